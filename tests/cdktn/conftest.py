@@ -36,7 +36,7 @@ _BACKENDS = {
 @pytest.fixture(scope="session")
 def python() -> Path:
     """Return Python of an environment with both frameworks."""
-    return cdk_terrain.python()
+    return cdk_terrain.installed_python()
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +50,7 @@ def runs(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str,
         folder = tmp_path_factory.mktemp(framework)
         note = ["-c", NOTING, str(ROOT / "main.py"), str(folder / "modules.json")]
         named = os.pathsep.join(map(str, places))
-        run = cdk_terrain.run(python, framework, folder / "cdktf.out", *note, EKS_HARDWARE_STRATEGIES=named)
+        run = cdk_terrain.run_python(python, framework, folder / "cdktf.out", *note, EKS_HARDWARE_STRATEGIES=named)
         assert (run.code, run.err) == (0, "")
         found[framework] = run
     return found

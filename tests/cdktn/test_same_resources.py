@@ -186,7 +186,7 @@ def test_another_teams_app_runs_unchanged(python: Path, tmp_path: Path) -> None:
     for framework in ("cdktf", "cdktn"):
         outdir = tmp_path / "project" / framework
         outdir.parent.mkdir(exist_ok=True)
-        run = cdk_terrain.run(python, framework, outdir, "-c", THEIR_APP, framework)
+        run = cdk_terrain.run_python(python, framework, outdir, "-c", THEIR_APP, framework)
         assert (run.code, run.err) == (0, "")
         found[framework] = {name: json.loads(content) for name, content in run.stacks().items()}
     before, after = found["cdktf"], found["cdktn"]
@@ -223,14 +223,14 @@ def test_another_teams_app_runs_unchanged(python: Path, tmp_path: Path) -> None:
     ],
 )
 def test_the_two_are_not_mixed(python: Path, tmp_path: Path, framework: str, code: str, message: str) -> None:
-    run = cdk_terrain.run(python, framework, tmp_path / "cdktf.out", "-c", code)
+    run = cdk_terrain.run_python(python, framework, tmp_path / "cdktf.out", "-c", code)
     assert run.code == 1
     assert run.err.splitlines()[-1] == f"eks_hardware._framework.FrameworkError: {message}"
 
 
 def test_an_app_that_has_moved_needs_no_order_of_imports(python: Path, tmp_path: Path) -> None:
     app = THEIR_APP.replace("import eks_hardware\n", "").replace("cdktf_cdktf_provider", "cdktn_provider")
-    run = cdk_terrain.run(
+    run = cdk_terrain.run_python(
         python, "cdktn", tmp_path / "cdktf.out", "-c", app.replace("from cdktf ", "from cdktn "), "cdktn"
     )
     assert (run.code, run.err) == (0, "")

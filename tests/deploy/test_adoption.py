@@ -57,7 +57,7 @@ def theirs(account: Callable[[str], Account]) -> Iterator[Theirs]:
     ec2.delete_vpc(VpcId=vpc_id)
 
 
-def synthesized(folder: Path, adopted: ResolvedAdoption, **arguments: Any) -> Path:
+def synthesized_pools(folder: Path, adopted: ResolvedAdoption, **arguments: Any) -> Path:
     """Return the folder of a stack with the AWS resources of the pools."""
     from eks_hardware._cdk import App, AwsProvider, TerraformStack
     from eks_hardware.constructs.cluster import ClusterRef
@@ -87,7 +87,7 @@ def test_karpenter_comes_and_goes(
     here = account(REGION)
     ec2, eks = here.client("ec2"), here.client("eks")
     before, cluster = here.inventory(), eks.describe_cluster(name=NAME)["cluster"]
-    with deploy.directly(synthesized(tmp_path, theirs.adoption)) as project:
+    with deploy.directly(synthesized_pools(tmp_path, theirs.adoption)) as project:
         assert project.plan().changes == {}
         assert discovered(ec2) == [theirs.security_group_id]
         (identity,) = eks.list_pod_identity_associations(clusterName=NAME)["associations"]
@@ -105,7 +105,7 @@ def test_karpenter_comes_and_goes(
 
 
 def test_where_karpenter_is_only_what_pools_name_is_planned(deploy: Any, theirs: Theirs, tmp_path: Path) -> None:
-    project = deploy.project(synthesized(tmp_path, theirs.adoption, node_role_name=ROLE))
+    project = deploy.project(synthesized_pools(tmp_path, theirs.adoption, node_role_name=ROLE))
     project.init()
     changes = {address: action for address, action in project.plan().changes.items() if action != "read"}
     assert set(changes.values()) == {"create"}

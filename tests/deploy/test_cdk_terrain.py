@@ -41,11 +41,11 @@ app.synth()
 @pytest.fixture(scope="module")
 def synthesized(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return the folder of the stack, by the framework that synthesized it."""
-    python = cdk_terrain.python()
+    python = cdk_terrain.installed_python()
     found = {}
     for framework in ("cdktf", "cdktn"):
         outdir = tmp_path_factory.mktemp(framework) / "cdktf.out"
-        run = cdk_terrain.run(python, framework, outdir, "-c", APP)
+        run = cdk_terrain.run_python(python, framework, outdir, "-c", APP)
         assert (run.code, run.err) == (0, "")
         found[framework] = outdir / "stacks" / "moving"
     return found

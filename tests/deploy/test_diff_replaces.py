@@ -15,7 +15,7 @@ from eks_hardware.diff import Action
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.rules import check
-from helpers.diff import compared, synthesized
+from helpers.diff import compared, synthesized_once
 
 NAME = "changing"
 ROLE = "arn:aws:iam::000000000000:role/{}"
@@ -23,7 +23,7 @@ ROLE = "arn:aws:iam::000000000000:role/{}"
 Content = dict[str, Any]
 
 
-def base() -> Content:
+def deployed_content() -> Content:
     """Return the deployed strategy: all changeable fields of a node group, with as few resources as possible."""
     return {
         "version": 1,
@@ -40,7 +40,7 @@ def base() -> Content:
     }
 
 
-def gpu(content: Content, **fields: Any) -> Content:
+def with_gpu_fields(content: Content, **fields: Any) -> Content:
     """Return the strategy with other fields for its GPU group."""
     content["node_groups"][1] |= fields
     return content
@@ -49,13 +49,13 @@ def gpu(content: Content, **fields: Any) -> Content:
 def _once(content: Content) -> Content:
     """Settings that EKS accepts only when it creates a node group."""
     content["node_groups"][0]["instance_types"] = ["m7i.xlarge", "m6i.xlarge"]
-    return gpu(content, capacity="spot")
+    return with_gpu_fields(content, capacity="spot")
 
 
 def _nodes(content: Content) -> Content:
     """Settings that a running node group accepts, and NAT gateways. A disk creates a new launch template version."""
     content["network"]["nat_gateways"] = "one-per-zone"
-    gpu(
+    with_gpu_fields(
         content,
         disk={"size_gib": 300},
         labels={"team": "a"},
@@ -66,11 +66,11 @@ def _nodes(content: Content) -> Content:
 
 
 def _efa(content: Content) -> Content:
-    return gpu(content, efa=True)
+    return with_gpu_fields(content, efa=True)
 
 
 def _renamed(content: Content) -> Content:
-    return gpu(content, name="training")
+    return with_gpu_fields(content, name="training")
 
 
 def _zone(content: Content) -> Content:
@@ -85,7 +85,7 @@ def _vpc(content: Content) -> Content:
 
 def _service_cidr(content: Content) -> Content:
     content["cluster"]["service_cidr"] = "192.168.0.0/16"
-    return gpu(content, efa=True)
+    return with_gpu_fields(content, efa=True)
 
 
 def _unencrypted(content: Content) -> Content:
@@ -99,7 +99,7 @@ def _tags(content: Content) -> Content:
 
 
 def _image(content: Content) -> Content:
-    return gpu(content, ami={"image_id": "ami-0123456789abcdef0"})
+    return with_gpu_fields(content, ami={"image_id": "ami-0123456789abcdef0"})
 
 
 def _iam(content: Content) -> Content:
@@ -187,9 +187,9 @@ _ACTIONS = {
 }
 
 
-def strategy(variant: str | None = None) -> Strategy:
+def variant_strategy(variant: str | None = None) -> Strategy:
     """Return a variant of the strategy, or the deployed one."""
-    found = Strategy.model_validate(VARIANTS[variant](base()) if variant else base())
+    found = Strategy.model_validate(VARIANTS[variant](deployed_content()) if variant else deployed_content())
     assert [str(each) for each in check(found) if each.severity.value == "error"] == []
     return found
 
@@ -198,16 +198,16 @@ def strategy(variant: str | None = None) -> Strategy:
 def deployed(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("base") / NAME
     folder.mkdir()
-    (folder / "cdk.tf.json").write_text(_document(strategy()), encoding="utf-8")
+    (folder / "cdk.tf.json").write_text(_document(variant_strategy()), encoding="utf-8")
     return deploy.applied(folder)
 
 
 def _document(of: Strategy) -> str:
-    (document,) = synthesized(resolve(of))
+    (document,) = synthesized_once(resolve(of))
     return json.dumps(document)
 
 
-def planned(project: Any, of: Strategy) -> dict[str, Action]:
+def terraform_plan(project: Any, of: Strategy) -> dict[str, Action]:
     """Return Terraform's plan for each resource; the state is current, so it is not refreshed."""
     (project.stack_dir / "cdk.tf.json").write_text(_document(of), encoding="utf-8")
     changes = project.plan("-refresh=false").changes
@@ -216,7 +216,7 @@ def planned(project: Any, of: Strategy) -> dict[str, Action]:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_terraform_plans_what_diff_predicts(deployed: Any, variant: str) -> None:
-    changes = compared(strategy(), strategy(variant))
+    changes = compared(variant_strategy(), variant_strategy(variant))
     predicted = {each.resource.address: each.action for each in changes.resources}
-    assert predicted == planned(deployed, strategy(variant))
+    assert predicted == terraform_plan(deployed, variant_strategy(variant))
     assert {(each.resource.type, each.action) for each in changes.resources} >= EXPECTED[variant]

@@ -16,7 +16,8 @@ from moto import mock_aws
 from eks_hardware.doctor import images, keys, kubernetes, network, offerings, principals
 from eks_hardware.doctor.aws import Caller, connect
 from eks_hardware.models import AssumeRole
-from helpers.doctor import REGION, RefusedError, answering, found, look, no_aws_settings, of_moto
+from helpers.doctor import REGION, RefusedError, answering, look, no_aws_settings, of_moto
+from helpers.findings import codes
 from helpers.strategies import group, pools
 
 ACCOUNT = "123456789012"
@@ -38,10 +39,10 @@ def test_own_image() -> None:
         return group("m6i.xlarge", name="own", ami={"image_id": image_id})
 
     there = client("ec2").register_image(Name="own", Architecture="x86_64")["ImageId"]
-    codes = {path: code for code, path in found(look(images, of_moto(), own(there)))}
-    assert "node_groups[own].ami.image_id" not in codes
-    codes = {path: code for code, path in found(look(images, of_moto(), own("ami-0123456789abcdef0")))}
-    assert codes["node_groups[own].ami.image_id"] == "IMAGE_MISSING"
+    found = {path: code for code, path in codes(look(images, of_moto(), own(there)).findings)}
+    assert "node_groups[own].ami.image_id" not in found
+    found = {path: code for code, path in codes(look(images, of_moto(), own("ami-0123456789abcdef0")).findings)}
+    assert found["node_groups[own].ami.image_id"] == "IMAGE_MISSING"
 
 
 def test_network() -> None:
@@ -52,19 +53,21 @@ def test_network() -> None:
         made = ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.1.{index * 16}.0/20", AvailabilityZoneId=zone)
         ids[zone] = made["Subnet"]["SubnetId"]
     given: dict[str, Any] = {"network": {"existing": {"vpc_id": vpc_id, "private_subnets": ids}}}
-    assert found(look(network, of_moto(), **given)) == [("VPC_DNS", "network.existing.vpc_id")]
+    assert codes(look(network, of_moto(), **given).findings) == [("VPC_DNS", "network.existing.vpc_id")]
     ec2.modify_vpc_attribute(VpcId=vpc_id, EnableDnsHostnames={"Value": True})
-    assert found(look(network, of_moto(), **given)) == []
+    assert codes(look(network, of_moto(), **given).findings) == []
     given["network"]["existing"]["private_subnets"] = {**ids, "usw2-az2": "subnet-0123456789abcdef0"}
-    assert found(look(network, of_moto(), **given)) == [("SUBNET_MISSING", "network.existing.private_subnets.usw2-az2")]
+    assert codes(look(network, of_moto(), **given).findings) == [
+        ("SUBNET_MISSING", "network.existing.private_subnets.usw2-az2")
+    ]
     missing: dict[str, Any] = {"network": {"existing": {"vpc_id": "vpc-0123456789abcdef0", "private_subnets": ids}}}
-    codes = {code for code, _ in found(look(network, of_moto(), **missing))}
-    assert codes == {"VPC_MISSING", "SUBNET_OTHER_VPC"}
+    found = {code for code, _ in codes(look(network, of_moto(), **missing).findings)}
+    assert found == {"VPC_MISSING", "SUBNET_OTHER_VPC"}
 
 
 def test_offerings() -> None:
     pool = {"name": "l4", "instance_families": ["g6"], "limits": {"nvidia.com/gpu": 4}}
-    assert found(look(offerings, of_moto(), group("g6e.xlarge"), **pools(pool))) == []
+    assert codes(look(offerings, of_moto(), group("g6e.xlarge"), **pools(pool)).findings) == []
 
 
 def test_keys() -> None:
@@ -75,12 +78,14 @@ def test_keys() -> None:
     kms = client("kms")
     made = kms.create_key()["KeyMetadata"]
     arn, key_id = made["Arn"], made["KeyId"]
-    assert found(look(keys, of_moto(), **secrets(arn))) == []
+    assert codes(look(keys, of_moto(), **secrets(arn)).findings) == []
     kms.disable_key(KeyId=key_id)
-    assert found(look(keys, of_moto(), **secrets(arn))) == [("KEY_NOT_ENABLED", path)]
+    assert codes(look(keys, of_moto(), **secrets(arn)).findings) == [("KEY_NOT_ENABLED", path)]
     kms.schedule_key_deletion(KeyId=key_id, PendingWindowInDays=7)
-    assert found(look(keys, of_moto(), **secrets(arn))) == [("KEY_NOT_ENABLED", path)]
-    assert found(look(keys, of_moto(), **secrets(arn.replace(key_id, "no-such-key")))) == [("KEY_MISSING", path)]
+    assert codes(look(keys, of_moto(), **secrets(arn)).findings) == [("KEY_NOT_ENABLED", path)]
+    assert codes(look(keys, of_moto(), **secrets(arn.replace(key_id, "no-such-key"))).findings) == [
+        ("KEY_MISSING", path)
+    ]
 
 
 def test_principals() -> None:
@@ -99,7 +104,7 @@ def test_principals() -> None:
         "aws": {"permissions_boundary_arn": boundary},
         "karpenter": {"node_policies": [boundary]},
     }
-    assert found(look(principals, of_moto(), caller=caller, **right)) == []
+    assert codes(look(principals, of_moto(), caller=caller, **right).findings) == []
     wrong = {
         "cluster": {
             "admins": [role("platform"), role("gone")],
@@ -108,7 +113,7 @@ def test_principals() -> None:
         "aws": {"permissions_boundary_arn": f"{boundary}-gone"},
         "karpenter": {"node_policies": [f"{boundary}-gone"]},
     }
-    assert found(look(principals, of_moto(), caller=caller, **wrong)) == [
+    assert codes(look(principals, of_moto(), caller=caller, **wrong).findings) == [
         ("PRINCIPAL_MISSING", "cluster.admins[0]"),
         ("PRINCIPAL_MISSING", "cluster.admins[1]"),
         ("PRINCIPAL_MISSING", "cluster.access_entries[anna].principal_arn"),
@@ -127,7 +132,7 @@ def test_cluster_of_the_name(tags: dict[str, str], expected: list[tuple[str, str
     eks.create_cluster(name="demo", roleArn=f"arn:aws:iam::{ACCOUNT}:role/eks", resourcesVpcConfig=vpc, tags=tags)
     answer = {"eks:DescribeCluster": {"cluster": eks.describe_cluster(name="demo")["cluster"]}}
     outcome = look(kubernetes, answering(answer, otherwise=RefusedError("AccessDenied")))
-    assert [each for each in found(outcome) if each[0] != "CHECK_DENIED"] == expected
+    assert [each for each in codes(outcome.findings) if each[0] != "CHECK_DENIED"] == expected
 
 
 def test_role_is_assumed(monkeypatch: pytest.MonkeyPatch) -> None:

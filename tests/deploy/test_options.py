@@ -28,7 +28,7 @@ NAME = "options"
 STORAGE = {"efs": {}, "s3_buckets": [{"name": "acme-datasets"}, {"name": "acme-checkpoints", "read_only": False}]}
 
 
-def synthesized(folder: Path, *, minimum: int = 2, storage: dict[str, Any] = STORAGE) -> Path:
+def synthesized_options(folder: Path, *, minimum: int = 2, storage: dict[str, Any] = STORAGE) -> Path:
     """Return the folder of the stack."""
     strategy = Strategy.model_validate(
         {
@@ -97,7 +97,7 @@ def deployed(
     here = account(REGION)
     file_systems = here.client("efs").describe_file_systems
     before, before_efs = here.inventory(), file_systems()["FileSystems"]
-    with deploy.directly(synthesized(tmp_path_factory.mktemp("options") / "out")) as project:
+    with deploy.directly(synthesized_options(tmp_path_factory.mktemp("options") / "out")) as project:
         plan = project.plan()
         assert (plan.exit_code, plan.changes) == (0, {})
         assert sizes(plan) == (2, 2)
@@ -167,7 +167,7 @@ def test_permissions_of_the_drivers(deployed: Deployed) -> None:
 def test_the_provider_plans_lustre(deployed: Deployed, tmp_path: Path) -> None:
     """Both deployment types in one plan, because Terraform takes seconds to start."""
     document, other = (
-        json.loads((synthesized(tmp_path / name, storage={"fsx_lustre": fields}) / "cdk.tf.json").read_bytes())
+        json.loads((synthesized_options(tmp_path / name, storage={"fsx_lustre": fields}) / "cdk.tf.json").read_bytes())
         for name, fields in LUSTRE.items()
     )
     document["resource"][FSX]["other"] = next(iter(other["resource"][FSX].values()))
@@ -225,7 +225,7 @@ def test_an_autoscaled_group_keeps_its_size(deployed: Deployed, tmp_path: Path) 
     try:
         assert sizes(deployed.project.plan()) == (2, 4)
         # A minimum above the running number raises both; ignoring the size would fail.
-        raised = synthesized(tmp_path / "raised", minimum=5) / "cdk.tf.json"
+        raised = synthesized_options(tmp_path / "raised", minimum=5) / "cdk.tf.json"
         with deployed.changed(raised.read_text(encoding="utf-8")) as project:
             assert sizes(project.plan()) == (5, 5)
     finally:

@@ -383,7 +383,7 @@ _PROVIDER = {
 }
 
 
-def rows() -> Iterator[tuple[str, str, str]]:
+def replacement_rows() -> Iterator[tuple[str, str, str]]:
     """Return type, argument and change of every row of the AWS provider."""
     for type_, row in facts.replacements()["resources"].items():
         if type_.startswith("aws_"):
@@ -391,7 +391,7 @@ def rows() -> Iterator[tuple[str, str, str]]:
                 yield type_, argument, fact["change"]
 
 
-def changed(configuration: Mapping[str, Any], argument: str, value: Any) -> dict[str, Any]:
+def with_argument(configuration: Mapping[str, Any], argument: str, value: Any) -> dict[str, Any]:
     """Return the configuration with another value for an argument; blocks are merged."""
     over = value if isinstance(value, dict) else {argument: value}
     result = copy.deepcopy(dict(configuration))
@@ -447,9 +447,9 @@ def planned(
             add(type_, "tagged", base, {**base, "tags": {"team": "a"}})
         for argument, value in values.items():
             before = {**base, **ANOTHER.get((type_, argument), {})}
-            add(type_, name_of(argument), before, changed(before, argument, value))
+            add(type_, name_of(argument), before, with_argument(before, argument, value))
             if (type_, argument) in MILDER:
-                milder = changed(base, argument, MILDER[type_, argument])
+                milder = with_argument(base, argument, MILDER[type_, argument])
                 add(type_, f"{name_of(argument)}-milder", base, milder)
     document = json.dumps({**_PROVIDER, "resource": configured}, indent=1)
     (project.stack_dir / "cdk.tf.json").write_text(document, encoding="utf-8")
@@ -474,7 +474,7 @@ def name_of(argument: str) -> str:
 
 def test_the_table_has_every_row() -> None:
     asked = {(type_, argument) for type_, (_, values) in TABLE.items() for argument in values}
-    assert {(type_, argument) for type_, argument, _ in rows()} == asked | NEWER
+    assert {(type_, argument) for type_, argument, _ in replacement_rows()} == asked | NEWER
     assert set(TABLE) == {type_ for type_ in facts.replacements()["resources"] if type_.startswith("aws_")}
 
 
@@ -482,7 +482,7 @@ def test_the_same_configuration_replaces_nothing(planned: Mapping[str, Outcome])
     assert [address for address, outcome in planned.items() if address.endswith(".same") and outcome.replaced] == []
 
 
-@pytest.mark.parametrize(("type_", "argument", "change"), [row for row in rows() if row[:2] not in NEWER])
+@pytest.mark.parametrize(("type_", "argument", "change"), [row for row in replacement_rows() if row[:2] not in NEWER])
 def test_the_provider_agrees(planned: Mapping[str, Outcome], type_: str, argument: str, change: str) -> None:
     outcome = planned[f"{type_}.{name_of(argument)}"]
     if change == "update":

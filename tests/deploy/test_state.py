@@ -7,7 +7,7 @@ from typing import Any
 
 from helpers.running import Run
 from helpers.shared import Once
-from helpers.synthesized import Synthesized, everything
+from helpers.synthesized import Synthesized, all_stacks
 
 
 def sensitive(block: Mapping[str, Any]) -> Iterator[str]:
@@ -31,7 +31,7 @@ def keys(value: Any) -> Iterator[str]:
 def test_no_sensitive_argument_is_set(schemas: Mapping[str, Mapping[str, Any]], once: Once, lazy_run: Run) -> None:
     used = {
         (kind, type_): {key for stack in stacks for key in keys(stack)}
-        for (kind, type_), stacks in _bodies(everything(once, lazy_run.outdir)).items()
+        for (kind, type_), stacks in _bodies(all_stacks(once, lazy_run.outdir)).items()
     }
     assert "password" in set(sensitive(schemas["resource"]["aws_db_instance"]["block"]))
     known = {each: sensitive(schemas[each[0]][each[1]]["block"]) for each in used if each[1] in schemas[each[0]]}

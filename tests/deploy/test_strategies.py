@@ -44,7 +44,7 @@ def faults(templates: Mapping[str, Template], tmp_path_factory: pytest.TempPathF
     (longest,) = synthesize(tmp_path_factory.mktemp("longest") / "out", [resolve(parse_strategy(LONGEST).strategy)])
     documents["longest"] = longest.document
     for name, program in PROGRAMS.items():
-        found = guides.synthesized(tmp_path_factory.mktemp("guide"), program)
+        found = guides.stacks_of_program(tmp_path_factory.mktemp("guide"), program)
         documents[name] = found["mixed-hardware"].document
     return validate(documents, tmp_path_factory.mktemp("terraform"))
 

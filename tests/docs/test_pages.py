@@ -40,11 +40,11 @@ OPTIONS = {
 OPTIONS[""] = {"--version", "--help"}
 
 
-def text_of(name: str) -> str:
+def page_text(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def blocks(text: str, language: str) -> list[str]:
+def code_blocks(text: str, language: str) -> list[str]:
     """Return the code blocks in a language, without their indentation."""
     return [
         re.sub(rf"(?m)^{found['indent']}", "", found["text"])
@@ -55,9 +55,11 @@ def blocks(text: str, language: str) -> list[str]:
 
 def typed(text: str) -> str:
     """Return all commands on a page: lines after a prompt, commands of workflows, code in sentences."""
-    prompts = [line for block in blocks(text, "console") for line in re.findall(r"(?m)^\$ (.*)$", block)]
+    prompts = [line for block in code_blocks(text, "console") for line in re.findall(r"(?m)^\$ (.*)$", block)]
     steps = [
-        line for block in blocks(text, "yaml") for line in re.findall(r"(?m)^[ -]*(?:run:|entry:)? *(\S.*)$", block)
+        line
+        for block in code_blocks(text, "yaml")
+        for line in re.findall(r"(?m)^[ -]*(?:run:|entry:)? *(\S.*)$", block)
     ]
     return "\n".join([*prompts, *steps, *_INLINE.findall(_FENCED.sub("", text))])
 
@@ -71,9 +73,9 @@ def invocations(text: str) -> Iterator[list[str]]:
             yield call.split()
 
 
-def strategies(text: str) -> list[str]:
+def complete_strategies(text: str) -> list[str]:
     """Return the code blocks that are complete strategies."""
-    whole = [each for each in blocks(text, "yaml") if {"version", "name"} <= set(re.findall(r"(?m)^(\w+):", each))]
+    whole = [each for each in code_blocks(text, "yaml") if {"version", "name"} <= set(re.findall(r"(?m)^(\w+):", each))]
     return [each for each in whole if "shortened" not in each]
 
 
@@ -81,7 +83,7 @@ STRATEGIES = [
     pytest.param(name, text, id=f"{name}-{number}")
     for name in NAMES
     if name != "docs/reference/rules.md"  # tests/unit/rules tests its examples
-    for number, text in enumerate(strategies(text_of(name)))
+    for number, text in enumerate(complete_strategies(page_text(name)))
 ]
 
 
@@ -99,11 +101,11 @@ def test_what_commands_are_shown_to_print(name: str, tmp_path: Path, monkeypatch
     """The strategy of a page is in a file of its name; each line below a command is printed by it, in that order."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    (text,) = strategies(text_of(name))
+    (text,) = complete_strategies(page_text(name))
     (file,) = re.findall(r"(?m)^name: (\S+)", text)
     (tmp_path / f"{file}.yaml").write_text(text, encoding="utf-8")
     ran = 0
-    for block in blocks(text_of(name), "console"):
+    for block in code_blocks(page_text(name), "console"):
         for command, shown in re.findall(r"(?m)^\$ eks-hardware (.+)\n((?:(?!\$ ).+\n)+)", block):
             done = CliRunner().invoke(app, shlex.split(command))
             assert (done.exit_code, missing_lines(shown, done.stdout)) == (0, [])
@@ -119,7 +121,7 @@ def test_there_are_strategies_on_the_pages_that_write_one() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_commands_and_their_options_exist(name: str) -> None:
-    for words in invocations(text_of(name)):
+    for words in invocations(page_text(name)):
         named = next((each for each in (" ".join(words[:2]), words[0]) if each in OPTIONS), None)
         if named is None:
             assert words[0].startswith("-") or words[0].isupper(), f"no command: {words}"
@@ -141,14 +143,14 @@ def test_calls_are_found() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_python_can_be_read(name: str) -> None:
-    for block in blocks(text_of(name), "python"):
+    for block in code_blocks(page_text(name), "python"):
         ast.parse(block)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_targets_of_make_exist(name: str) -> None:
-    targets = set(re.findall(r"(?m)^([a-z-]+):", text_of("Makefile")))
-    assert set(re.findall(r"(?m)^(?:[A-Z_]+=\S+ )*make ([a-z-]+)", typed(text_of(name)))) <= targets
+    targets = set(re.findall(r"(?m)^([a-z-]+):", page_text("Makefile")))
+    assert set(re.findall(r"(?m)^(?:[A-Z_]+=\S+ )*make ([a-z-]+)", typed(page_text(name)))) <= targets
 
 
 def test_variables_are_read_somewhere() -> None:
@@ -159,5 +161,5 @@ def test_variables_are_read_somewhere() -> None:
         if file.suffix in (".py", ".js")
         for variable in re.findall(r"EKS_HARDWARE_[A-Z_]+", file.read_text(encoding="utf-8"))
     }
-    named = {variable for name in NAMES for variable in re.findall(r"EKS_HARDWARE_[A-Z_]+", text_of(name))}
+    named = {variable for name in NAMES for variable in re.findall(r"EKS_HARDWARE_[A-Z_]+", page_text(name))}
     assert named <= read

@@ -82,7 +82,7 @@ def pages(site: Path) -> dict[Path, Page]:
     return found
 
 
-def built(site: Path, markdown: str) -> Path:
+def built_page(site: Path, markdown: str) -> Path:
     """Return the path of the page of a Markdown file."""
     return site / re.sub(r"(^|/)README\.md$", r"\1index.html", markdown).replace(".md", ".html")
 
@@ -92,7 +92,7 @@ def test_every_page_is_in_the_navigation(site: Path, pages: dict[Path, Page]) ->
     linked = {(site / unquote(urlsplit(link).path)).resolve() for link in pages[home].links} | {home}
     written = {file.relative_to(DOCS).as_posix() for file in DOCS.rglob("*.md")}
     assert len(written) > 50
-    assert {name for name in written if built(site, name).resolve() not in linked} == set()
+    assert {name for name in written if built_page(site, name).resolve() not in linked} == set()
 
 
 def test_every_public_package_has_a_page_with_its_names(site: Path, pages: dict[Path, Page]) -> None:

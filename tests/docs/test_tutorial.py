@@ -21,13 +21,13 @@ WRONG = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0]
 RIGHT = WRONG.replace("g6.xlage", "g6.xlarge")
 
 
-def shown(command: str, nth: int = 0) -> str:
+def shown_on_page(command: str, nth: int = 0) -> str:
     """Return the output below a command on the page."""
     found = re.findall(rf"(?m)^\$ {re.escape(command)}\n((?:(?!\$ |```).*\n)*)", PAGE)
     return str(found[nth])
 
 
-def run(command: str) -> Result:
+def run_command(command: str) -> Result:
     return CliRunner().invoke(app, command.removeprefix("eks-hardware ").split())
 
 
@@ -40,33 +40,35 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_mistake_is_found(tmp_path: Path) -> None:
     (tmp_path / "first.yaml").write_text(WRONG, encoding="utf-8")
-    done = run("eks-hardware validate first.yaml")
-    assert (done.exit_code, done.stdout) == (1, shown("eks-hardware validate first.yaml"))
+    done = run_command("eks-hardware validate first.yaml")
+    assert (done.exit_code, done.stdout) == (1, shown_on_page("eks-hardware validate first.yaml"))
 
 
 def test_the_correction_is_accepted() -> None:
-    done = run("eks-hardware validate first.yaml")
-    assert (done.exit_code, done.stdout) == (0, shown("eks-hardware validate first.yaml", 1))
+    done = run_command("eks-hardware validate first.yaml")
+    assert (done.exit_code, done.stdout) == (0, shown_on_page("eks-hardware validate first.yaml", 1))
 
 
 @pytest.mark.parametrize(
     "command", ["eks-hardware explain first.yaml --group gpu --derived", "eks-hardware cost first.yaml"]
 )
 def test_output(command: str) -> None:
-    done = run(command)
+    done = run_command(command)
     assert done.exit_code == 0
-    assert len(shown(command).splitlines()) > 5
-    assert missing_lines(shown(command), done.stdout) == []
+    assert len(shown_on_page(command).splitlines()) > 5
+    assert missing_lines(shown_on_page(command), done.stdout) == []
 
 
 def test_the_change(tmp_path: Path) -> None:
     (command,) = re.findall(r"(?m)^\$ (sed .*)$", PAGE)
     subprocess.run(command, shell=True, cwd=tmp_path, check=True)
     diff = "eks-hardware diff first.yaml second.yaml"
-    done = run(diff)
+    done = run_command(diff)
     assert done.exit_code == 0
-    assert missing_lines(shown(diff), done.output) == []
-    assert "SPOT_ONE_TYPE" in run("eks-hardware validate second.yaml").output, "the warning that the text speaks of"
+    assert missing_lines(shown_on_page(diff), done.output) == []
+    assert "SPOT_ONE_TYPE" in run_command("eks-hardware validate second.yaml").output, (
+        "the warning that the text speaks of"
+    )
 
 
 def test_the_stack(tmp_path: Path) -> None:

@@ -52,14 +52,14 @@ class Ran:
         return Template.from_json(self.folder / "cdktf.out" / "stacks" / stack / "cdk.tf.json")
 
 
-def commands(readme: str) -> Iterator[Command]:
+def readme_commands(readme: str) -> Iterator[Command]:
     for block in _CONSOLE.findall(readme):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             text, _, output = part.partition("\n")
             yield Command(text, output)
 
 
-def environment() -> dict[str, str]:
+def user_environment() -> dict[str, str]:
     """Return the environment of a user who has installed the package."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("EKS_HARDWARE", "PYTEST", "CDKTF"))
@@ -77,11 +77,11 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
             folder = tmp_path_factory.mktemp("another team") / name
             shutil.copytree(FOLDER / name, folder, ignore=shutil.ignore_patterns("cdktf.out", "__pycache__", ".*"))
             outputs = []
-            for each in commands((folder / "README.md").read_text(encoding="utf-8")):
+            for each in readme_commands((folder / "README.md").read_text(encoding="utf-8")):
                 finished = subprocess.run(
                     ["bash", "-c", each.text],
                     cwd=folder,
-                    env=environment(),
+                    env=user_environment(),
                     capture_output=True,
                     text=True,
                     timeout=600,
@@ -147,7 +147,7 @@ def test_a_strategy_keeps_every_address_beside_what_a_team_adds(ran: Callable[[s
     subprocess.run(
         [sys.executable, "-m", "eks_hardware"],
         cwd=found.folder,
-        env={**environment(), "EKS_HARDWARE_STRATEGIES": "strategies", "CDKTF_OUTDIR": str(tmp_path)},
+        env={**user_environment(), "EKS_HARDWARE_STRATEGIES": "strategies", "CDKTF_OUTDIR": str(tmp_path)},
         timeout=600,
         check=True,
     )

@@ -28,7 +28,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_pytest(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("EKS_HARDWARE", "PYTEST"))}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", *arguments],
@@ -53,13 +53,13 @@ def test_all_files_are_there() -> None:
 
 
 def test_what_should_pass_passes(project: Path) -> None:
-    done = run(project, "tests/test_chat.py", "tests/test_constructs.py")
+    done = run_pytest(project, "tests/test_chat.py", "tests/test_constructs.py")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert done.stdout.splitlines()[-1].startswith("7 passed in")
 
 
 def test_what_should_fail_says_what_the_guide_says(project: Path) -> None:
-    done = run(project, "tests/test_failing.py")
+    done = run_pytest(project, "tests/test_failing.py")
     assert done.returncode == 1
     # As pytest shows it, without its margin.
     said = "".join(f"{line[12:]}\n" for line in done.stdout.splitlines() if re.match(r"E {3}", line))
@@ -69,7 +69,7 @@ def test_what_should_fail_says_what_the_guide_says(project: Path) -> None:
 def test_without_strategies_it_says_how_to_name_some(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(FILES["conftest.py"], encoding="utf-8")
     (tmp_path / "test_chat.py").write_text(FILES["tests/test_chat.py"], encoding="utf-8")
-    done = run(tmp_path)
+    done = run_pytest(tmp_path)
     assert done.returncode == 1
     assert "no strategies are set; set eks_hardware_strategies in pytest.ini" in done.stdout
 
@@ -78,7 +78,7 @@ def test_a_fault_in_a_strategy_is_shown_with_its_line(tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text.replace("g6e.xlarge", "g6e.3xlarge"), encoding="utf-8")
-    done = run(tmp_path, "tests/test_chat.py")
+    done = run_pytest(tmp_path, "tests/test_chat.py")
     assert done.returncode == 1
     assert re.search(r"chat.yaml:8:\d+: error INSTANCE_TYPE_UNKNOWN", done.stdout)
 
@@ -87,6 +87,6 @@ def test_a_fault_in_sections_is_shown_with_its_code(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(FILES["conftest.py"], encoding="utf-8")
     text = FILES["tests/test_constructs.py"].replace("p5.48xlarge", "g6.xlarge")
     (tmp_path / "test_constructs.py").write_text(text, encoding="utf-8")
-    done = run(tmp_path)
+    done = run_pytest(tmp_path)
     assert done.returncode == 1
     assert "error EFA_UNSUPPORTED node_groups[h100].instance_types[0]" in done.stdout

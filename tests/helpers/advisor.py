@@ -93,7 +93,7 @@ def priced(monkeypatch: pytest.MonkeyPatch, family: str, times: float | None) ->
     monkeypatch.setattr(module, "instance_figure", figure)
 
 
-def on(request: Request, name: str) -> Fit | Miss:
+def fit_on(request: Request, name: str) -> Fit | Miss:
     """Return the fit of a request on an instance type, with suggestions if it does not fit."""
     kind = load().get(name)
     fitter = Fitter(request)

@@ -26,12 +26,12 @@ def requirements() -> list[str]:
     return [*project["dependencies"], *project["optional-dependencies"]["cdktn"]]
 
 
-def python() -> Path:
+def installed_python() -> Path:
     """Return Python of the environment. The project's own code is not installed: the tests use the checkout."""
     return environment(*requirements(), constraints=CONSTRAINTS) / "bin" / "python"
 
 
-def run(python: Path, framework: str, outdir: Path, *arguments: str, **variables: str) -> Run:
+def run_python(python: Path, framework: str, outdir: Path, *arguments: str, **variables: str) -> Run:
     """Run Python with the checkout on its path and the given framework; an empty name sets none."""
     variables = {
         **os.environ,

@@ -22,7 +22,7 @@ _GIB = 1024**3
 
 
 @cache
-def documents() -> Any:
+def older_figures() -> Any:
     """Return the figures of the documents."""
     return json.loads((TESTS / "unit" / "cost" / "documents.json").read_text(encoding="utf-8"))
 
@@ -43,7 +43,7 @@ def _table(found: re.Match[str]) -> str:
 
 def price(type_name: str) -> Figure:
     """Return today's On-Demand price in the region of the documents."""
-    figure = instance_figure(load(), type_name, documents()["region"])
+    figure = instance_figure(load(), type_name, older_figures()["region"])
     assert figure is not None, type_name
     return figure
 
@@ -75,7 +75,7 @@ def _memory(kind: InstanceType) -> float:
 
 
 def _comparison(title: str, other: str) -> Iterator[str]:
-    (table,) = (each for each in documents()["comparisons"] if each["title"] == title)
+    (table,) = (each for each in older_figures()["comparisons"] if each["title"] == title)
     yield f"| workload | GPU, then | now | {other}, then | now | cheaper by, then | now | |"
     yield "|---|--:|--:|--:|--:|--:|--:|---|"
     for row in table["rows"]:
@@ -91,7 +91,7 @@ def _comparison(title: str, other: str) -> Iterator[str]:
 def _selections() -> Iterator[str]:
     yield "| type | recommended for | memory, then | accelerators now | host now | price, then | now | then to now |"
     yield "|---|---|---|---|--:|--:|--:|--:|"
-    for table in documents()["selections"]:
+    for table in older_figures()["selections"]:
         for row in table["rows"]:
             kind, now = load().get(row["type"]), price(row["type"]).usd_per_hour
             chip = kind.accelerator
@@ -109,7 +109,7 @@ def _selections() -> Iterator[str]:
 def _list_prices() -> Iterator[str]:
     yield "| GPU | list price, then | on EC2 | one GPU per hour, now | hours of it for the list price |"
     yield "|---|--:|---|--:|--:|"
-    for row in documents()["list_prices"]:
+    for row in older_figures()["list_prices"]:
         if row["type"] is None:
             yield f"| {row['gpu']} | {row['quote']} | not offered | - | - |"
             continue
@@ -124,7 +124,7 @@ def _list_prices() -> Iterator[str]:
 def _claims() -> Iterator[str]:
     yield "| then | an hour of | instead of | cheaper by, now |"
     yield "|---|---|---|--:|"
-    for row in documents()["claims"]:
+    for row in older_figures()["claims"]:
         sides = [row["other"], row["gpu"]]
         now = [side["count"] * price(side["type"]).usd_per_hour for side in sides]
         yield f'| "{row["quote"]}" | {sides[0]["type"]} | {sides[1]["type"]} | {saving(now[1], now[0])} % |'
@@ -133,16 +133,16 @@ def _claims() -> Iterator[str]:
 def _purchases() -> Iterator[str]:
     yield f"| type | {' | '.join(each.replace('-', ' ') for each in PURCHASES)} |"
     yield "|---|--:|--:|--:|--:|--:|--:|"
-    names = [row["type"] for table in documents()["selections"] for row in table["rows"]]
+    names = [row["type"] for table in older_figures()["selections"] for row in table["rows"]]
     compared = [
         row[side]["type"]
-        for each in documents()["comparisons"]
+        for each in older_figures()["comparisons"]
         for row in each["rows"]
         for side in row
         if side in ("gpu", "other")
     ]
     for name in dict.fromkeys([*names, *compared]):
-        figures = [instance_figure(load(), name, documents()["region"], purchase) for purchase in PURCHASES]
+        figures = [instance_figure(load(), name, older_figures()["region"], purchase) for purchase in PURCHASES]
         cells = " | ".join(_usd(figure.usd_per_hour) if figure else "unknown" for figure in figures)
         yield f"| {name} | {cells} |"
 

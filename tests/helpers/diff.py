@@ -35,7 +35,7 @@ EVERYTHING = (_BEFORE, _AFTER)
 _SYNTHESIZED: dict[str, Sequence[Document]] = {}
 
 
-def synthesized(resolved: ResolvedStrategy) -> Sequence[Document]:
+def synthesized_once(resolved: ResolvedStrategy) -> Sequence[Document]:
     """Return the Terraform JSON of a strategy's stacks."""
     key = repr(resolved)
     if key not in _SYNTHESIZED:
@@ -45,7 +45,7 @@ def synthesized(resolved: ResolvedStrategy) -> Sequence[Document]:
 
 def compared(before: Strategy | Mapping[str, Any], after: Strategy | Mapping[str, Any]) -> Changes:
     """Compare two strategies, or sections of them, with their synthesized resources."""
-    return compare(_strategy(before), _strategy(after), synthesize=synthesized)
+    return compare(_strategy(before), _strategy(after), synthesize=synthesized_once)
 
 
 def compared_without_node(before: Strategy | Mapping[str, Any], after: Strategy | Mapping[str, Any]) -> Changes:

@@ -171,8 +171,3 @@ def _options(service: str, operation: str) -> frozenset[str]:
     names = {xform_name(name, "-"): name for name in model.operation_names}
     assert operation in names, f"aws {service} has no {operation}"
     return frozenset(xform_name(name, "-") for name in model.operation_model(names[operation]).input_shape.members)
-
-
-def found(outcome: Outcome) -> list[tuple[str, str]]:
-    """Return code and path of every finding."""
-    return [(each.code, each.path) for each in outcome.findings]

@@ -49,7 +49,7 @@ def run_program(folder: Path, program: str) -> tuple[int, str]:
     return code, stderr.getvalue()
 
 
-def run(folder: Path, program: str, added: str = "") -> tuple[int, str]:
+def run_with_strategy(folder: Path, program: str, added: str = "") -> tuple[int, str]:
     """Run a ``main.py`` with mixed-hardware and additions as its strategy; return its exit code and stderr."""
     (folder / "strategies").mkdir(exist_ok=True)
     strategy = folder / "strategies" / "mixed-hardware.yaml"
@@ -59,9 +59,9 @@ def run(folder: Path, program: str, added: str = "") -> tuple[int, str]:
     return run_program(folder, program)
 
 
-def synthesized(folder: Path, program: str, added: str = "") -> dict[str, Template]:
+def stacks_of_program(folder: Path, program: str, added: str = "") -> dict[str, Template]:
     """Run a valid ``main.py``; return its stacks by name."""
-    code, said = run(folder, program, added)
+    code, said = run_with_strategy(folder, program, added)
     assert code == 0, said
     assert said == ""
     files = (folder / "out" / "stacks").glob("*/cdk.tf.json")

@@ -19,7 +19,7 @@ MODULES = ("drivers", "frameworks", "needs", "workload")
 CATALOGUE = load()
 
 
-def neurons(**fields: Any) -> dict[str, Any]:
+def trainium_pool(**fields: Any) -> dict[str, Any]:
     return pools(pool(accelerator="trainium", limits={"aws.amazon.com/neuron": 16}, **fields))
 
 

@@ -18,3 +18,8 @@ def repository_files() -> list[str]:
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
     return sorted(name for name in listed if name and ((ROOT / name).is_symlink() or (ROOT / name).is_file()))
+
+
+def files_below(folder: Path | str = ".") -> list[str]:
+    """Return the files in a folder and its subfolders, relative to it, sorted."""
+    return sorted(file.relative_to(folder).as_posix() for file in Path(folder).rglob("*") if file.is_file())

@@ -21,7 +21,7 @@ class Case(NamedTuple):
     """Codes of further findings in ``bad``."""
 
 
-def codes(changes: dict[str, Any]) -> list[tuple[str, str]]:
+def shown_codes(changes: dict[str, Any]) -> list[tuple[str, str]]:
     """Return code and path of every finding that is shown."""
     found = check(Strategy.model_validate(document(**changes)), today=TODAY)
     return [(finding.code, finding.path) for finding in found if not finding.ignored]
@@ -29,10 +29,10 @@ def codes(changes: dict[str, Any]) -> list[tuple[str, str]]:
 
 def check_case(case: Case) -> None:
     """Assert that a case has its expected findings and no others."""
-    found = codes(case.bad)
+    found = shown_codes(case.bad)
     assert [case.path] == [path for code, path in found if code == case.code]
     assert {case.code, *case.also} == {code for code, _ in found}
-    assert case.code not in {code for code, _ in codes(case.good)}
+    assert case.code not in {code for code, _ in shown_codes(case.good)}
 
 
 def module_of(rule: Rule) -> str:

@@ -7,9 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from eks_hardware.loader.discovery import DEFAULT_FOLDER
 from eks_hardware.models import Strategy
-from eks_hardware.resolve import ResolvedStrategy, resolve
+from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, resolve
 from eks_hardware.validation import load_strategy
 
 TODAY = datetime.date(2026, 11, 20)
@@ -63,6 +65,30 @@ def document(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 def strategy(*groups: dict[str, Any], **fields: Any) -> Strategy:
     return Strategy.model_validate(document(*groups, **fields))
+
+
+def write_document(file: Path, *groups: dict[str, Any], **fields: Any) -> Path:
+    """Write the document of these groups and fields as a strategy file; return the file."""
+    file.write_text(yaml.safe_dump(document(*groups, **fields), sort_keys=False), encoding="utf-8")
+    return file
+
+
+def write_overlay(name: str, text: str, folder: Path | str = ".") -> str:
+    """Write an overlay into ``overlays`` in a folder; return its name."""
+    file = Path(folder, "overlays", f"{name}.yaml")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return name
+
+
+def resolved_group(instance_types: str | list[str] = "m6i.xlarge", **fields: Any) -> ResolvedNodeGroup:
+    """Return a group of a strategy, resolved."""
+    return resolve(strategy(group(instance_types, **fields))).node_groups[-1]
+
+
+def resolved_gpu_pool(instance_type: str, **fields: Any) -> ResolvedNodePool:
+    """Return a GPU pool of a strategy, resolved."""
+    return resolve(strategy(**pools(gpu_pool(instance_types=[instance_type], **fields)))).node_pools[0]
 
 
 @cache

@@ -48,7 +48,7 @@ class Synthesized:
                 yield type_, name, body
 
 
-def everything(once: Once, plain: Path) -> list[Synthesized]:
+def all_stacks(once: Once, plain: Path) -> list[Synthesized]:
     """Return all stacks.
 
     These are the shipped strategies alone and with each overlay, one with a separate stack for charts, and those of
@@ -58,13 +58,13 @@ def everything(once: Once, plain: Path) -> list[Synthesized]:
         once: creates missing results.
         plain: the output folder of all strategies without an overlay.
     """
-    stacks = synthesized(plain)
+    stacks = stacks_in(plain)
     for overlay in OVERLAYS:
-        stacks += synthesized(once(f"overlay-{overlay}", partial(_with_overlay, overlay)), overlay)
-    return [*stacks, *synthesized(once("separate", _separate), "separate")]
+        stacks += stacks_in(once(f"overlay-{overlay}", partial(_with_overlay, overlay)), overlay)
+    return [*stacks, *stacks_in(once("separate", _separate), "separate")]
 
 
-def synthesized(outdir: Path, overlay: str = "") -> list[Synthesized]:
+def stacks_in(outdir: Path, overlay: str = "") -> list[Synthesized]:
     """Return the stacks of an output folder."""
     found = []
     for file in sorted(outdir.glob("stacks/*/cdk.tf.json")):
@@ -105,4 +105,4 @@ def synthesize(folder: Path, resolved: Sequence[ResolvedStrategy]) -> list[Synth
     for each in resolved:
         strategy_stacks(app, each)
     app.synth()
-    return synthesized(folder)
+    return stacks_in(folder)

@@ -99,7 +99,7 @@ def corpus() -> dict[str, list[str]]:
     return found
 
 
-def page() -> str:
+def traps_page() -> str:
     """Return the table as Markdown."""
     rows = traps()
     head = _HEAD.format(

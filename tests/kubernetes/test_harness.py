@@ -119,7 +119,7 @@ DEPLOYMENT: Object = {
 GOOD = {item["kind"]: item for item in (NODE_CLASS, NODE_POOL, NODE_OVERLAY)}
 
 
-def changed(item: Object, place: str, value: Any) -> Object:
+def with_value(item: Object, place: str, value: Any) -> Object:
     """Return a copy with another value at ``spec.taints[0].key``; keys with dots are written ``spec.tags["a.b"]``."""
     copied = copy.deepcopy(item)
     *way, last = [
@@ -138,7 +138,7 @@ def changed(item: Object, place: str, value: Any) -> Object:
     return copied
 
 
-def places(messages: list[str], id_: str) -> list[str]:
+def places_of_rule(messages: list[str], id_: str) -> list[str]:
     """Return the positions at which messages report a violation of this rule."""
     return [message.split(": ")[1] for message in messages if message.endswith(f"[{id_}]")]
 
@@ -187,10 +187,10 @@ REQUIRED = [
 def schema_messages() -> dict[str, list[str]]:
     """Return the validators' errors for each case, from one run of Node."""
     named = {
-        **{f"{kind} {place}": changed(GOOD[kind], place, value) for kind, place, value, _ in SCHEMA_CASES},
-        **{f"{kind} without {place}": changed(GOOD[kind], place, REMOVED) for kind, place in REQUIRED},
+        **{f"{kind} {place}": with_value(GOOD[kind], place, value) for kind, place, value, _ in SCHEMA_CASES},
+        **{f"{kind} without {place}": with_value(GOOD[kind], place, REMOVED) for kind, place in REQUIRED},
     }
-    renamed = [changed(item, "metadata.name", f"case-{index}") for index, item in enumerate(named.values())]
+    renamed = [with_value(item, "metadata.name", f"case-{index}") for index, item in enumerate(named.values())]
     messages = check_custom_resources(renamed)
     return {
         name: [message for message in messages if f"/case-{index}: " in message] for index, name in enumerate(named)
@@ -207,7 +207,7 @@ def test_the_validators_name_what_is_wrong(
     kind: str, place: str, keyword: str, schema_messages: dict[str, list[str]]
 ) -> None:
     messages = schema_messages[f"{kind} {place}"]
-    assert places(messages, keyword) == [place]
+    assert places_of_rule(messages, keyword) == [place]
     assert {message.split(": ")[1] for message in messages} == {place}
 
 
@@ -215,7 +215,7 @@ def test_the_validators_name_what_is_wrong(
 def test_the_validators_miss_required_fields(kind: str, place: str, schema_messages: dict[str, list[str]]) -> None:
     holder, _, field = place.rpartition(".")
     (message,) = schema_messages[f"{kind} without {place}"]
-    assert places([message], "required") == [holder]
+    assert places_of_rule([message], "required") == [holder]
     assert field in message
 
 
@@ -223,11 +223,11 @@ def test_a_custom_kind_without_validator_is_an_error() -> None:
     (message,) = check_custom_resources([DEPLOYMENT])
     assert message == "Deployment/web: (object): no validator for apps/v1 Deployment [kind]"
     old = {**NODE_POOL, "apiVersion": "karpenter.sh/v1beta1"}
-    assert places(check_custom_resources([old]), "kind") == ["(object)"]
+    assert places_of_rule(check_custom_resources([old]), "kind") == ["(object)"]
 
 
 def test_null_is_as_good_as_nothing() -> None:
-    item = changed(changed(NODE_CLASS, "spec.userData", None), "spec.instanceProfile", None)
+    item = with_value(with_value(NODE_CLASS, "spec.userData", None), "spec.instanceProfile", None)
     assert check_custom_resources([item]) == []
     assert check_rules(item) == []
 
@@ -402,7 +402,7 @@ def test_good_objects_obey_all_rules(kind: str) -> None:
     ("kind", "id_", "place", "value"), RULE_CASES, ids=[f"{kind}-{id_}" for kind, id_, _, _ in RULE_CASES]
 )
 def test_breaking_a_rule_names_it_and_the_place(kind: str, id_: str, place: str, value: Any) -> None:
-    found = places(check_rules(changed(GOOD[kind], place, value)), id_)
+    found = places_of_rule(check_rules(with_value(GOOD[kind], place, value)), id_)
     assert found
     assert all(each.startswith(place) or place.startswith(each) for each in found)
 
@@ -415,9 +415,9 @@ def test_each_rule_has_a_case() -> None:
 
 
 def test_the_family_is_named_where_no_image_is_an_alias() -> None:
-    by_id = changed(NODE_CLASS, AMIS, [{"id": "ami-0a"}])
+    by_id = with_value(NODE_CLASS, AMIS, [{"id": "ami-0a"}])
     assert check_rules(by_id) == []
-    assert places(check_rules(changed(by_id, "spec.amiFamily", REMOVED)), "ami-family-missing") == ["spec"]
+    assert places_of_rule(check_rules(with_value(by_id, "spec.amiFamily", REMOVED)), "ami-family-missing") == ["spec"]
 
 
 def test_rules_have_one_name_for_a_kind() -> None:
@@ -426,21 +426,21 @@ def test_rules_have_one_name_for_a_kind() -> None:
 
 
 def test_another_kind_has_no_rules() -> None:
-    assert places(check_rules(DEPLOYMENT), "unknown-kind") == ["no rules for this kind [unknown-kind]"]
+    assert places_of_rule(check_rules(DEPLOYMENT), "unknown-kind") == ["no rules for this kind [unknown-kind]"]
 
 
 def test_what_an_update_must_not_change() -> None:
-    static = changed(changed(NODE_POOL, "spec.weight", REMOVED), "spec.limits", REMOVED)
-    static = changed(static, "spec.replicas", 2)
+    static = with_value(with_value(NODE_POOL, "spec.weight", REMOVED), "spec.limits", REMOVED)
+    static = with_value(static, "spec.replicas", 2)
     assert check_rules(static) == []
-    assert check_update(static, changed(static, "spec.replicas", 0)) == []
-    assert check_update(NODE_POOL, changed(NODE_POOL, f"{TEMPLATE}.nodeClassRef.name", "other")) == []
-    assert check_update(NODE_CLASS, changed(NODE_CLASS, "spec.role", "other")) == []
+    assert check_update(static, with_value(static, "spec.replicas", 0)) == []
+    assert check_update(NODE_POOL, with_value(NODE_POOL, f"{TEMPLATE}.nodeClassRef.name", "other")) == []
+    assert check_update(NODE_CLASS, with_value(NODE_CLASS, "spec.role", "other")) == []
     broken = [
-        places(check_update(NODE_POOL, static), "pool-mode"),
+        places_of_rule(check_update(NODE_POOL, static), "pool-mode"),
         *(
-            places(
-                check_update(NODE_POOL, changed(NODE_POOL, f"{TEMPLATE}.nodeClassRef.{field}", "other")),
+            places_of_rule(
+                check_update(NODE_POOL, with_value(NODE_POOL, f"{TEMPLATE}.nodeClassRef.{field}", "other")),
                 f"node-class-{field}-fixed",
             )
             for field in ("group", "kind")
@@ -473,7 +473,7 @@ def test_a_good_deployment_passes() -> None:
     ],
 )
 def test_a_bad_deployment_fails(place: str, value: Any, found: str, what: str) -> None:
-    (message,) = check_objects([changed(DEPLOYMENT, place, value)], VERSION)
+    (message,) = check_objects([with_value(DEPLOYMENT, place, value)], VERSION)
     assert message.startswith(f"Deployment/web: {found}: ")
     assert what in message
 

@@ -63,7 +63,7 @@ def variants(kind: InstanceType) -> Iterator[dict[str, Any]]:
                     yield {"efa": efa, "ami": {"family": family}, "workload": "training", **shared}
 
 
-def pools() -> Iterator[ResolvedNodePool]:
+def accelerated_pools() -> Iterator[ResolvedNodePool]:
     for kind in accelerated():
         for number, fields in enumerate(variants(kind)):
             pool = NodePoolSpec.model_validate(
@@ -85,7 +85,7 @@ def pools() -> Iterator[ResolvedNodePool]:
 
 
 def of_the_catalogue() -> Iterator[dict[str, Any]]:
-    for pool in pools():
+    for pool in accelerated_pools():
         yield node_class(pool, instance_profile=False)
         yield node_class(pool, instance_profile=True)
         yield node_pool(pool)

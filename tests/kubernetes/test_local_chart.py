@@ -67,7 +67,7 @@ VALUES: dict[str, Any] = {
 }
 
 
-def item(name: str, spec: Any) -> Object:
+def example_object(name: str, spec: Any) -> Object:
     """Return an object; Helm sorts its keys, so it ends with ``spec``."""
     return {"apiVersion": "example.com/v1", "kind": "Example", "metadata": {"name": name}, "spec": spec}
 
@@ -90,34 +90,40 @@ def test_a_change_of_the_chart_raises_its_version() -> None:
     assert (CHART_VERSION, digest) == ("1.0.0", "f754544ac33ea630")
 
 
-@pytest.mark.parametrize("objects", [[], [item("a", TEXTS), item("b", VALUES)]], ids=["none", "some"])
+@pytest.mark.parametrize(
+    "objects", [[], [example_object("a", TEXTS), example_object("b", VALUES)]], ids=["none", "some"]
+)
 def test_lint(objects: list[Object]) -> None:
     assert helm.lint(CHART, chart_values(objects)) == []
 
 
 @pytest.mark.parametrize("lacking", ["apiVersion", "kind", "metadata"])
 def test_what_is_no_object_is_refused(lacking: str) -> None:
-    broken = {key: value for key, value in item("a", {}).items() if key != lacking}
+    broken = {key: value for key, value in example_object("a", {}).items() if key != lacking}
     with pytest.raises(helm.helm_python.HelmError, match=lacking):
         rendered([broken])
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_text_arrives_as_it_is(name: str) -> None:
-    objects = [item("a", {"list": [TEXTS[name]], "text": TEXTS[name]}), item("b", TEXTS[name]), item("c", {})]
+    objects = [
+        example_object("a", {"list": [TEXTS[name]], "text": TEXTS[name]}),
+        example_object("b", TEXTS[name]),
+        example_object("c", {}),
+    ]
     assert rendered(objects) == objects
 
 
 @pytest.mark.parametrize("name", VALUES)
 def test_a_value_arrives_as_it_is(name: str) -> None:
-    objects = [item("a", VALUES[name])]
+    objects = [example_object("a", VALUES[name])]
     assert rendered(objects) == objects
 
 
 def test_an_object_that_yaml_cannot_hold_is_refused() -> None:
     """Helm's ``toYaml`` hides its errors: without ``required``, the object would be missing."""
     with pytest.raises(helm.helm_python.HelmError, match="cannot be written"):
-        rendered([item("a", {"k" * 2000: "value"})])
+        rendered([example_object("a", {"k" * 2000: "value"})])
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -146,6 +152,10 @@ def test_anything_arrives_as_it_is(data: list[dict[str, Any]]) -> None:
     objects = [
         each
         for index, some in enumerate(data)
-        for each in (item(f"a{index}", some), item(f"b{index}", {}), item(f"c{index}", list(some.values())))
+        for each in (
+            example_object(f"a{index}", some),
+            example_object(f"b{index}", {}),
+            example_object(f"c{index}", list(some.values())),
+        )
     ]
     assert rendered(objects) == objects

@@ -65,7 +65,7 @@ def pod(
     return {"spec": {**spec, "schedulerName": scheduler} if scheduler else spec}
 
 
-def on(labels: Mapping[str, str], of: Pod) -> Pod:
+def with_selector(labels: Mapping[str, str], of: Pod) -> Pod:
     """Return the pod with a node selector."""
     return {"spec": {**of["spec"], "nodeSelector": dict(labels)}}
 
@@ -110,11 +110,11 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
     ),
     "a CPU more than any node has": (pod({"cpu": 256}, GPU_TAINT, NEURON_TAINT), NOWHERE),
     "an image for arm64": (
-        on({"kubernetes.io/arch": "arm64"}, CPU),
+        with_selector({"kubernetes.io/arch": "arm64"}, CPU),
         {"cpu-inference": {"system", "graviton-spot", "graviton"}},
     ),
     "an image for amd64": (
-        on({"kubernetes.io/arch": "amd64", "workload-type": "inference"}, CPU),
+        with_selector({"kubernetes.io/arch": "amd64", "workload-type": "inference"}, CPU),
         {"cpu-inference": {"intel-amx"}, "mixed-hardware": {"cpu-inference"}},
     ),
     "a GPU": (
@@ -166,34 +166,34 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
         },
     ),
     # Several shares of one T4 are not more compute than one share: the plugin refuses two.
-    "2 GPUs on a T4 with shares": (on({"accelerator": "t4"}, pod({GPU: 2}, GPU_TAINT)), NOWHERE),
+    "2 GPUs on a T4 with shares": (with_selector({"accelerator": "t4"}, pod({GPU: 2}, GPU_TAINT)), NOWHERE),
     "9 GPUs": (pod({GPU: 9}, GPU_TAINT), NOWHERE),
     "a shared GPU": (pod({SHARED_GPU: 1}, GPU_TAINT), {"gpu-inference": {"l4-shared"}}),
     # The taint is named nvidia.com/gpu, but the resource is not.
     "a shared GPU, as EKS admits it without a toleration": (admitted(pod({SHARED_GPU: 1})), NOWHERE),
     "an L40S by Karpenter's label": (
-        on({"karpenter.k8s.aws/instance-gpu-name": "l40s"}, ONE_GPU),
+        with_selector({"karpenter.k8s.aws/instance-gpu-name": "l40s"}, ONE_GPU),
         {"gpu-inference": {"l40s"}, "mixed-hardware": {"gpu-inference"}},
     ),
     "an A100 by Karpenter's label, which a group has not": (
-        on({"karpenter.k8s.aws/instance-gpu-name": "a100"}, ONE_GPU),
+        with_selector({"karpenter.k8s.aws/instance-gpu-name": "a100"}, ONE_GPU),
         NOWHERE,
     ),
-    "an A100 by our label": (on({"accelerator": "a100"}, ONE_GPU), {"mixed-hardware": {"gpu-training"}}),
-    "an L40S by our label": (on({"accelerator": "l40s"}, ONE_GPU), {"gpu-inference": {"g6e", "l40s"}}),
+    "an A100 by our label": (with_selector({"accelerator": "a100"}, ONE_GPU), {"mixed-hardware": {"gpu-training"}}),
+    "an L40S by our label": (with_selector({"accelerator": "l40s"}, ONE_GPU), {"gpu-inference": {"g6e", "l40s"}}),
     "a GPU by hardware, for inference": (
-        on({"hardware-type": "nvidia-gpu", "workload-type": "inference"}, ONE_GPU),
+        with_selector({"hardware-type": "nvidia-gpu", "workload-type": "inference"}, ONE_GPU),
         {"gpu-inference": {"g6", "g5-spot", "g6e", "l40s"}, "mixed-hardware": {"gpu-inference"}},
     ),
     "a spot GPU of Karpenter's": (
-        on({"karpenter.sh/capacity-type": "spot"}, ONE_GPU),
+        with_selector({"karpenter.sh/capacity-type": "spot"}, ONE_GPU),
         {"gpu-inference": {"l40s"}, "mixed-hardware": {"gpu-inference"}},
     ),
     "a spot GPU of a group": (
-        on({"eks.amazonaws.com/capacityType": "SPOT"}, ONE_GPU),
+        with_selector({"eks.amazonaws.com/capacityType": "SPOT"}, ONE_GPU),
         {"development": {"t4"}, "gpu-inference": {"g5-spot"}},
     ),
-    "a GPU of the research team": (on({"team": "research"}, ONE_GPU), {"gpu-training": {"h100"}}),
+    "a GPU of the research team": (with_selector({"team": "research"}, ONE_GPU), {"gpu-training": {"h100"}}),
     "a Neuron device": (
         ONE_NEURON,
         {
@@ -248,7 +248,7 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
     ),
     # Its taint keeps all other pods off a pool of nodes with EFA.
     "an A100 node without EFA": (
-        on({"accelerator": "a100"}, admitted(pod({GPU: 8}))),
+        with_selector({"accelerator": "a100"}, admitted(pod({GPU: 8}))),
         {"mixed-hardware": {"gpu-training"}},
     ),
     "an H100 node with EFA": (P5_WORKER, {"gpu-training": {"h100"}}),
@@ -257,7 +257,7 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
         {"mixed-hardware": {"trainium-training"}, "trainium-training": {"trn1"}},
     ),
     "an Inferentia node with EFA": (
-        on({"hardware-type": "inferentia"}, pod({NEURON: 1, EFA: 1}, NEURON_TAINT)),
+        with_selector({"hardware-type": "inferentia"}, pod({NEURON: 1, EFA: 1}, NEURON_TAINT)),
         NOWHERE,
     ),
     "CoreDNS": (
@@ -330,10 +330,14 @@ TYPES: list[tuple[str, Pod, list[str]]] = [
     ),
     (
         "an L40S and much memory",
-        on({"karpenter.k8s.aws/instance-gpu-name": "l40s"}, pod({GPU: 1, "memory": "400Gi"}, GPU_TAINT)),
+        with_selector({"karpenter.k8s.aws/instance-gpu-name": "l40s"}, pod({GPU: 1, "memory": "400Gi"}, GPU_TAINT)),
         ["gpu-inference:g6e.16xlarge", "gpu-inference:g6e.24xlarge", "gpu-inference:g6e.48xlarge"],
     ),
-    ("a type", on({"node.kubernetes.io/instance-type": "g5.2xlarge"}, ONE_GPU), ["gpu-inference:g5.2xlarge"]),
+    (
+        "a type",
+        with_selector({"node.kubernetes.io/instance-type": "g5.2xlarge"}, ONE_GPU),
+        ["gpu-inference:g5.2xlarge"],
+    ),
 ]
 
 
@@ -483,7 +487,7 @@ def test_optional_controllers_keep_off_accelerated_nodes(
 # --- broken on purpose
 
 
-def without(of: Bundle, *names: str) -> Bundle:
+def without_releases(of: Bundle, *names: str) -> Bundle:
     return Bundle(tuple(each for each in of.releases if each.name not in names))
 
 
@@ -515,7 +519,7 @@ def with_objects(of: Bundle, kind: str, change: Callable[[dict[str, Any]], objec
     return Bundle(tuple(map(changed, of.releases)))
 
 
-def with_groups(template: Template, change: Callable[[dict[str, Any]], object]) -> Template:
+def with_changed_groups(template: Template, change: Callable[[dict[str, Any]], object]) -> Template:
     """Return a template with every node group changed in place."""
     document = copy.deepcopy(template.document)
     for group in document["resource"]["aws_eks_node_group"].values():
@@ -543,7 +547,7 @@ PLUGINS = [
 def test_without_its_plugin_a_pod_runs_nowhere(release: str, asked: Pod, templates: Templates) -> None:
     template, whole = templates["mixed-hardware"], bundle_of("mixed-hardware")
     assert homes(asked, nodes(template, whole))
-    assert not homes(asked, nodes(template, without(whole, release)))
+    assert not homes(asked, nodes(template, without_releases(whole, release)))
 
 
 @pytest.mark.parametrize(("release", "asked"), PLUGINS)
@@ -561,7 +565,7 @@ def test_another_taint_on_groups_turns_plugin_and_pods_away(key: str, asked: Pod
         for taint in group.get("taint", ()):
             taint["key"] = "dedicated" if taint["key"] == key else taint["key"]
 
-    broken = with_groups(templates["mixed-hardware"], change)
+    broken = with_changed_groups(templates["mixed-hardware"], change)
     found = nodes(broken, bundle_of("mixed-hardware"))
     everything = {"operator": "Exists"}
     tolerant = {"spec": {**asked["spec"], "tolerations": [everything]}}
@@ -573,7 +577,7 @@ def test_another_taint_on_groups_turns_plugin_and_pods_away(key: str, asked: Pod
 
 @pytest.mark.parametrize("label", ["nvidia.com/gpu.present", "aws.amazon.com/neuron.present"])
 def test_without_their_label_groups_have_no_plugin(label: str, templates: Templates) -> None:
-    broken = with_groups(templates["mixed-hardware"], lambda group: group["labels"].pop(label, None))
+    broken = with_changed_groups(templates["mixed-hardware"], lambda group: group["labels"].pop(label, None))
     found = nodes(broken, bundle_of("mixed-hardware"))
     gpu = {"gpu-inference"} if label.startswith("nvidia") else {"gpu-training", "gpu-inference"}
     neuron = {"inferentia"} | ({"trainium-training", "inferentia-inference"} if label.startswith("nvidia") else set())
@@ -659,10 +663,10 @@ def test_a_sharing_that_the_plugin_does_not_know_leaves_no_gpu(templates: Templa
 
 def test_without_the_operator_only_bottlerocket_has_gpus(templates: Templates) -> None:
     whole, any_taint = bundle(_resolved("gpu-sharing")), {"operator": "Exists"}
-    found = nodes(templates["gpu-sharing"], without(whole, "gpu-operator"))
+    found = nodes(templates["gpu-sharing"], without_releases(whole, "gpu-operator"))
     assert homes(pod({GPU: 1}, any_taint), found) == {"h100-bottlerocket", "shared-bottlerocket"}
     # Bottlerocket's own plugin and NVIDIA's on one node: neither works.
-    both = with_groups(
+    both = with_changed_groups(
         templates["gpu-sharing"], lambda group: group["labels"].pop("nvidia.com/gpu.deploy.operands", None)
     )
     assert "h100-bottlerocket" not in homes(pod({GPU: 1}, any_taint), nodes(both, whole))
@@ -682,7 +686,7 @@ def test_slices_have_names_of_their_own(templates: Templates) -> None:
 
 
 def test_without_karpenter_no_pool_makes_nodes(templates: Templates) -> None:
-    assert not list(pool_nodes(without(bundle_of("gpu-inference"), "karpenter"), templates["gpu-inference"]))
+    assert not list(pool_nodes(without_releases(bundle_of("gpu-inference"), "karpenter"), templates["gpu-inference"]))
 
 
 def test_without_efa_interfaces_there_is_no_efa(templates: Templates) -> None:

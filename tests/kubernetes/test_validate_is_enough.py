@@ -129,7 +129,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
     return document(**pools(pool), **({"tags": draw(TAGS)} if draw(st.integers(0, 4)) == 0 else {}))
 
 
-def written(given_document: dict[str, Any]) -> list[dict[str, Any]] | None:
+def custom_resources(given_document: dict[str, Any]) -> list[dict[str, Any]] | None:
     """Return the custom resources of a strategy; None if it is refused."""
     try:
         strategy = Strategy.model_validate(given_document)
@@ -152,7 +152,7 @@ def test_what_has_no_error_is_taken() -> None:
     @settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(documents())
     def holds(given_document: dict[str, Any]) -> None:
-        objects = written(given_document)
+        objects = custom_resources(given_document)
         passed.append(objects is not None)
         assert [finding for each in objects or () for finding in check_rules(each)] == []
 

@@ -20,7 +20,6 @@ from eks_hardware.kubernetes.nodes import nodes as all_nodes
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.testing import Template
-from eks_hardware.validation import load_strategy
 from eks_hardware.workloads import KINDS, Request, WorkloadError, manifest
 from eks_hardware.workloads.request import Kind
 from eks_hardware.workloads.sizing import size
@@ -31,13 +30,13 @@ from helpers.kubernetes.placement import KEEPS_AWAY
 from helpers.kubernetes.scheduling import Node, gang_homes, homes, nodes
 from helpers.kubernetes.workloads import workloads
 from helpers.paths import SPECIAL
-from helpers.strategies import FOLDER, SHIPPED, gpu_pool, pools
+from helpers.strategies import FOLDER, SHIPPED, gpu_pool, pools, resolved_of, strategy, strategy_of
 from helpers.strategies import group as small_group
-from helpers.strategies import strategy as small_strategy
 
 Pod = dict[str, Any]
 
-STRATEGIES = (*SHIPPED, *sorted(file.stem for file in SPECIAL.glob("*.yaml")))
+FILES = {file.stem: file for folder in (FOLDER, SPECIAL) for file in sorted(folder.glob("*.yaml"))}
+STRATEGIES = tuple(FILES)
 CUSTOM = ("kubeflow.org",)
 _MOST_PODS = 16
 
@@ -114,18 +113,8 @@ PYTORCH_JOB: dict[str, Any] = {
 
 
 @cache
-def strategy(name: str) -> Strategy:
-    return load_strategy((FOLDER if name in SHIPPED else SPECIAL) / f"{name}.yaml").strategy
-
-
-@cache
-def resolved(name: str) -> ResolvedStrategy:
-    return resolve(strategy(name))
-
-
-@cache
 def bundle_of(name: str) -> Bundle:
-    return bundle(resolved(name))
+    return bundle(resolved_of(FILES[name]))
 
 
 @cache
@@ -141,7 +130,7 @@ def candidates(templates: Mapping[str, Template]) -> Mapping[str, tuple[Node, ..
 def every(*kinds: Kind) -> Iterator[tuple[str, str, Kind]]:
     """Return every group and pool of every strategy, with every kind."""
     for name in STRATEGIES:
-        for node in all_nodes(resolved(name)):
+        for node in all_nodes(resolved_of(FILES[name])):
             for kind in kinds or KINDS:
                 yield name, node.name, kind
 
@@ -150,11 +139,11 @@ ROWS = list(every())
 IDS = ["-".join(row) for row in ROWS]
 
 
-def objects(name: str, group: str, kind: Kind, **fields: Any) -> list[dict[str, Any]] | None:
+def workload_objects(name: str, group: str, kind: Kind, **fields: Any) -> list[dict[str, Any]] | None:
     """Return the objects of a workload as plain data; None if nodes have nothing to test or need a custom image."""
     request = Request(kind=kind, group=group, **fields)
     try:
-        found = manifest(strategy(name), resolved(name), request)
+        found = manifest(strategy_of(FILES[name]), resolved_of(FILES[name]), request)
     except WorkloadError as problem:
         if problem.code in ("WORKLOAD_CHECK", "WORKLOAD_HARDWARE", "WORKLOAD_IMAGE_UNKNOWN"):
             return None
@@ -172,7 +161,7 @@ def template_of(item: Mapping[str, Any]) -> Pod:
 
 def most(name: str, group: str, kind: Kind) -> int:
     """Return the maximum of pods for ``--nodes``, limited to the number that a simulation needs."""
-    target = find_target(strategy(name), resolved(name), group, load())
+    target = find_target(strategy_of(FILES[name]), resolved_of(FILES[name]), group, load())
     return min(size(target, Request(kind=kind, group=group)).most, _MOST_PODS)
 
 
@@ -180,19 +169,24 @@ def test_every_shipped_strategy_has_workloads() -> None:
     """Only a smoke test of CPU nodes has nothing to print."""
     rows = [row for row in ROWS if row[0] in SHIPPED]
     assert {row[0] for row in rows} == set(SHIPPED)
-    cpu = {(name, node.name) for name in SHIPPED for node in all_nodes(resolved(name)) if node.hardware is Hardware.CPU}
-    assert {row for row in rows if not objects(*row)} == {(*each, "smoke-test") for each in cpu}
+    cpu = {
+        (name, node.name)
+        for name in SHIPPED
+        for node in all_nodes(resolved_of(FILES[name]))
+        if node.hardware is Hardware.CPU
+    }
+    assert {row for row in rows if not workload_objects(*row)} == {(*each, "smoke-test") for each in cpu}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_objects_are_valid(row: tuple[str, str, Kind]) -> None:
     name, group, kind = row
-    version = resolved(name).kubernetes.kubernetes_version
-    found = objects(name, group, kind) or []
+    version = resolved_of(FILES[name]).kubernetes.kubernetes_version
+    found = workload_objects(name, group, kind) or []
     if kind in ("job", "pytorchjob") and most(*row) > 1 and _distributes(row):
-        found += objects(name, group, kind, nodes=2) or []
+        found += workload_objects(name, group, kind, nodes=2) or []
     if kind == "job":
-        found += objects(name, group, kind, independent=True) or []
+        found += workload_objects(name, group, kind, independent=True) or []
     assert check_objects(found, version, custom_groups=CUSTOM) == []
     for each in found:
         if each["kind"] == "PyTorchJob":
@@ -211,7 +205,11 @@ def _distributes(row: tuple[str, str, Kind]) -> bool:
     """Return whether a job on two nodes is allowed: not on shared GPUs, nor on Neuron without EFA."""
     name, group, kind = row
     try:
-        manifest(strategy(name), resolved(name), Request(kind=kind, group=group, nodes=2, image="registry.example/a:1"))
+        manifest(
+            strategy_of(FILES[name]),
+            resolved_of(FILES[name]),
+            Request(kind=kind, group=group, nodes=2, image="registry.example/a:1"),
+        )
     except WorkloadError:
         return False
     return True
@@ -222,7 +220,7 @@ def test_pods_land_on_their_nodes_and_nowhere_else(
     row: tuple[str, str, Kind], candidates: Mapping[str, tuple[Node, ...]]
 ) -> None:
     name, group, _ = row
-    found = objects(*row)
+    found = workload_objects(*row)
     if found is None:
         return
     pod = template_of(found[-1])
@@ -237,7 +235,7 @@ def test_without_a_toleration_or_a_selector_they_do_not(
     row: tuple[str, str, Kind], candidates: Mapping[str, tuple[Node, ...]]
 ) -> None:
     name, group, _ = row
-    found = objects(*row)
+    found = workload_objects(*row)
     if found is None:
         return
     pod = template_of(found[-1])
@@ -267,7 +265,7 @@ def test_without_a_toleration_or_a_selector_they_do_not(
 def test_a_pod_that_asks_for_more_lands_nowhere(
     key: str, value: int | str, candidates: Mapping[str, tuple[Node, ...]]
 ) -> None:
-    (job,) = objects("gpu-training", "h100", "job") or []
+    (job,) = workload_objects("gpu-training", "h100", "job") or []
     pod = template_of(job)
     assert homes(pod, candidates["gpu-training"]) == {"h100"}
     for part in pod["spec"]["containers"][0]["resources"].values():
@@ -277,17 +275,17 @@ def test_a_pod_that_asks_for_more_lands_nowhere(
 
 
 def test_a_gang_one_larger_has_no_room(candidates: Mapping[str, tuple[Node, ...]]) -> None:
-    _, job = objects("gpu-training", "h100", "job", nodes=8) or []
+    _, job = workload_objects("gpu-training", "h100", "job", nodes=8) or []
     pod = template_of(job)
     assert gang_homes(pod, 8, candidates["gpu-training"]) == {"h100"}
     assert gang_homes(pod, 9, candidates["gpu-training"]) == set()
     with pytest.raises(WorkloadError, match="room for at most 8 nodes"):
-        objects("gpu-training", "h100", "job", nodes=9)
+        workload_objects("gpu-training", "h100", "job", nodes=9)
 
 
 def test_kueue_takes_a_queued_job_for_its_flavor() -> None:
     """A job's selector and tolerations fit one flavor of its queue: that of its nodes."""
-    (job,) = objects("gpu-training", "h100", "job", queue="nvidia-gpu") or []
+    (job,) = workload_objects("gpu-training", "h100", "job", queue="nvidia-gpu") or []
     metadata, of = job["metadata"], bundle_of("gpu-training").objects
     queue = (metadata["namespace"], metadata["labels"]["kueue.x-k8s.io/queue-name"])
     queues = [each["metadata"] for each in of if each["kind"] == "LocalQueue"]
@@ -305,7 +303,7 @@ def test_kueue_takes_a_queued_job_for_its_flavor() -> None:
 def test_huge_pages_of_bottlerocket_are_seen_by_karpenter(name: str) -> None:
     """A pod of AWS's example for EFA, with 5 GiB of huge pages, gets a node of a pool on Bottlerocket."""
     nodes_of = gpu_pool(instance_types=[name], efa=True, ami={"family": "bottlerocket"})
-    of = small_strategy(**pools(nodes_of))
+    of = strategy(**pools(nodes_of))
     of_resolved = resolve(of)
     (job,) = manifest(of, of_resolved, Request(kind="job", group="pool")).objects
     pod = template_of(job)
@@ -324,7 +322,7 @@ LIMITED = {"requests": {"cpu": "1", "memory": "4Gi"}, "limits": {"cpu": "4", "me
 
 
 def of_team(**team: Any) -> tuple[Strategy, ResolvedStrategy]:
-    of = small_strategy(P4D, kubernetes={"kueue": True, "teams": [{"name": "research", **team}]})
+    of = strategy(P4D, kubernetes={"kueue": True, "teams": [{"name": "research", **team}]})
     return of, resolve(of)
 
 
@@ -370,14 +368,14 @@ def test_a_team_s_namespace_takes_what_is_printed(kind: Kind, nodes_: int, team:
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_shipped_teams_take_what_is_printed(row: tuple[str, str, Kind]) -> None:
     name, group, kind = row
-    anywhere = objects(*row)
-    for team in resolved(name).kubernetes.teams if anywhere else ():
+    anywhere = workload_objects(*row)
+    for team in resolved_of(FILES[name]).kubernetes.teams if anywhere else ():
         assert anywhere is not None
         if any(" x " in each for each in refusals(template_of(anywhere[-1]), team.name, bundle_of(name))):
             with pytest.raises(WorkloadError, match="WORKLOAD_QUOTA"):
-                objects(name, group, kind, namespace=team.name)
+                workload_objects(name, group, kind, namespace=team.name)
         else:
-            found = objects(name, group, kind, namespace=team.name) or []
+            found = workload_objects(name, group, kind, namespace=team.name) or []
             assert refusals(template_of(found[-1]), team.name, bundle_of(name)) == []
 
 
@@ -391,7 +389,7 @@ def test_shipped_teams_take_what_is_printed(row: tuple[str, str, Kind]) -> None:
     ],
 )
 def test_the_schema_of_pytorchjobs_refuses(change: Any) -> None:
-    (job,) = objects("gpu-training", "h100", "pytorchjob") or []
+    (job,) = workload_objects("gpu-training", "h100", "pytorchjob") or []
     assert not list(Draft202012Validator(PYTORCH_JOB).iter_errors(job))
     change(job)
     assert list(Draft202012Validator(PYTORCH_JOB).iter_errors(job))

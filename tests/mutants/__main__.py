@@ -213,10 +213,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             outcomes[mutant.key] = test
             outcomes_file.write_text(json.dumps(outcomes, indent=1, sort_keys=True))
             print(f"{test or 'LIVES'}: {mutant}", flush=True)
-    return report(chosen, outcomes, len(equivalent))
+    return print_report(chosen, outcomes, len(equivalent))
 
 
-def report(chosen: Sequence[Mutant], outcomes: Mapping[str, str], equivalent: int) -> int:
+def print_report(chosen: Sequence[Mutant], outcomes: Mapping[str, str], equivalent: int) -> int:
     """Print the survivors and the counts; return 1 if fewer than 95 % died."""
     alive = [each for each in chosen if not outcomes.get(each.key)]
     print("\nsurvivors:" if alive else "\nno survivors", *sorted(map(str, alive)), sep="\n")

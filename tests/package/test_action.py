@@ -102,7 +102,7 @@ def headings(markdown: str) -> list[str]:
     return [line for line in markdown.splitlines() if line.startswith("### ")]
 
 
-def codes(done: dict[str, Any]) -> dict[str, int]:
+def exit_codes(done: dict[str, Any]) -> dict[str, int]:
     return {name: each.returncode for name, each in done.items()}
 
 
@@ -111,7 +111,7 @@ def test_no_change_is_no_comment(repository: Callable[..., Repository]) -> None:
     found.base()
     found.commit()
     done = found.job(synthesize="false")
-    assert codes(done) == {VALIDATE: 0, COMPARE: 0, COMMENT: 0}
+    assert exit_codes(done) == {VALIDATE: 0, COMPARE: 0, COMMENT: 0}
     assert (found.report, found.comments, found.calls()) == ("No strategy changes.\n", {}, ["GET"])
     assert found.sarif == []
 
@@ -131,7 +131,7 @@ def test_one_comment_follows_the_pull_request(repository: Callable[..., Reposito
     inputs = {} if below == "." else {"working_directory": below, "synthesize": "false"}
     done = found.job(**inputs)
     synthesized = {} if inputs else {SYNTHESIZE: 0}
-    assert codes(done) == {VALIDATE: 0, COMPARE: 0, COMMENT: 0, **synthesized}, done
+    assert exit_codes(done) == {VALIDATE: 0, COMPARE: 0, COMMENT: 0, **synthesized}, done
     changed, new, overlay, gone = headings(found.report)
     assert changed.startswith("### `demo`, alone and with `dev`: 1 resource updated; $")
     assert new.startswith("### `another`, alone and with `dev`, is new: $")
@@ -163,7 +163,7 @@ def test_an_invalid_strategy(repository: Callable[..., Repository]) -> None:
     found.write("same", 9)
     found.commit()
     done = found.job()
-    assert codes(done) == {VALIDATE: 1, COMPARE: 0, COMMENT: 0}
+    assert exit_codes(done) == {VALIDATE: 1, COMPARE: 0, COMMENT: 0}
     assert "strategies/demo.yaml:20:5: error FIELD_UNKNOWN" in done[VALIDATE].stdout
     assert {"FIELD_UNKNOWN", "FIELD_MISSING"} <= {each["ruleId"] for each in found.sarif}
     place = found.sarif[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
@@ -178,7 +178,7 @@ def test_findings_name_files_from_the_root(repository: Callable[..., Repository]
     found.base()
     found.overlay("wide", "cluster: {endpoint: {public_cidrs: [0.0.0.0/0]}}\n")
     done = found.job(working_directory="clusters", comment="false", synthesize="false", strict="true")
-    assert codes(done) == {VALIDATE: 1, COMPARE: 0}
+    assert exit_codes(done) == {VALIDATE: 1, COMPARE: 0}
     (result,) = found.sarif
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "clusters/overlays/wide.yaml"
 
@@ -190,12 +190,12 @@ def test_chosen_overlays(repository: Callable[..., Repository]) -> None:
     found.overlay("production", "tags: {stage: production}\n")
     found.base()
     done = found.job(overlays="production")
-    assert codes(done) == {VALIDATE: 0, COMPARE: 0, COMMENT: 0, SYNTHESIZE: 0}
+    assert exit_codes(done) == {VALIDATE: 0, COMPARE: 0, COMMENT: 0, SYNTHESIZE: 0}
     assert found.report == "No strategy changes.\n"
     stack = json.loads((found.project / "cdktf.out/stacks/demo/cdk.tf.json").read_text(encoding="utf-8"))
     assert stack["provider"]["aws"][0]["default_tags"][0]["tags"]["stage"] == "production"
     assert not list(found.project.glob("cdktf.out.*"))
-    assert codes(found.job(overlays="none", synthesize="false")) == {VALIDATE: 0, COMPARE: 0, COMMENT: 0}
+    assert exit_codes(found.job(overlays="none", synthesize="false")) == {VALIDATE: 0, COMPARE: 0, COMMENT: 0}
 
 
 def test_other_events_and_forks(repository: Callable[..., Repository]) -> None:

@@ -82,7 +82,7 @@ def pipeline(installed: Installed, folder: Path, **variables: str) -> subprocess
     )
 
 
-def notes(folder: Path) -> list[str]:
+def posted_notes(folder: Path) -> list[str]:
     file = folder / "notes.json"
     return [each["body"] for each in json.loads(file.read_text(encoding="utf-8"))] if file.exists() else []
 
@@ -98,7 +98,7 @@ def test_a_merge_request(installed: Installed, folder: Path) -> None:
     strategy.write_text(before.replace("max: 4}   #", "max: 9}   #"), encoding="utf-8")
     done = pipeline(installed, folder, **base)
     assert done.returncode == 0, done.stderr
-    other, comment = notes(folder)
+    other, comment = posted_notes(folder)
     assert other == "another bot"
     assert comment.startswith(
         "<!-- eks-hardware our-clusters/strategies -->\n### `demo`, alone and with `dev`: 1 resource"
@@ -109,7 +109,7 @@ def test_a_merge_request(installed: Installed, folder: Path) -> None:
     strategy.write_text(before.replace("scaling:", "scalling:", 1), encoding="utf-8")
     done = pipeline(installed, folder, **base)
     assert done.returncode == 1
-    assert notes(folder) == [
+    assert posted_notes(folder) == [
         "another bot",
         "<!-- eks-hardware our-clusters/strategies -->\n"
         "### `demo`, alone and with `dev`, has errors; `eks-hardware validate` shows them\n",
@@ -123,8 +123,8 @@ def test_a_merge_request(installed: Installed, folder: Path) -> None:
 def test_without_a_change_or_a_merge_request(installed: Installed, folder: Path) -> None:
     base = _git(installed, folder, "rev-parse", "HEAD")
     done = pipeline(installed, folder, CI_MERGE_REQUEST_DIFF_BASE_SHA=base, EKS_HARDWARE_TOKEN="a token")
-    assert (done.returncode, notes(folder)) == (0, []), done.stderr
+    assert (done.returncode, posted_notes(folder)) == (0, []), done.stderr
     assert "No strategy changes." in done.stdout
     done = pipeline(installed, folder)
-    assert (done.returncode, notes(folder)) == (0, [])
+    assert (done.returncode, posted_notes(folder)) == (0, [])
     assert "No strategy changes." not in done.stdout

@@ -52,7 +52,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(checkout: Path, name: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def run_script(checkout: Path, name: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a script of the workflow as a runner does."""
     assert "${{" not in SCRIPTS[name]
     path = os.pathsep.join([str(checkout / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -118,7 +118,7 @@ SIGNED = "Check that the tag is signed, and its commit on main"
 
 
 def test_a_signed_tag_on_main_is_accepted(checkout: Path) -> None:
-    done = run(checkout, SIGNED)
+    done = run_script(checkout, SIGNED)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -130,7 +130,7 @@ def test_a_signed_tag_on_main_is_accepted(checkout: Path) -> None:
     ],
 )
 def test_other_tags_are_refused(checkout: Path, variables: dict[str, str], said: str) -> None:
-    done = run(checkout, SIGNED, **variables)
+    done = run_script(checkout, SIGNED, **variables)
     assert done.returncode == 1
     assert said in done.stderr
 
@@ -140,7 +140,7 @@ CHECKED = "Check the version and the changelog"
 
 @pytest.mark.parametrize("tag", ["v9.9.9", f"v{VERSION}rc1", VERSION])
 def test_a_tag_of_another_version_is_refused(checkout: Path, tag: str) -> None:
-    done = run(checkout, CHECKED, GITHUB_REF_NAME=tag)
+    done = run_script(checkout, CHECKED, GITHUB_REF_NAME=tag)
     assert done.returncode == 1
     assert f"the tag must be {TAG}" in done.stderr
 
@@ -161,7 +161,7 @@ def test_a_changelog_without_the_release_is_refused(checkout: Path, before: str,
     text = changelog.read_text(encoding="utf-8")
     changelog.write_text(text.replace(before, after), encoding="utf-8")
     try:
-        done = run(checkout, CHECKED)
+        done = run_script(checkout, CHECKED)
     finally:
         changelog.write_text(text, encoding="utf-8")
     assert done.returncode == 1
@@ -185,7 +185,7 @@ def runner(checkout: Path, installed: Installed) -> None:
 def test_what_is_released(checkout: Path) -> None:
     """All other scripts in their order, without the fast tests, which `make test` runs too."""
     for name in (each for each in SCRIPTS if each not in (SIGNED, "Run the fast tests")):
-        done = run(checkout, name, GITHUB_ENV=str(checkout / "env.txt"))
+        done = run_script(checkout, name, GITHUB_ENV=str(checkout / "env.txt"))
         assert done.returncode == 0, (name, done.stdout, done.stderr)
     sdist, wheel = f"eks_hardware-{VERSION}.tar.gz", f"eks_hardware-{VERSION}-py3-none-any.whl"
     sbom = f"eks-hardware-{VERSION}.cdx.json"

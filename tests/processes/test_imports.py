@@ -9,7 +9,7 @@ import sys
 from helpers.paths import ROOT
 
 
-def printed(code: str, *arguments: str, **variables: str) -> str:
+def output_of(code: str, *arguments: str, **variables: str) -> str:
     """Return the output of a successful process, which prints nothing else except warnings about strategies."""
     environment = {**os.environ, **variables}
     command = [sys.executable, "-c", code, *arguments]
@@ -31,7 +31,7 @@ def test_names_that_are_imported_late_are_those_that_are_exported() -> None:
         "try: stacks.nonsense\n"
         "except AttributeError as error: print(error)"
     )
-    assert printed(code).splitlines() == ["True True", "module 'eks_hardware.stacks' has no attribute 'nonsense'"]
+    assert output_of(code).splitlines() == ["True True", "module 'eks_hardware.stacks' has no attribute 'nonsense'"]
 
 
 def test_diff_does_not_import_the_framework_without_node() -> None:
@@ -39,7 +39,7 @@ def test_diff_does_not_import_the_framework_without_node() -> None:
         "import sys; from eks_hardware.cli import app; app(sys.argv[1:], standalone_mode=False);"
         "print(sorted({'cdktf', 'constructs', 'jsii', 'boto3', 'moto'} & set(sys.modules)))"
     )
-    assert printed(code, "diff", "mixed-hardware", "gpu-training", PATH="").splitlines()[-1] == "[]"
+    assert output_of(code, "diff", "mixed-hardware", "gpu-training", PATH="").splitlines()[-1] == "[]"
 
 
 def test_loading_the_catalogue_imports_neither_what_is_heavy_nor_figures_of_performance() -> None:
@@ -49,7 +49,7 @@ def test_loading_the_catalogue_imports_neither_what_is_heavy_nor_figures_of_perf
         " & {'pydantic', 'yaml', 'cdktf', 'jsii', 'boto3', 'botocore', 'moto', 'rich', 'click'}),"
         "*(f'eks_hardware.catalogue.{name}' in sys.modules for name in ('store', 'performance')))"
     )
-    assert printed(code) == "[] True False\n"
+    assert output_of(code) == "[] True False\n"
 
 
 def test_the_testing_helpers_load_neither_pytest_nor_node() -> None:
@@ -57,4 +57,4 @@ def test_the_testing_helpers_load_neither_pytest_nor_node() -> None:
         "import sys, eks_hardware.testing;"
         "print(sorted({'pytest', 'cdktf', 'jsii', 'constructs', 'pydantic'} & set(sys.modules)))"
     )
-    assert printed(code) == "[]\n"
+    assert output_of(code) == "[]\n"

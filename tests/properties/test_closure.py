@@ -78,7 +78,7 @@ def assert_closed(resolved: ResolvedStrategy, installed: Bundle) -> None:
     assert nodes(resolved)
     for node in nodes(resolved):
         for instance_type in node.instance_types:
-            labels = labels_of(node, instance_type, running)
+            labels = labels_on_node(node, instance_type, running)
             selected = [each for each in running if matches(labels, each.node_selector, each.affinity)]
             here = {each.name for each in selected if tolerated(each, node)}
             place = (node.name, instance_type, sorted(here))
@@ -90,7 +90,7 @@ def assert_closed(resolved: ResolvedStrategy, installed: Bundle) -> None:
                 assert MONITORED[name](node) == (name in here), place
 
 
-def labels_of(node: Node, instance_type: str, running: list[Workload]) -> dict[str, str]:
+def labels_on_node(node: Node, instance_type: str, running: list[Workload]) -> dict[str, str]:
     """Return a node's labels: the strategy's, the kubelet's, and Node Feature Discovery's if it runs there."""
     kind = load().get(instance_type)
     discovered = any(each.name == DISCOVERY and tolerated(each, node) for each in running) and is_nvidia(node)
@@ -110,13 +110,13 @@ def test_of_every_strategy(file: Any) -> None:
     assert_closed(resolved, bundle(resolved))
 
 
-def built(document: dict[str, Any]) -> ResolvedStrategy:
+def resolved_without_errors(document: dict[str, Any]) -> ResolvedStrategy:
     given = Strategy.model_validate(document)
     assert [each for each in check(given, today=TODAY) if each.severity is Severity.ERROR] == []
     return resolve(given)
 
 
-def strategy(hardware: tuple[str, ...], taints: str, *, efa: bool, operator: bool) -> dict[str, Any]:
+def mixed_document(hardware: tuple[str, ...], taints: str, *, efa: bool, operator: bool) -> dict[str, Any]:
     """Return groups and pools with several kinds of hardware, each on both operating systems."""
     groups, pools = [], []
     for kind, family in itertools.product(hardware, ("al2023", "bottlerocket")):
@@ -143,21 +143,21 @@ def combinations() -> list[tuple[tuple[str, ...], str, bool, bool]]:
 @in_one_test(("hardware", "taints", "efa", "operator"), combinations())
 def test_of_every_combination(hardware: tuple[str, ...], taints: str, efa: bool, operator: bool) -> None:
     # trap: eksctl-io/eksctl#5277
-    resolved = built(strategy(hardware, taints, efa=efa, operator=operator))
+    resolved = resolved_without_errors(mixed_document(hardware, taints, efa=efa, operator=operator))
     assert_closed(resolved, bundle(resolved))
 
 
 @pytest.mark.parametrize("operator", [False, True])
 def test_the_check_finds_what_is_missing_or_there_twice(operator: bool) -> None:
     # trap: NVIDIA/gpu-operator#1492
-    resolved = built(strategy(("nvidia",), "own", efa=True, operator=operator))
+    resolved = resolved_without_errors(mixed_document(("nvidia",), "own", efa=True, operator=operator))
     installed = bundle(resolved)
     assert_closed(resolved, installed)
     plugins = [each for each in installed.charts if each.key in ("nvidia-device-plugin", "gpu-operator")]
     assert len(plugins) == 1
     without = Bundle(tuple(each for each in installed.releases if each not in plugins))
-    other = bundle(built(strategy(("nvidia",), "own", efa=True, operator=not operator)))
-    untolerated = bundle(built(strategy(("nvidia",), "default", efa=True, operator=operator)))
+    other = bundle(resolved_without_errors(mixed_document(("nvidia",), "own", efa=True, operator=not operator)))
+    untolerated = bundle(resolved_without_errors(mixed_document(("nvidia",), "default", efa=True, operator=operator)))
     everywhere = replace(
         plugins[0], values={**plugins[0].values, "affinity": label_selector({"kubernetes.io/os": "linux"})}
     )

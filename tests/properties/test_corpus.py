@@ -31,7 +31,7 @@ def expected(text: str) -> list[tuple[str, str]]:
     return [(match[1], match[2]) for match in _EXPECT.finditer(text)]
 
 
-def found(file: Path) -> list[tuple[str, str]]:
+def codes_and_positions(file: Path) -> list[tuple[str, str]]:
     """Return code and position of all findings in a file."""
     return [
         (each.code, f"{each.position.line}:{each.position.column}" if each.position and each.position.line else "0:0")
@@ -43,17 +43,17 @@ def rewrite(file: Path) -> None:
     """Write the header again; a changed number of lines moves everything below."""
     for _ in range(2):
         body = _EXPECT.sub("", file.read_bytes().decode("utf-8", "surrogateescape")).lstrip("\n")
-        header = "".join(f"# expect: {code} {place}\n" for code, place in found(file))
+        header = "".join(f"# expect: {code} {place}\n" for code, place in codes_and_positions(file))
         file.write_bytes((header + body).encode("utf-8", "surrogateescape"))
 
 
 @in_one_test("file", [*BAD, *GOOD], ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_finds_what_its_header_says(file: Path, request: pytest.FixtureRequest) -> None:
     given = expected(file.read_bytes().decode("utf-8", "replace"))
-    if request.config.getoption("--update-golden") and found(file) != given:
+    if request.config.getoption("--update-golden") and codes_and_positions(file) != given:
         rewrite(file)
         return
-    assert given == found(file)
+    assert given == codes_and_positions(file)
 
 
 def codes_of(file: Path) -> set[str]:

@@ -25,13 +25,13 @@ Field = tuple[type[BaseModel], str]
 
 
 @cache
-def strategies() -> tuple[Strategy, ...]:
+def corpus_strategies() -> tuple[Strategy, ...]:
     return tuple(strategy_of(file) for file in GOOD)
 
 
 @cache
-def resolved() -> tuple[ResolvedStrategy, ...]:
-    return tuple(map(resolve, strategies()))
+def resolved_corpus() -> tuple[ResolvedStrategy, ...]:
+    return tuple(map(resolve, corpus_strategies()))
 
 
 def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -52,7 +52,7 @@ def choices_in(annotation: Any) -> Iterator[object]:
 
 
 @cache
-def fields() -> dict[Field, Any]:
+def model_fields() -> dict[Field, Any]:
     """Return every field of every model, with its annotation."""
     found: dict[Field, Any] = {}
     waiting: list[type[BaseModel]] = [Strategy]
@@ -95,22 +95,22 @@ def values_of(value: Any) -> Iterator[object]:
 def test_every_field_is_set_somewhere() -> None:
     given = {
         (type(model), name)
-        for strategy in strategies()
+        for strategy in corpus_strategies()
         for model in models_of(strategy)
         for name in model.model_fields_set
     }
-    assert sorted(f"{model.__name__}.{name}" for model, name in set(fields()) - given) == []
+    assert sorted(f"{model.__name__}.{name}" for model, name in set(model_fields()) - given) == []
 
 
 def test_every_choice_is_made_somewhere() -> None:
     chosen: dict[Field, set[object]] = {}
-    for strategy in strategies():
+    for strategy in corpus_strategies():
         for model in models_of(strategy):
             for name in type(model).model_fields:
                 chosen.setdefault((type(model), name), set()).update(values_of(getattr(model, name)))
     missing = {
         f"{model.__name__}.{name}": sorted(map(str, set(choices_in(annotation)) - chosen.get((model, name), set())))
-        for (model, name), annotation in fields().items()
+        for (model, name), annotation in model_fields().items()
     }
     # One day more or less of log retention makes no difference.
     assert {name: each for name, each in missing.items() if each and not name.endswith("retention_days")} == {}
@@ -126,10 +126,10 @@ ACCELERATED = sorted(
 
 
 @cache
-def families() -> Counter[str]:
+def covered_families() -> Counter[str]:
     return Counter(
         CATALOGUE.get(name).family
-        for strategy in resolved()
+        for strategy in resolved_corpus()
         for node in (*strategy.node_groups, *strategy.node_pools)
         for name in node.instance_types
     )
@@ -137,7 +137,7 @@ def families() -> Counter[str]:
 
 @in_one_test("family", ACCELERATED)
 def test_every_accelerated_family_is_there(family: str) -> None:
-    assert families()[family]
+    assert covered_families()[family]
 
 
 def test_the_families_are_those_that_one_thinks_of() -> None:
@@ -152,13 +152,13 @@ def test_every_kind_of_region_is_there() -> None:
         numbers = [int(zone.rpartition("-az")[2]) for zone in zones]
         return len(zones), numbers[-1] > len(zones), bool(control_plane_excluded() & set(zones))
 
-    assert {kind(strategy.region) for strategy in resolved()} == {kind(region) for region in CATALOGUE.regions}
+    assert {kind(strategy.region) for strategy in resolved_corpus()} == {kind(region) for region in CATALOGUE.regions}
 
 
 def test_every_kind_of_hardware_runs_each_operating_system_that_it_can() -> None:
     found = {
         (node.hardware, node.architecture, node.ami_family)
-        for strategy in resolved()
+        for strategy in resolved_corpus()
         for node in (*strategy.node_groups, *strategy.node_pools)
     }
     assert found >= {
@@ -174,6 +174,6 @@ def test_every_kind_of_hardware_runs_each_operating_system_that_it_can() -> None
 
 
 def test_some_are_large() -> None:
-    sizes = [len(strategy.node_groups) + len(strategy.node_pools) for strategy in resolved()]
+    sizes = [len(strategy.node_groups) + len(strategy.node_pools) for strategy in resolved_corpus()]
     assert sum(size >= 20 for size in sizes) >= 2
     assert max(sizes) > 100

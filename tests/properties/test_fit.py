@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eks_hardware.advisor.model import Fit, Miss
 from eks_hardware.catalogue import load
-from helpers.advisor import on, request_for
+from helpers.advisor import fit_on, request_for
 
 CATALOGUE = load()
 
@@ -40,7 +40,7 @@ def _footprint(found: Fit | Miss) -> float:
 def test_more_parameters_never_fit_on_less(name: str, task: str, small: int, more: float) -> None:
     request = request_for("llama-3.1-8b", task=task)
     one, other = (
-        on(replace(request, shape=replace(request.shape, parameters=size, active_parameters=size)), name)
+        fit_on(replace(request, shape=replace(request.shape, parameters=size, active_parameters=size)), name)
         for size in (small, int(small * more))
     )
     assert _footprint(one) <= _footprint(other)
@@ -52,7 +52,7 @@ def test_more_parameters_never_fit_on_less(name: str, task: str, small: int, mor
 )
 def test_longer_contexts_never_fit_on_less(name: str, short: int, more: int, sequences: int) -> None:
     one, other = (
-        on(request_for("llama-3.1-8b", context_length=length, concurrent_sequences=sequences), name)
+        fit_on(request_for("llama-3.1-8b", context_length=length, concurrent_sequences=sequences), name)
         for length in (short, short * more)
     )
     assert _footprint(one) <= _footprint(other)
@@ -65,7 +65,7 @@ def test_longer_contexts_never_fit_on_less(name: str, short: int, more: int, seq
     task=st.sampled_from(["training", "inference", "fine-tuning", "development"]),
 )
 def test_any_size_on_any_accelerator_has_an_answer(name: str, parameters: int, task: str) -> None:
-    found = on(request_for({"parameters": str(parameters)}, task=task), name)
+    found = fit_on(request_for({"parameters": str(parameters)}, task=task), name)
     if isinstance(found, Fit):
         assert found.memory_gib <= found.available_gib
         assert found.nodes >= 1

@@ -87,20 +87,20 @@ def texts_of(annotation: Any, label: str) -> Iterator[str]:
             yield from texts_of(arguments[0], label)
 
 
-def models_of(annotation: Any) -> Iterator[Any]:
+def models_below(annotation: Any) -> Iterator[Any]:
     for member in unwrap(annotation):
         if is_model(member):
             yield member
             for info in fields(member).values():
-                yield from models_of(info.annotation)
+                yield from models_below(info.annotation)
         elif typing.get_origin(member) in (dict, tuple):
             for argument in typing.get_args(member):
-                yield from models_of(argument)
+                yield from models_below(argument)
 
 
 TEXT_FIELDS = {
     label
-    for model in set(models_of(Strategy))
+    for model in set(models_below(Strategy))
     for name, info in fields(model).items()
     for label in texts_of(info.annotation, f"{model.__name__}.{name}")
 }
@@ -131,16 +131,16 @@ def _fits(model: Any, value: Mapping[str, Any]) -> bool:
     return set(value) <= set(known_fields) and (not kinds or value.get("type", kinds[0]) in kinds)
 
 
-def changed(value: Any, path: Path_, text: str) -> Any:
+def with_text(value: Any, path: Path_, text: str) -> Any:
     """Return a copy with another text at a path."""
     if not path:
         return text
     if len(path) == 2 and path[1] == KEY:
         return {text if key == path[0] else key: each for key, each in value.items()}
     if isinstance(value, dict):
-        return {**value, path[0]: changed(value[path[0]], path[1:], text)}
+        return {**value, path[0]: with_text(value[path[0]], path[1:], text)}
     assert isinstance(path[0], int)
-    return [*value[: path[0]], changed(value[path[0]], path[1:], text), *value[path[0] + 1 :]]
+    return [*value[: path[0]], with_text(value[path[0]], path[1:], text), *value[path[0] + 1 :]]
 
 
 def refusal(given: Mapping[str, Any]) -> str | None:
@@ -246,28 +246,28 @@ ELSE: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def documents() -> list[dict[str, Any]]:
+def strategy_documents() -> list[dict[str, Any]]:
     files = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
     roots = (parse(file.read_text(encoding="utf-8"), file.name).root for file in files)
     return [*(root.plain() for root in roots if root), *ELSE]
 
 
-def places() -> dict[str, tuple[dict[str, Any], Path_]]:
+def text_places() -> dict[str, tuple[dict[str, Any], Path_]]:
     """Return a document for each field with text, and the field's path."""
     found: dict[str, tuple[dict[str, Any], Path_]] = {}
-    for each in documents():
+    for each in strategy_documents():
         for label, path in texts_in(each, Strategy):
             found.setdefault(label, (each, path))
     return found
 
 
-PLACES = places()
+PLACES = text_places()
 
 
 def test_every_field_that_holds_text_is_tried() -> None:
     assert set(PLACES) == TEXT_FIELDS
     assert len(TEXT_FIELDS) > 90
-    for text in documents():
+    for text in strategy_documents():
         Strategy.model_validate(text)
 
 
@@ -275,7 +275,7 @@ def test_every_field_that_holds_text_is_tried() -> None:
 def test_no_field_takes_hostile_text(label: str) -> None:
     """Neither from Python nor from a file: you can bypass the loader, but not the model."""
     given, path = PLACES[label]
-    taken = [hostile for hostile in HOSTILE if refusal(changed(given, path, hostile)) is None]
+    taken = [hostile for hostile in HOSTILE if refusal(with_text(given, path, hostile)) is None]
     # A text in a free-form setting can be a file with several lines.
     assert taken == (["a\nb", "\t"] if label in FREE_FORM else [])
 
@@ -287,7 +287,7 @@ def test_a_file_with_hostile_text_has_findings(hostile: str) -> None:
         given, path = PLACES[label]
         for ascii_only in (True, False):
             with pytest.raises(StrategyError) as caught:
-                parse_strategy(json.dumps(changed(given, path, hostile), ensure_ascii=ascii_only))
+                parse_strategy(json.dumps(with_text(given, path, hostile), ensure_ascii=ascii_only))
             for finding in caught.value.findings:
                 assert re.fullmatch("[A-Z][A-Z0-9_]+", finding.code)
                 assert str(finding).isprintable()
@@ -363,7 +363,7 @@ def test_no_name_leads_anywhere(name: str) -> None:
     for label in NAMES:
         given, path = found[label]
         with pytest.raises(StrategyError) as caught:
-            parse_strategy(json.dumps(changed(given, path, name)))
+            parse_strategy(json.dumps(with_text(given, path, name)))
         codes = {finding.code for finding in caught.value.findings}
         assert codes & {"FIELD_PATTERN", "FIELD_LENGTH", "YAML_SYNTAX"}, label
 

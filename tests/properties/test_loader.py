@@ -51,7 +51,7 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-def outcome(text: str) -> LoadedStrategy | StrategyError:
+def loaded_or_refused(text: str) -> LoadedStrategy | StrategyError:
     try:
         return parse_strategy(text)
     except StrategyError as error:
@@ -61,7 +61,7 @@ def outcome(text: str) -> LoadedStrategy | StrategyError:
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(mutated(), TEXTS))
 def test_a_strategy_or_findings(text: str) -> None:
-    result = outcome(text)
+    result = loaded_or_refused(text)
     if isinstance(result, StrategyError):
         assert result.findings
         for finding in result.findings:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eks_hardware.catalogue import load
-from helpers.needs import WORDS, neurons, said
+from helpers.needs import WORDS, said, trainium_pool
 from helpers.strategies import group, pools
 
 CATALOGUE = load()
@@ -17,7 +17,7 @@ CATALOGUE = load()
 def test_a_release_that_does_is_named() -> None:
     given = group("trn1.32xlarge", needs={"neuron_sdk": "2.29"}, ami={"release_version": "1.35.6-20260714"})
     assert "ami.release_version: 1.35.6-20260625" in said(given)["NEEDS_DRIVER"]
-    of_pool = said(**neurons(needs={"neuron_sdk": "2.29"}))["NEEDS_DRIVER_UNREAD"]
+    of_pool = said(**trainium_pool(needs={"neuron_sdk": "2.29"}))["NEEDS_DRIVER_UNREAD"]
     assert "ami.version: v20260625" in of_pool
     bottlerocket = {"family": "bottlerocket", "release_version": "1.47.0-0a1b2c3d"}
     cluster = {"creator_is_admin": True, "kubernetes_version": "1.34"}

@@ -70,18 +70,19 @@ def recommended(name: str) -> Recommendation:
 
 
 @cache
-def written(name: str, index: int) -> str:
+def written_yaml(name: str, index: int) -> str:
     return strategy_yaml(recommended(name), name="demo", candidate=index)
 
 
 @cache
-def strategies(name: str) -> tuple[tuple[Candidate, Strategy], ...]:
+def recommended_strategies(name: str) -> tuple[tuple[Candidate, Strategy], ...]:
     return tuple(
-        (each, parse_strategy(written(name, index)).strategy) for index, each in enumerate(recommended(name).candidates)
+        (each, parse_strategy(written_yaml(name, index)).strategy)
+        for index, each in enumerate(recommended(name).candidates)
     )
 
 
-def faults(strategy: Strategy) -> set[str]:
+def unexpected_codes(strategy: Strategy) -> set[str]:
     """Return the codes of the findings, except those that every first strategy has."""
     found = check(strategy, today=TODAY)
     errors = [str(each) for each in found if each.severity is Severity.ERROR]
@@ -91,10 +92,10 @@ def faults(strategy: Strategy) -> set[str]:
 
 @in_one_test("name", WORKLOADS)
 def test_every_candidate_is_a_valid_strategy(name: str) -> None:
-    found = strategies(name)
+    found = recommended_strategies(name)
     assert found
     for each, strategy in found:
-        assert faults(strategy) <= TRUE_OF_SOME
+        assert unexpected_codes(strategy) <= TRUE_OF_SOME
         assert strategy.region == each.region
         assert strategy.node_groups[1].instance_types[0] == each.fit.kind.name
         assert strategy.node_groups[1].scaling.max >= each.fit.nodes
@@ -102,7 +103,7 @@ def test_every_candidate_is_a_valid_strategy(name: str) -> None:
 
 @in_one_test("name", WORKLOADS)
 def test_the_best_of_each_kind_of_hardware_resolves(name: str) -> None:
-    best = {each.fit.kind.hardware: strategy for each, strategy in reversed(strategies(name))}
+    best = {each.fit.kind.hardware: strategy for each, strategy in reversed(recommended_strategies(name))}
     for strategy in best.values():
         group = resolve(strategy).node_groups[1]
         assert group.instance_types == strategy.node_groups[1].instance_types
@@ -110,12 +111,12 @@ def test_the_best_of_each_kind_of_hardware_resolves(name: str) -> None:
 
 @in_one_test("name", sorted(set(WORKLOADS) - {"spot"}))
 def test_there_is_nothing_to_warn_of_in_the_best(name: str) -> None:
-    assert faults(parse_strategy(written(name, 0)).strategy) == set()
+    assert unexpected_codes(parse_strategy(written_yaml(name, 0)).strategy) == set()
 
 
 def test_several_nodes_have_efa_and_room_for_one_job() -> None:
     training = recommended("large training, performance")
-    group = parse_strategy(written("large training, performance", 0)).strategy.node_groups[1]
+    group = parse_strategy(written_yaml("large training, performance", 0)).strategy.node_groups[1]
     assert training.candidates[0].fit.nodes > 1
     assert (group.scaling.min, group.scaling.max) == (0, training.candidates[0].fit.nodes)
     assert group.efa
@@ -126,7 +127,7 @@ def test_several_nodes_have_efa_and_room_for_one_job() -> None:
 def test_what_needs_an_older_sdk_gets_an_image_with_its_driver() -> None:
     found = [
         strategy.node_groups[1]
-        for each, strategy in strategies("large training on Trainium")
+        for each, strategy in recommended_strategies("large training on Trainium")
         if each.fit.kind.family == "trn1"
     ]
     assert found
@@ -135,7 +136,9 @@ def test_what_needs_an_older_sdk_gets_an_image_with_its_driver() -> None:
 
 def test_spot_has_a_choice_of_types() -> None:
     found = {
-        each.fit.kind.name: strategy.node_groups[1] for each, strategy in strategies("spot") if each.purchase == "spot"
+        each.fit.kind.name: strategy.node_groups[1]
+        for each, strategy in recommended_strategies("spot")
+        if each.purchase == "spot"
     }
     assert found["g6e.2xlarge"].capacity == "spot"
     assert len(found["g6e.2xlarge"].instance_types) == 5
@@ -143,7 +146,7 @@ def test_spot_has_a_choice_of_types() -> None:
 
 
 def test_a_reservation_is_there_to_be_put_in() -> None:
-    text = written("reserved", 0)
+    text = written_yaml("reserved", 0)
     group = parse_strategy(text).strategy.node_groups[1]
     assert group.capacity in ("reserved", "capacity-block")
     assert group.reservation
@@ -151,13 +154,13 @@ def test_a_reservation_is_there_to_be_put_in() -> None:
 
 
 def test_large_weights_have_room_on_the_disk() -> None:
-    for each, strategy in strategies("8-bit"):
+    for each, strategy in recommended_strategies("8-bit"):
         if each.fit.kind.instance_store is None:
             assert (strategy.node_groups[1].disk.size_gib or 0) > 2 * 405e9 / 2**30
 
 
 def test_the_comments_say_why() -> None:
-    text = written("low latency", 0)
+    text = written_yaml("low latency", 0)
     best = recommended("low latency").candidates[0]
     assert f"# Number 1 of {len(recommended('low latency').candidates)}: {best.fit.kind.name}" in text
     assert f"{best.fit.memory_gib:.1f} of {best.fit.available_gib:.1f} GiB" in text
@@ -172,7 +175,7 @@ def test_no_comment_becomes_more_than_one() -> None:
     request = dataclasses.replace(found.request, shape=shape)
     text = strategy_yaml(dataclasses.replace(found, request=request), name="demo")
     assert "evil" in text
-    assert parse_strategy(text).strategy == parse_strategy(written("low latency", 0)).strategy
+    assert parse_strategy(text).strategy == parse_strategy(written_yaml("low latency", 0)).strategy
 
 
 @pytest.mark.parametrize("name", ["true", "123", "1e3", "null", "on", "0x1F", "a-b_c", "1.5".replace(".", "_")])
@@ -218,7 +221,7 @@ def test_a_first_strategy_is_valid_wherever_its_hardware_is(kind: Kind, purpose:
             continue
         regions.append(region)
         strategy = parse_strategy(strategy_text("demo", region, groups)).strategy
-        assert faults(strategy) == set()
+        assert unexpected_codes(strategy) == set()
         resolve(strategy)
     assert "us-east-1" in regions
 

@@ -8,10 +8,10 @@ import pytest
 
 from helpers.running import Run
 from helpers.shared import Once
-from helpers.synthesized import Synthesized, everything
+from helpers.synthesized import Synthesized, all_stacks
 
 
 @pytest.fixture(scope="session")
 def stacks(once: Once, lazy_run: Run) -> Sequence[Synthesized]:
     """Return shipped strategies alone and with each overlay, and those of tests/synth/strategies."""
-    return everything(once, lazy_run.outdir)
+    return all_stacks(once, lazy_run.outdir)

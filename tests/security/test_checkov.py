@@ -25,27 +25,27 @@ Document = dict[str, Any]
 # --- mistakes that must be found
 
 
-def first(document: Document, type_: str, path: str = "") -> Document:
+def first_resource(document: Document, type_: str, path: str = "") -> Document:
     """Return the first resource of a type, or the one at a construct path."""
     bodies = document["resource"][type_].values()
     found: Document = next(body for body in bodies if path in body["//"]["metadata"]["path"])
     return found
 
 
-def without(document: Document, type_: str) -> None:
+def remove_resources(document: Document, type_: str) -> None:
     del document["resource"][type_]
 
 
 def setting(type_: str, path: str = "", **values: Any) -> Callable[[Document], None]:
     """Return a change of one resource's arguments."""
-    return lambda document: first(document, type_, path).update(values)
+    return lambda document: first_resource(document, type_, path).update(values)
 
 
 def in_policy(type_: str, argument: str = "policy", path: str = "", **values: Any) -> Callable[[Document], None]:
     """Return a change of the first statement of a policy."""
 
     def change(document: Document) -> None:
-        body = first(document, type_, path)
+        body = first_resource(document, type_, path)
         policy = json.loads(body[argument])
         policy["Statement"][0].update(values)
         body[argument] = json.dumps(policy)
@@ -54,7 +54,7 @@ def in_policy(type_: str, argument: str = "policy", path: str = "", **values: An
 
 
 def metadata_without_tokens(document: Document) -> None:
-    first(document, "aws_launch_template")["metadata_options"]["http_tokens"] = "optional"
+    first_resource(document, "aws_launch_template")["metadata_options"]["http_tokens"] = "optional"
 
 
 # The mistake, its strategy, how it is made, and the check that must find it.
@@ -75,8 +75,8 @@ MUTATIONS: list[tuple[str, str, Callable[[Document], None], str]] = [
      "CKV_AWS_72"),
     ("a-role-for-all", "mixed-hardware", in_policy("aws_iam_role", "assume_role_policy", Principal={"AWS": "*"}),
      "CKV_AWS_60"),
-    ("no-flow-logs", "mixed-hardware", lambda document: without(document, "aws_flow_log"), "CKV2_AWS_11"),
-    ("open-default-group", "mixed-hardware", lambda document: without(document, "aws_default_security_group"),
+    ("no-flow-logs", "mixed-hardware", lambda document: remove_resources(document, "aws_flow_log"), "CKV2_AWS_11"),
+    ("open-default-group", "mixed-hardware", lambda document: remove_resources(document, "aws_default_security_group"),
      "CKV2_AWS_12"),
     ("every-action", "mixed-hardware", in_policy("aws_iam_policy", Action="*", Resource="*"), "CKV_AWS_63"),
     ("every-role", "mixed-hardware",
@@ -171,7 +171,7 @@ def exceptions() -> Mapping[str, list[dict[str, str]]]:
     return read
 
 
-def matches(exception: Mapping[str, str], check: Check) -> bool:
+def covers(exception: Mapping[str, str], check: Check) -> bool:
     return exception["check"] == check.id and fnmatchcase(check.path, exception["resource"])
 
 
@@ -191,7 +191,7 @@ def test_nothing_is_found(of_stacks: list[tuple[Synthesized, Check]]) -> None:
         for stack, check in of_stacks
         if not check.passed
         and not any(
-            matches(exception, check) for exception in (*read["shipped"], *(() if stack.shipped else read["options"]))
+            covers(exception, check) for exception in (*read["shipped"], *(() if stack.shipped else read["options"]))
         )
     ]
     assert unexpected == []
@@ -200,7 +200,7 @@ def test_nothing_is_found(of_stacks: list[tuple[Synthesized, Check]]) -> None:
 def test_every_exception_is_needed(of_stacks: list[tuple[Synthesized, Check]]) -> None:
     for kind, entries in exceptions().items():
         failed = [check for stack, check in of_stacks if not check.passed and stack.shipped == (kind == "shipped")]
-        unneeded = [each for each in entries if not any(matches(each, check) for check in failed)]
+        unneeded = [each for each in entries if not any(covers(each, check) for check in failed)]
         assert unneeded == []
 
 

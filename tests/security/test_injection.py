@@ -49,7 +49,7 @@ PREFIXED = f"example.com/{LABEL}"
 HARMLESS = {ONE_LINE: "Oneline", LINES: "Lines", TAG: "Tag", LABEL: "Label", PREFIXED: "example.com/Label"}
 
 
-def strategy(change: Callable[[str], str]) -> dict[str, Any]:
+def document_with_text(change: Callable[[str], str]) -> dict[str, Any]:
     """Return a strategy with text from ``change`` in all text fields."""
     text, lines, tag, label, prefixed = map(change, HARMLESS)
     settings = {text: lines, "list": [text, lines, {text: [lines]}]}
@@ -168,11 +168,11 @@ Both = tuple[ResolvedStrategy, ResolvedStrategy]
 @pytest.fixture(scope="module")
 def both() -> Both:
     """Return both results, resolved without the rules, because those can refuse some texts."""
-    hostile, harmless = (Strategy.model_validate(strategy(change)) for change in (str, HARMLESS.__getitem__))
+    hostile, harmless = (Strategy.model_validate(document_with_text(change)) for change in (str, HARMLESS.__getitem__))
     return resolve(hostile), resolve(harmless)
 
 
-def synthesized(resolved: ResolvedStrategy, folder: Path) -> dict[str, Any]:
+def synthesized_document(resolved: ResolvedStrategy, folder: Path) -> dict[str, Any]:
     (stack,) = synthesize(folder, [resolved])
     return stack.document
 
@@ -185,7 +185,9 @@ def in_terraform(document: dict[str, Any]) -> Any:
 
 
 def test_terraform_and_user_data(both: Both, tmp_path: Path) -> None:
-    hostile, harmless = (in_terraform(synthesized(each, tmp_path / str(index))) for index, each in enumerate(both))
+    hostile, harmless = (
+        in_terraform(synthesized_document(each, tmp_path / str(index))) for index, each in enumerate(both)
+    )
     assert swapped(hostile) == harmless
     found = list(texts(hostile))
     assert found.count(ONE_LINE) > 30
@@ -198,7 +200,7 @@ def test_expressions_are_ours_alone(both: Both, tmp_path: Path) -> None:
     hostile, harmless = (
         sorted(
             expression
-            for text in texts(synthesized(each, tmp_path / str(index)))
+            for text in texts(synthesized_document(each, tmp_path / str(index)))
             for expression in re.findall(r"(?<!\$)\$\{[^}]*\}|(?<!%)%\{[^}]*\}", text)
             if "base64decode" not in expression
         )
@@ -208,7 +210,7 @@ def test_expressions_are_ours_alone(both: Both, tmp_path: Path) -> None:
     assert len(hostile) > 100
 
 
-def written(resolved: ResolvedStrategy, out: Path) -> dict[str, Any]:
+def written_files(resolved: ResolvedStrategy, out: Path) -> dict[str, Any]:
     paths = write(bundle(resolved), out, name=resolved.name, region=resolved.region, known=known(resolved))
     return {
         str(path.relative_to(out)): list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
@@ -219,6 +221,6 @@ def written(resolved: ResolvedStrategy, out: Path) -> dict[str, Any]:
 
 
 def test_files_that_are_written(both: Both, tmp_path: Path) -> None:
-    hostile, harmless = (plain(written(each, tmp_path / str(index))) for index, each in enumerate(both))
+    hostile, harmless = (plain(written_files(each, tmp_path / str(index))) for index, each in enumerate(both))
     assert swapped(hostile) == harmless
     assert list(texts(hostile)).count(ONE_LINE) > 10

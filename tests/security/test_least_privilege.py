@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from helpers.paths import ROOT, TESTS
+from helpers.policies import as_list
 from helpers.synthesized import Synthesized
 
 DATA = TESTS / "security" / "policies.yaml"
@@ -36,38 +37,38 @@ class Policy:
 
 
 @cache
-def data() -> Mapping[str, Any]:
+def listed_statements() -> Mapping[str, Any]:
     read: Mapping[str, Any] = yaml.safe_load(DATA.read_text(encoding="utf-8"))
     return read
 
 
 def unscoped() -> set[str]:
-    return {action for each in data()["unscoped"] for action in each["actions"]}
+    return {action for each in listed_statements()["unscoped"] for action in each["actions"]}
 
 
 def conditioned() -> dict[str, str]:
-    return {each["action"]: each["condition"] for each in data()["conditioned"]}
+    return {each["action"]: each["condition"] for each in listed_statements()["conditioned"]}
 
 
 def own_resource() -> set[str]:
-    return {each["type"] for each in data()["own_resource"]}
+    return {each["type"] for each in listed_statements()["own_resource"]}
 
 
 # --- every policy
 
 
-def documents(value: Any) -> Iterator[Mapping[str, Any]]:
+def policy_documents(value: Any) -> Iterator[Mapping[str, Any]]:
     """Yield policy documents anywhere in a resource, written as maps or as text."""
     if isinstance(value, Mapping):
         if "Statement" in value:
             yield value
         for each in value.values():
-            yield from documents(each)
+            yield from policy_documents(each)
     elif isinstance(value, list):
         for each in value:
-            yield from documents(each)
+            yield from policy_documents(each)
     elif isinstance(value, str) and "Statement" in value:
-        yield from documents(json.loads(value))
+        yield from policy_documents(json.loads(value))
 
 
 @pytest.fixture(scope="session")
@@ -77,17 +78,13 @@ def policies(stacks: Sequence[Synthesized]) -> list[Policy]:
         for stack in stacks
         for kind in ("resource", "data")
         for type_, name, body in stack.resources(kind)
-        for document in documents(body)
+        for document in policy_documents(body)
     ]
 
 
-def many(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list) else [value]
-
-
-def faults(policy: Policy) -> Iterator[str]:
+def policy_faults(policy: Policy) -> Iterator[str]:
     """Return the statements of a policy that are broader than necessary."""
-    for statement in many(policy.document["Statement"]):
+    for statement in as_list(policy.document["Statement"]):
         if statement["Effect"] == "Allow":
             yield from (f"{policy} {statement.get('Sid')}: {fault}" for fault in _faults(policy.type, statement))
 
@@ -96,25 +93,25 @@ def _faults(type_: str, statement: Statement) -> Iterator[str]:
     for key in ("NotAction", "NotPrincipal", "NotResource"):
         if key in statement:
             yield key
-    for action in many(statement.get("Action", [])):
+    for action in as_list(statement.get("Action", [])):
         if "*" in action or "?" in action:
             yield f"action {action}"
     principals = [
         each
         for value in (statement["Principal"].values() if isinstance(statement.get("Principal"), Mapping) else [])
-        for each in many(value)
+        for each in as_list(value)
     ]
     if ("*" in principals or statement.get("Principal") == "*") and not statement.get("Condition"):
         yield "principal * without a condition"
-    if "*" in many(statement.get("Resource", [])) and type_ not in own_resource():
+    if "*" in as_list(statement.get("Resource", [])) and type_ not in own_resource():
         keys = {key for operator in statement.get("Condition", {}).values() for key in operator}
-        for action in many(statement["Action"]):
+        for action in as_list(statement["Action"]):
             if action not in unscoped() and conditioned().get(action) not in keys:
                 yield f"{action} on *"
 
 
 def test_nothing_is_broader_than_it_has_to_be(policies: list[Policy]) -> None:
-    assert [fault for policy in policies for fault in faults(policy)] == []
+    assert [fault for policy in policies for fault in policy_faults(policy)] == []
 
 
 def test_every_kind_of_policy_is_looked_at(policies: list[Policy]) -> None:
@@ -154,7 +151,7 @@ def test_no_argument_that_holds_a_policy_is_passed_over(stacks: Sequence[Synthes
 def test_what_is_too_broad_is_found(change: dict[str, Any], fault: str) -> None:
     statement = {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "arn:x", **change}
     document = {"Statement": [{**statement, "Effect": "Deny"}, statement]}
-    assert list(faults(Policy("demo", "aws_iam_policy", "it", copy.deepcopy(document)))) == [
+    assert list(policy_faults(Policy("demo", "aws_iam_policy", "it", copy.deepcopy(document)))) == [
         f"demo: aws_iam_policy.it None: {fault}"
     ]
 
@@ -166,13 +163,13 @@ def test_who_may_take_a_role(policies: list[Policy]) -> None:
             continue
         (statement,) = policy.document["Statement"]
         assert set(statement["Principal"]) == {"Service"}, str(policy)
-        assert set(many(statement["Action"])) <= {"sts:AssumeRole", "sts:TagSession"}, str(policy)
+        assert set(as_list(statement["Action"])) <= {"sts:AssumeRole", "sts:TagSession"}, str(policy)
         if statement["Principal"]["Service"] == "vpc-flow-logs.amazonaws.com":
             assert "aws:SourceAccount" in statement["Condition"]["StringEquals"], str(policy)
 
 
 def test_policies_of_aws_are_known(stacks: Sequence[Synthesized]) -> None:
-    known = {each["name"] for each in data()["managed"]}
+    known = {each["name"] for each in listed_statements()["managed"]}
     attached = {
         body["policy_arn"].partition(":iam::aws:policy/")[2]
         for stack in stacks
@@ -189,14 +186,14 @@ def test_every_entry_is_needed_and_has_a_source(policies: list[Policy]) -> None:
     on_all = {
         action
         for policy in policies
-        for statement in many(policy.document["Statement"])
-        if statement["Effect"] == "Allow" and "*" in many(statement.get("Resource", []))
-        for action in many(statement["Action"])
+        for statement in as_list(policy.document["Statement"])
+        if statement["Effect"] == "Allow" and "*" in as_list(statement.get("Resource", []))
+        for action in as_list(statement["Action"])
         if policy.type not in own_resource()
     }
     assert unscoped() | set(conditioned()) == on_all
     assert own_resource() <= {policy.type for policy in policies}
-    for entries in (value for value in data().values() if isinstance(value, list)):
+    for entries in (value for value in listed_statements().values() if isinstance(value, list)):
         assert all(re.match(r"https://(docs\.aws\.amazon\.com|github\.com)/", each["source"]) for each in entries)
 
 
@@ -233,15 +230,15 @@ def test_every_action_exists_and_applies_to_its_resources(policies: list[Policy]
     """A misspelled action, or one with a resource that it never uses, would allow nothing."""
     unknown, idle = set(), set()
     for policy in policies:
-        for statement in many(policy.document["Statement"]):
-            arns = many(statement.get("Resource", []))
-            for action in many(statement["Action"]) if statement["Effect"] == "Allow" else ():
+        for statement in as_list(policy.document["Statement"]):
+            arns = as_list(statement.get("Resource", []))
+            for action in as_list(statement["Action"]) if statement["Effect"] == "Allow" else ():
                 types = resource_types(reference, action)
                 if types is None:
                     unknown.add(action)
                 elif "*" not in arns and policy.type != "aws_iam_role" and not _applies(types, arns):
                     idle.add((action, str(arns)))
-    assert unknown == {each["action"] for each in data()["not_in_reference"]}
+    assert unknown == {each["action"] for each in listed_statements()["not_in_reference"]}
     assert idle == set()
 
 

@@ -19,7 +19,7 @@ EFA = gpu_pool("h100", instance_types=["p5.48xlarge"], efa=True, limits={"nvidia
 IDS = {"kubernetes_version": "1.35", "security_group_ids": ["sg-0123456789abcdef0"]}
 
 
-def synthesized(stack: TerraformStack, adopted: ResolvedAdoption, **arguments: Any) -> Template:
+def adopted_template(stack: TerraformStack, adopted: ResolvedAdoption, **arguments: Any) -> Template:
     from eks_hardware.constructs.cluster import ClusterRef
     from eks_hardware.constructs.karpenter import AdoptedKarpenter
 
@@ -33,7 +33,7 @@ def types(template: Template) -> set[str]:
 
 
 def test_karpenter_is_made_for_the_cluster_that_is_looked_up(stack: TerraformStack) -> None:
-    template = synthesized(stack, adoption(CPU))
+    template = adopted_template(stack, adoption(CPU))
     (cluster,) = template.data("aws_eks_cluster", {"name": "shared"})
     template.has("aws_ec2_tag", {"resource_id": f"${{{cluster}.vpc_config[0].cluster_security_group_id}}"})
     template.has("aws_eks_access_entry", {"cluster_name": "shared", "type": "EC2_LINUX"})
@@ -44,22 +44,22 @@ def test_karpenter_is_made_for_the_cluster_that_is_looked_up(stack: TerraformSta
 
 def test_pools_with_efa_get_the_group_that_they_look_for(stack: TerraformStack) -> None:
     adopted = adoption(EFA)
-    template = synthesized(stack, adopted)
+    template = adopted_template(stack, adopted)
     template.has("aws_security_group", {"name": adopted.efa_security_group_name, "vpc_id": "vpc-0123456789abcdef0"})
     template.has("aws_placement_group", {"name": adopted.node_pools[0].placement_group_name})
 
 
 def test_a_security_group_that_is_named_is_left_as_it_is(stack: TerraformStack) -> None:
-    synthesized(stack, adoption(CPU, cluster=IDS)).has_no("aws_ec2_tag")
+    adopted_template(stack, adoption(CPU, cluster=IDS)).has_no("aws_ec2_tag")
 
 
 def test_where_karpenter_is_nothing_is_made_for_pools_without_efa(stack: TerraformStack) -> None:
-    assert types(synthesized(stack, adoption(CPU), node_role_name="their-nodes")) == set()
+    assert types(adopted_template(stack, adoption(CPU), node_role_name="their-nodes")) == set()
 
 
 def test_where_karpenter_is_pools_with_efa_get_what_they_name(stack: TerraformStack) -> None:
     adopted = adoption(EFA)
-    template = synthesized(stack, adopted, node_role_name="their-nodes")
+    template = adopted_template(stack, adopted, node_role_name="their-nodes")
     assert not types(template) & {"aws_iam_role", "aws_sqs_queue", "aws_eks_access_entry", "aws_ec2_tag"}
     template.has("aws_security_group", {"name": adopted.efa_security_group_name})
     template.has("aws_placement_group", {"name": adopted.node_pools[0].placement_group_name})
@@ -77,7 +77,9 @@ def test_releases_name_the_role_of_the_nodes_that_are_there(stack: TerraformStac
 
 def test_it_has_the_path_and_the_boundary_of_the_file(stack: TerraformStack) -> None:
     boundary = "arn:aws:iam::111122223333:policy/boundary"
-    template = synthesized(stack, adoption(CPU, aws={"iam_path": "/platform/", "permissions_boundary_arn": boundary}))
+    template = adopted_template(
+        stack, adoption(CPU, aws={"iam_path": "/platform/", "permissions_boundary_arn": boundary})
+    )
     template.count("aws_iam_role", 2, {"path": "/platform/", "permissions_boundary": boundary})
 
 

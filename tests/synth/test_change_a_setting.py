@@ -15,7 +15,7 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.testing import Template
 from eks_hardware.validation import load_strategy
-from helpers.guides import blocks, synthesized
+from helpers.guides import blocks, stacks_of_program
 from helpers.paths import GOLDEN, ROOT, SHIPPED
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def test_the_listing_of_the_guide(stack: HardwareStack, capsys: pytest.CaptureFi
 
 
 def test_the_program_of_the_guide(tmp_path: Path) -> None:
-    template = synthesized(tmp_path, PROGRAM)["mixed-hardware"]
+    template = stacks_of_program(tmp_path, PROGRAM)["mixed-hardware"]
     template.has("aws_eks_node_group", {"node_group_name": "gpu-training", "timeouts": {"create": "60m"}})
     template.has("aws_cloudwatch_log_group", {"retention_in_days": 400})
     template.has("helm_release", {"name": "karpenter", "timeout": 1800})
@@ -150,7 +150,7 @@ def test_the_program_of_the_guide(tmp_path: Path) -> None:
     assert by_hops[2]["enclave_options"] == [{"enabled": True}]
 
 
-def rows() -> Iterator[tuple[str, str, str, str]]:
+def guide_rows() -> Iterator[tuple[str, str, str, str]]:
     """Return the table of the guide: setting, field, argument, resource."""
     for line in GUIDE.splitlines():
         cells = [each.strip() for each in line.strip("|").split(" | ")]
@@ -158,10 +158,10 @@ def rows() -> Iterator[tuple[str, str, str, str]]:
             yield cells[0], cells[1], cells[2], cells[3]
 
 
-ROWS = list(rows())
+ROWS = list(guide_rows())
 
 
-def names(cell: str) -> list[str]:
+def names_in(cell: str) -> list[str]:
     """Return the names in a cell, without text in brackets; ``.taints`` after ``a.labels`` means ``a.taints``."""
     found: list[str] = []
     for name in re.findall(r"`([^`]+)`", re.sub(r"\(`.*?`\)", "", cell)):
@@ -183,7 +183,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> HardwareStack:
     return strategy_stacks(App(outdir=str(tmp_path_factory.mktemp("cdktf.out"))), resolve(strategy))[0]
 
 
-def fields(schema: Mapping[str, Any], path: list[str]) -> bool:
+def has_field(schema: Mapping[str, Any], path: list[str]) -> bool:
     """Return whether the JSON Schema of strategies has a field; ``[gpu]`` is an item, a key of a map is arbitrary."""
     definitions = schema["$defs"]
 
@@ -210,16 +210,16 @@ def test_a_row_of_the_guide(everything: HardwareStack, row: tuple[str, str, str,
 
     _, field, argument, override = row
     schema = json.loads((ROOT / "config" / "strategy.schema.json").read_text(encoding="utf-8"))
-    for name in names(field):
-        assert fields(schema, re.sub(r"\[\w+\]", "", name).split(".")), name
+    for name in names_in(field):
+        assert has_field(schema, re.sub(r"\[\w+\]", "", name).split(".")), name
     places = {f"{section.path}.{each.field}" for section in sections(everything.resolved) for each in section.rows}
-    for name in names(argument):
+    for name in names_in(argument):
         assert name in places or name.startswith("bundle.changed("), name
-    for name in names(override):
+    for name in names_in(override):
         path = name if name.startswith("kubernetes/") else f"platform/{name}"
         assert resource(everything, path), name
 
 
 def test_the_table_is_read() -> None:
     assert len(ROWS) > 15
-    assert names("`a.b`, `.c` (`x`)") == ["a.b", "a.c"]
+    assert names_in("`a.b`, `.c` (`x`)") == ["a.b", "a.c"]

@@ -105,7 +105,7 @@ def below(template: Template, path: str) -> set[str]:
     }
 
 
-def values(text: str) -> Any:
+def helm_values(text: str) -> Any:
     """Read values as Helm does, after Terraform has read the text and removed its escapes."""
     import helm_python
 
@@ -146,10 +146,10 @@ def test_objects_travel_in_the_chart_beside_the_stack(stacks: Callable[..., Synt
     assert "repository" not in found
     assert not Path(found["chart"]).is_absolute()
     copied = synthesized.outdir / "stacks" / "demo" / found["chart"]
-    assert files(copied) == files(CHART)
+    assert contents_of(copied) == contents_of(CHART)
 
 
-def files(folder: Path) -> dict[Path, bytes]:
+def contents_of(folder: Path) -> dict[Path, bytes]:
     return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
@@ -170,7 +170,7 @@ def test_texts_are_kept_from_terraform_and_references_are_not(stacks: Callable[.
     vpc = f"${{{template.address('aws_vpc')}.id}}"
     assert text.count("${") - text.count("$${") == text.count(vpc) == 1
     assert text.count("%{") == text.count("%%{")
-    (found,) = values(text)["objects"]
+    (found,) = helm_values(text)["objects"]
     assert found["data"] == NASTY | {"reference": f"{vpc} ${{vpc_id}}"}
     assert found["kind"] == "ConfigMap"
 
@@ -426,7 +426,7 @@ S3 = {"type": "s3", "bucket": "acme-terraform", "region": "us-west-2"}
 REMOTE = {"type": "remote", "organization": "acme"}
 
 
-def local(path: str) -> dict[str, Any]:
+def local_backend(path: str) -> dict[str, Any]:
     return {"local": {"path": path}}
 
 
@@ -442,13 +442,13 @@ def remote(workspace: str) -> dict[str, Any]:
 BACKENDS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "local": (
         {"type": "local"},
-        local("../../../terraform.demo-kubernetes.tfstate"),
-        local("../../../terraform.demo.tfstate"),
+        local_backend("../../../terraform.demo-kubernetes.tfstate"),
+        local_backend("../../../terraform.demo.tfstate"),
     ),
     "local path": (
         {"type": "local", "path": "/state/v1.2/demo"},
-        local("/state/v1.2/demo-kubernetes"),
-        local("/state/v1.2/demo"),
+        local_backend("/state/v1.2/demo-kubernetes"),
+        local_backend("/state/v1.2/demo"),
     ),
     "s3": (
         S3,
@@ -500,7 +500,7 @@ def test_the_second_stack_has_the_charts_and_nothing_else(stacks: Callable[..., 
     }
     assert release(second, "objects")["depends_on"] == [release_address(second, "karpenter")]
     copied = synthesized.outdir / "stacks" / "demo-kubernetes" / release(second, "objects")["chart"]
-    assert files(copied) == files(CHART)
+    assert contents_of(copied) == contents_of(CHART)
 
 
 def test_the_second_stack_reads_outputs_that_the_first_one_has(stacks: Callable[..., Synthesized]) -> None:
@@ -525,7 +525,7 @@ def test_values_are_the_same_in_either_stack(stacks: Callable[..., Synthesized])
     same = release(stacks().templates["demo"], "objects")
     separate = release(stacks(kubernetes=SEPARATE).templates["demo-kubernetes"], "objects")
     assert {key for key in same if same[key] != separate.get(key)} == {"values"}
-    assert len(values(same["values"][0])["objects"]) == len(values(separate["values"][0])["objects"])
+    assert len(helm_values(same["values"][0])["objects"]) == len(helm_values(separate["values"][0])["objects"])
 
 
 def test_no_second_stack_without_charts_of_its_own(tmp_path: Path) -> None:

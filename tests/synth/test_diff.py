@@ -19,8 +19,9 @@ from eks_hardware.models import S3BackendSpec, Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.testing import Template
 from eks_hardware.validation import load_strategy
-from helpers.diff import compared, synthesized
+from helpers.diff import compared, synthesized_once
 from helpers.paths import GOLDEN, SPECIAL
+from helpers.sections import node_groups
 from helpers.strategies import FOLDER, SHIPPED, SYSTEM, group, shipped, strategy
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/11111111-1111-1111-1111-11111111111{}"
@@ -38,16 +39,12 @@ class Case(NamedTuple):
     expected: dict[tuple[str, Action], int]
 
 
-def of(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {"node_groups": [SYSTEM, *groups], **fields}
-
-
 def node(**fields: Any) -> dict[str, Any]:
-    return of(group("g5.xlarge", **fields))
+    return node_groups(group("g5.xlarge", **fields))
 
 
-def cluster(**fields: Any) -> dict[str, Any]:
-    return of(GROUP, cluster={"creator_is_admin": True, **fields})
+def with_cluster(**fields: Any) -> dict[str, Any]:
+    return node_groups(GROUP, cluster={"creator_is_admin": True, **fields})
 
 
 NODE_GROUP = "aws_eks_node_group"
@@ -61,15 +58,17 @@ CASES = {
     "nothing": Case(node(), node(), {}),
     # Node groups: settings that EKS accepts only on creation.
     "capacity": Case(node(), node(capacity="spot"), REPLACED),
-    "types": Case(node(), of(group("g5.2xlarge")), REPLACED),
-    "order of types": Case(of(group(["g5.xlarge", "g5.2xlarge"])), of(group(["g5.2xlarge", "g5.xlarge"])), REPLACED),
+    "types": Case(node(), node_groups(group("g5.2xlarge")), REPLACED),
+    "order of types": Case(
+        node_groups(group(["g5.xlarge", "g5.2xlarge"])), node_groups(group(["g5.2xlarge", "g5.xlarge"])), REPLACED
+    ),
     "operating system": Case(
         node(), node(ami={"family": "bottlerocket"}), {(TEMPLATE, UPDATE): 1, (NODE_GROUP, REPLACE): 1}
     ),
     "zones": Case(node(), node(zones=["usw2-az1"]), REPLACED),
     "EFA on": Case(
-        of(group("p4d.24xlarge")),
-        of(EFA),
+        node_groups(group("p4d.24xlarge")),
+        node_groups(EFA),
         {
             ("aws_security_group", CREATE): 1,
             ("aws_vpc_security_group_ingress_rule", CREATE): 1,
@@ -81,8 +80,8 @@ CASES = {
         },
     ),
     "EFA off, in the same zone": Case(
-        of(EFA),
-        of(group("p4d.24xlarge", zones=["usw2-az1"])),
+        node_groups(EFA),
+        node_groups(group("p4d.24xlarge", zones=["usw2-az1"])),
         {
             ("aws_security_group", DESTROY): 1,
             ("aws_vpc_security_group_ingress_rule", DESTROY): 1,
@@ -96,7 +95,7 @@ CASES = {
         node(name="training"),
         {(TEMPLATE, CREATE): 1, (NODE_GROUP, CREATE): 1, (TEMPLATE, DESTROY): 1, (NODE_GROUP, DESTROY): 1},
     ),
-    "added": Case(of(), node(), {(TEMPLATE, CREATE): 1, (NODE_GROUP, CREATE): 1}),
+    "added": Case(node_groups(), node(), {(TEMPLATE, CREATE): 1, (NODE_GROUP, CREATE): 1}),
     # Node groups: settings that create a new version of the launch template.
     "disk": Case(node(), node(disk={"size_gib": 300}), ROLLING),
     "placement group": Case(
@@ -124,15 +123,17 @@ CASES = {
     ),
     # The control plane.
     "version": Case(
-        cluster(kubernetes_version="1.34"),
-        cluster(kubernetes_version="1.35"),
+        with_cluster(kubernetes_version="1.34"),
+        with_cluster(kubernetes_version="1.35"),
         {**CLUSTER_UPDATED, (NODE_GROUP, UPDATE): 2},
     ),
-    "service network": Case(cluster(), cluster(service_cidr="172.20.0.0/16"), {("aws_eks_cluster", REPLACE): 1}),
-    "service network no longer stated": Case(cluster(service_cidr="172.20.0.0/16"), cluster(), {}),
+    "service network": Case(
+        with_cluster(), with_cluster(service_cidr="172.20.0.0/16"), {("aws_eks_cluster", REPLACE): 1}
+    ),
+    "service network no longer stated": Case(with_cluster(service_cidr="172.20.0.0/16"), with_cluster(), {}),
     "encryption off": Case(
-        cluster(),
-        cluster(secrets_encryption={"enabled": False}),
+        with_cluster(),
+        with_cluster(secrets_encryption={"enabled": False}),
         {
             ("aws_eks_cluster", REPLACE): 1,
             ("aws_kms_key", DESTROY): 1,
@@ -141,24 +142,28 @@ CASES = {
         },
     ),
     "another key": Case(
-        cluster(secrets_encryption={"kms_key_arn": KEY.format(1)}),
-        cluster(secrets_encryption={"kms_key_arn": KEY.format(2)}),
+        with_cluster(secrets_encryption={"kms_key_arn": KEY.format(1)}),
+        with_cluster(secrets_encryption={"kms_key_arn": KEY.format(2)}),
         {**CLUSTER_UPDATED, ("aws_iam_role_policy", UPDATE): 1},
     ),
-    "creator": Case(cluster(admins=[ADMIN]), cluster(admins=[ADMIN], creator_is_admin=False), {}),
-    "endpoint": Case(cluster(), cluster(endpoint={"public_cidrs": ["52.94.0.0/22"]}), CLUSTER_UPDATED),
-    "endpoint closed": Case(cluster(endpoint={"public_cidrs": ["52.94.0.0/22"]}), cluster(), CLUSTER_UPDATED),
-    "logs": Case(cluster(), cluster(logging={"retention_days": 30}), {("aws_cloudwatch_log_group", UPDATE): 1}),
+    "creator": Case(with_cluster(admins=[ADMIN]), with_cluster(admins=[ADMIN], creator_is_admin=False), {}),
+    "endpoint": Case(with_cluster(), with_cluster(endpoint={"public_cidrs": ["52.94.0.0/22"]}), CLUSTER_UPDATED),
+    "endpoint closed": Case(with_cluster(endpoint={"public_cidrs": ["52.94.0.0/22"]}), with_cluster(), CLUSTER_UPDATED),
+    "logs": Case(
+        with_cluster(), with_cluster(logging={"retention_days": 30}), {("aws_cloudwatch_log_group", UPDATE): 1}
+    ),
     "access": Case(
-        cluster(),
-        cluster(admins=[ADMIN]),
+        with_cluster(),
+        with_cluster(admins=[ADMIN]),
         {("aws_eks_access_entry", CREATE): 1, ("aws_eks_access_policy_association", CREATE): 1},
     ),
     "add-on": Case(
-        cluster(), cluster(addons={"coredns": {"version": "v1.13.2-eksbuild.4"}}), {("aws_eks_addon", UPDATE): 1}
+        with_cluster(),
+        with_cluster(addons={"coredns": {"version": "v1.13.2-eksbuild.4"}}),
+        {("aws_eks_addon", UPDATE): 1},
     ),
     "add-on gone": Case(
-        cluster(), cluster(addons={"metrics-server": {"enabled": False}}), {("aws_eks_addon", DESTROY): 1}
+        with_cluster(), with_cluster(addons={"metrics-server": {"enabled": False}}), {("aws_eks_addon", DESTROY): 1}
     ),
     # The network.
     "an additional zone, groups in separate zones": Case(
@@ -177,57 +182,61 @@ CASES = {
         },
     ),
     "NAT gateways": Case(
-        of(GROUP),
-        of(GROUP, network={"nat_gateways": "one-per-zone"}),
+        node_groups(GROUP),
+        node_groups(GROUP, network={"nat_gateways": "one-per-zone"}),
         {("aws_eip", CREATE): 2, ("aws_nat_gateway", CREATE): 2, ("aws_route", UPDATE): 2},
     ),
-    "flow logs": Case(of(GROUP), of(GROUP, network={"flow_logs": {"traffic": "ALL"}}), {("aws_flow_log", REPLACE): 1}),
+    "flow logs": Case(
+        node_groups(GROUP),
+        node_groups(GROUP, network={"flow_logs": {"traffic": "ALL"}}),
+        {("aws_flow_log", REPLACE): 1},
+    ),
     # Identities.
     "boundary": Case(
-        of(GROUP),
-        of(GROUP, aws={"permissions_boundary_arn": "arn:aws:iam::111122223333:policy/edge"}),
+        node_groups(GROUP),
+        node_groups(GROUP, aws={"permissions_boundary_arn": "arn:aws:iam::111122223333:policy/edge"}),
         {("aws_iam_role", UPDATE): 4},
     ),
     # Storage.
     "EFS throughput": Case(
-        of(storage={"efs": {}}),
-        of(storage={"efs": {"throughput": "bursting"}}),
+        node_groups(storage={"efs": {}}),
+        node_groups(storage={"efs": {"throughput": "bursting"}}),
         {("aws_efs_file_system", UPDATE): 1},
     ),
     "EFS key": Case(
-        of(storage={"efs": {"kms_key_arn": KEY.format(1)}}),
-        of(storage={"efs": {"kms_key_arn": KEY.format(2)}}),
+        node_groups(storage={"efs": {"kms_key_arn": KEY.format(1)}}),
+        node_groups(storage={"efs": {"kms_key_arn": KEY.format(2)}}),
         {("aws_efs_file_system", REPLACE): 1, ("aws_efs_mount_target", REPLACE): 3},
     ),
     "Lustre grows": Case(
-        of(storage={"fsx_lustre": {"size_gib": 1200}}),
-        of(storage={"fsx_lustre": {"size_gib": 2400}}),
+        node_groups(storage={"fsx_lustre": {"size_gib": 1200}}),
+        node_groups(storage={"fsx_lustre": {"size_gib": 2400}}),
         {("aws_fsx_lustre_file_system", UPDATE): 1},
     ),
     "Lustre shrinks": Case(
-        of(storage={"fsx_lustre": {"size_gib": 2400}}),
-        of(storage={"fsx_lustre": {"size_gib": 1200}}),
+        node_groups(storage={"fsx_lustre": {"size_gib": 2400}}),
+        node_groups(storage={"fsx_lustre": {"size_gib": 1200}}),
         {("aws_fsx_lustre_file_system", REPLACE): 1},
     ),
     "Lustre throughput": Case(
-        of(storage={"fsx_lustre": {}}),
-        of(storage={"fsx_lustre": {"throughput_mibps_per_tib": 500}}),
+        node_groups(storage={"fsx_lustre": {}}),
+        node_groups(storage={"fsx_lustre": {"throughput_mibps_per_tib": 500}}),
         {("aws_fsx_lustre_file_system", UPDATE): 1},
     ),
     # Charts.
     "chart": Case(
-        of(GROUP, kubernetes={"delivery": "helm"}),
-        of(GROUP, kubernetes={"delivery": "helm", "charts": {"nvidia-device-plugin": {"version": "0.19.0"}}}),
+        node_groups(GROUP, kubernetes={"delivery": "helm"}),
+        node_groups(GROUP, kubernetes={"delivery": "helm", "charts": {"nvidia-device-plugin": {"version": "0.19.0"}}}),
         {("helm_release", UPDATE): 1},
     ),
     "charts in files": Case(
-        of(GROUP, kubernetes={"delivery": "helm"}),
-        of(GROUP, kubernetes={"delivery": "manifests"}),
+        node_groups(GROUP, kubernetes={"delivery": "helm"}),
+        node_groups(GROUP, kubernetes={"delivery": "manifests"}),
         {("helm_release", DESTROY): 1},
     ),
     "charts in a separate stack": Case(
-        of(GROUP, kubernetes={"delivery": "helm"}),
-        of(GROUP, kubernetes={"delivery": "helm", "stack": "separate"}),
+        node_groups(GROUP, kubernetes={"delivery": "helm"}),
+        node_groups(GROUP, kubernetes={"delivery": "helm", "stack": "separate"}),
         {("helm_release", DESTROY): 1, ("helm_release", CREATE): 1},
     ),
 }
@@ -258,33 +267,33 @@ def unlisted(changes: Changes) -> set[tuple[str, str]]:
     }
 
 
-def sentences(changes: Changes, action: Action) -> list[str]:
+def sentences_of(changes: Changes, action: Action) -> list[str]:
     return [str(sentence(each)) for each in changes.of(action)]
 
 
 def test_sentences() -> None:
     changes = compared(node(), node(capacity="spot"))
-    assert sentences(changes, REPLACE) == [
+    assert sentences_of(changes, REPLACE) == [
         "node_groups[gpu]: capacity on-demand -> spot: the node group is REPLACED: its nodes are drained and "
         "terminated, and then new ones start"
     ]
     changes = compared(node(), node(disk={"size_gib": 300}))
-    assert sentences(changes, UPDATE) == [
+    assert sentences_of(changes, UPDATE) == [
         "node_groups[gpu]: disk ebs.volume_size=200 -> 300: the launch template is updated in place: it gets a new "
         "version",
         "node_groups[gpu]: the launch template gets a new version: the node group is updated in place: its nodes "
         "are replaced, as many at once as the group's update setting allows",
     ]
-    changes = compared(cluster(), cluster(service_cidr="172.20.0.0/16"))
-    assert sentences(changes, REPLACE) == [
+    changes = compared(with_cluster(), with_cluster(service_cidr="172.20.0.0/16"))
+    assert sentences_of(changes, REPLACE) == [
         "cluster: service_cidr none -> 172.20.0.0/16: the control plane is REPLACED: everything that runs on it is "
         "lost: unless EKS chose exactly this range when it created the control plane"
     ]
     assert "is replaced, unless EKS chose exactly this range" in changes.notes[0]
     assert "EKS does not delete a cluster with node groups" in changes.notes[0]
     # A stated one is known.
-    changes = compared(cluster(service_cidr="172.20.0.0/16"), cluster(service_cidr="192.168.0.0/16"))
-    assert sentences(changes, REPLACE) == [
+    changes = compared(with_cluster(service_cidr="172.20.0.0/16"), with_cluster(service_cidr="192.168.0.0/16"))
+    assert sentences_of(changes, REPLACE) == [
         "cluster: service_cidr 172.20.0.0/16 -> 192.168.0.0/16: the control plane is REPLACED: everything that runs "
         "on it is lost"
     ]
@@ -308,8 +317,8 @@ KEPT = {"secrets_encryption": {"enabled": False}}
     ids=["first key", "another key"],
 )
 def test_encryption(before: dict[str, Any], after: dict[str, Any], expected: str) -> None:
-    changes = compared(cluster(**before), cluster(**after))
-    [said] = [each for each in sentences(changes, UPDATE) if "EKS" in each]
+    changes = compared(with_cluster(**before), with_cluster(**after))
+    [said] = [each for each in sentences_of(changes, UPDATE) if "EKS" in each]
     assert said.endswith(f"the control plane is updated in place: {expected}")
     assert ["removes the cluster role's access to it" in each for each in changes.notes] == (
         [] if before == KEPT else [True]
@@ -327,8 +336,8 @@ VERSIONS = {
 
 @pytest.mark.parametrize(("versions", "note"), VERSIONS.items(), ids=map(" to ".join, VERSIONS))
 def test_versions_that_eks_refuses(versions: tuple[str, str], note: str | None) -> None:
-    changes = compared(*(cluster(kubernetes_version=each) for each in versions))
-    [said] = [each for each in sentences(changes, UPDATE) if "control plane" in each]
+    changes = compared(*(with_cluster(kubernetes_version=each) for each in versions))
+    [said] = [each for each in sentences_of(changes, UPDATE) if "control plane" in each]
     assert "by one minor version at a time, and allows a rollback only within 7 days of the upgrade" in said
     if note is None:
         assert changes.notes == ()
@@ -339,7 +348,8 @@ def test_versions_that_eks_refuses(versions: tuple[str, str], note: str | None) 
 
 def test_a_replaced_control_plane_takes_any_version() -> None:
     changes = compared(
-        cluster(kubernetes_version="1.33"), cluster(kubernetes_version="1.35", secrets_encryption={"enabled": False})
+        with_cluster(kubernetes_version="1.33"),
+        with_cluster(kubernetes_version="1.35", secrets_encryption={"enabled": False}),
     )
     assert ["Kubernetes" in each for each in changes.notes] == [False]
 
@@ -350,8 +360,8 @@ def test_a_replaced_control_plane_takes_any_version() -> None:
         (node(), node(disk={"size_gib": 300}, labels={"team": "a"}), "launch_template.version"),
         (node(), node(ami={"release_version": "1.35.0-20260801"}, labels={"team": "a"}), "release_version"),
         (
-            cluster(kubernetes_version="1.34"),
-            {**cluster(kubernetes_version="1.35"), **node(labels={"team": "a"})},
+            with_cluster(kubernetes_version="1.34"),
+            {**with_cluster(kubernetes_version="1.35"), **node(labels={"team": "a"})},
             "version",
         ),
     ],
@@ -368,25 +378,27 @@ def test_where_nodes_go_nothing_else_is_said(before: dict[str, Any], after: dict
 
 def test_nested_values_and_references_are_not_written_out() -> None:
     changes = compared(node(kubelet={"max_pods": 50}), node(kubelet={"max_pods": 50}, ami={"family": "bottlerocket"}))
-    assert sentences(changes, UPDATE)[0].startswith("node_groups[gpu]: user data changed; disk changed: ")
-    changes = compared(of(EFA), of(group("p4d.24xlarge", zones=["usw2-az1"])))
-    assert "EFA interfaces changed; placement_group demo/gpu -> none" in sentences(changes, UPDATE)[0]
+    assert sentences_of(changes, UPDATE)[0].startswith("node_groups[gpu]: user data changed; disk changed: ")
+    changes = compared(node_groups(EFA), node_groups(group("p4d.24xlarge", zones=["usw2-az1"])))
+    assert "EFA interfaces changed; placement_group demo/gpu -> none" in sentences_of(changes, UPDATE)[0]
     tolerations = {"tolerations": [{"operator": "Exists"}]}
-    changes = compared(cluster(), cluster(addons={"metrics-server": {"configuration": {**tolerations, "replicas": 3}}}))
-    [said] = sentences(changes, UPDATE)
+    changes = compared(
+        with_cluster(), with_cluster(addons={"metrics-server": {"configuration": {**tolerations, "replicas": 3}}})
+    )
+    [said] = sentences_of(changes, UPDATE)
     assert "\n" not in said
     assert "tolerations:" not in said
-    changes = compared(of(GROUP), of(GROUP, tags={f"team-{index}": "a" * 100 for index in range(30)}))
-    assert max(map(len, sentences(changes, UPDATE))) < 300
+    changes = compared(node_groups(GROUP), node_groups(GROUP, tags={f"team-{index}": "a" * 100 for index in range(30)}))
+    assert max(map(len, sentences_of(changes, UPDATE))) < 300
 
 
 @pytest.mark.parametrize(
     ("after", "expected"),
     [
-        (of(), "node_groups[gpu]: the placement group is DESTROYED"),
-        (of(group("p4d.24xlarge")), "node_groups[gpu]: the placement group is DESTROYED"),
+        (node_groups(), "node_groups[gpu]: the placement group is DESTROYED"),
+        (node_groups(group("p4d.24xlarge")), "node_groups[gpu]: the placement group is DESTROYED"),
         (
-            of(group("p4d.24xlarge", zones=["usw2-az1"])),
+            node_groups(group("p4d.24xlarge", zones=["usw2-az1"])),
             "node_groups[gpu]: the placement group is DESTROYED: EC2 does not delete a placement group with "
             "running instances: remove its nodes first",
         ),
@@ -395,30 +407,30 @@ def test_nested_values_and_references_are_not_written_out() -> None:
 )
 def test_a_placement_group_goes_after_its_nodes(after: dict[str, Any], expected: str) -> None:
     """Terraform destroys its users first and updates its users later."""
-    assert expected in sentences(compared(of(EFA), after), DESTROY)
+    assert expected in sentences_of(compared(node_groups(EFA), after), DESTROY)
 
 
 def test_what_aws_does_not_delete_is_said() -> None:
-    changes = compared(of(network={"zones": 3}), of(network={"zones": 2}))
-    [said] = [each for each in sentences(changes, DESTROY) if "subnet private-" in each]
+    changes = compared(node_groups(network={"zones": 3}), node_groups(network={"zones": 2}))
+    [said] = [each for each in sentences_of(changes, DESTROY) if "subnet private-" in each]
     assert "AWS does not delete a subnet that still has network interfaces" in said
-    changes = compared(of(EFA), of(group("p4d.24xlarge", zones=["usw2-az1"])))
-    assert any("AWS does not delete a security group that is in use" in each for each in sentences(changes, DESTROY))
+    changes = compared(node_groups(EFA), node_groups(group("p4d.24xlarge", zones=["usw2-az1"])))
+    assert any("AWS does not delete a security group that is in use" in each for each in sentences_of(changes, DESTROY))
 
 
 SUBNETS = {f"usw2-az{index}": f"subnet-0000000000000000{index}" for index in (1, 2)}
 
 
-def existing(vpc_id: str) -> dict[str, Any]:
-    return of(network={"existing": {"vpc_id": vpc_id, "private_subnets": SUBNETS}})
+def existing_vpc(vpc_id: str) -> dict[str, Any]:
+    return node_groups(network={"existing": {"vpc_id": vpc_id, "private_subnets": SUBNETS}})
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (of(), existing("vpc-00000000000000001")),
-        (existing("vpc-00000000000000001"), of()),
-        (existing("vpc-00000000000000001"), existing("vpc-00000000000000002")),
+        (node_groups(), existing_vpc("vpc-00000000000000001")),
+        (existing_vpc("vpc-00000000000000001"), node_groups()),
+        (existing_vpc("vpc-00000000000000001"), existing_vpc("vpc-00000000000000002")),
     ],
     ids=["own to existing", "existing to own", "existing to existing"],
 )
@@ -430,7 +442,7 @@ def test_a_control_plane_does_not_move(before: dict[str, Any], after: dict[str, 
 
 
 def test_another_network_carries_everything() -> None:
-    changes = compared(of(GROUP), of(GROUP, network={"cidr": "10.8.0.0/16"}))
+    changes = compared(node_groups(GROUP), node_groups(GROUP, network={"cidr": "10.8.0.0/16"}))
     found = counted(changes)
     assert found["aws_vpc", REPLACE] == 1
     assert found["aws_subnet", REPLACE] == 8
@@ -450,7 +462,7 @@ def test_another_network_carries_everything() -> None:
 
 def test_tags_reach_everything_and_replace_every_node() -> None:
     """Instances and volumes get tags from the launch template only."""
-    changes = compared(of(GROUP), of(GROUP, tags={"team": "a"}))
+    changes = compared(node_groups(GROUP), node_groups(GROUP, tags={"team": "a"}))
     assert {each.action for each in changes.resources} == {UPDATE}
     assert [each.only_tags for each in changes.resources if each.resource.type == "aws_vpc"] == [True]
     rolling = [each for each in changes.resources if each.resource.type == NODE_GROUP]
@@ -505,7 +517,7 @@ FILES = [*sorted(FOLDER.glob("*.yaml")), *sorted(SPECIAL.glob("*.yaml"))]
 
 def test_what_is_compared_is_what_is_synthesized() -> None:
     """Without a file, and with the path of each construct."""
-    [document] = synthesized(resolve(shipped("mixed-hardware")))
+    [document] = synthesized_once(resolve(shipped("mixed-hardware")))
     assert Template.from_json(document).document == json.loads((GOLDEN / "mixed-hardware" / "stack.json").read_text())
     assert document["resource"]["aws_vpc"].popitem()[1]["//"]["metadata"]["path"].endswith("/platform/network/vpc")
 
@@ -513,7 +525,7 @@ def test_what_is_compared_is_what_is_synthesized() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_resource_follows_from_a_field(file: Path) -> None:
     """A resource without a pattern would be reported by its construct path."""
-    found = resources(synthesized(resolve(load_strategy(file).strategy)))
+    found = resources(synthesized_once(resolve(load_strategy(file).strategy)))
     assert [each.address for each in found if "/" in each.owner] == []
     rows = facts.replacements()["resources"]
     assert {each.type for each in found} <= set(rows)
@@ -527,7 +539,7 @@ def test_every_row_is_used() -> None:
     used = {
         (each.type, argument)
         for found in given
-        for each in resources(synthesized(resolve(found)))
+        for each in resources(synthesized_once(resolve(found)))
         for argument in each.arguments
     }
     rows = {
@@ -536,7 +548,7 @@ def test_every_row_is_used() -> None:
     assert rows - used == set()
 
 
-def shown(changes: Changes) -> None:
+def check_formats(changes: Changes) -> None:
     assert as_json(changes)["changed"] is changes.any
     assert as_markdown(changes).startswith("### ")
     assert as_text(changes)
@@ -555,12 +567,12 @@ def test_every_two_shipped_strategies(before: str, after: str) -> None:
     changes = compared(sharing(shipped(before)), sharing(shipped(after)))
     assert changes.state != "separate"
     assert unlisted(changes) == set()
-    shown(changes)
+    check_formats(changes)
 
 
 @pytest.mark.parametrize("file", sorted(SPECIAL.glob("*.yaml")), ids=lambda file: file.stem)
 def test_every_other_strategy(file: Path) -> None:
     found, mixed = sharing(load_strategy(file).strategy), sharing(shipped("mixed-hardware"))
     assert not compared(found, found).any
-    shown(compared(mixed, found))
-    shown(compared(found, mixed))
+    check_formats(compared(mixed, found))
+    check_formats(compared(found, mixed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from eks_hardware.diff.terminal import as_text
 from helpers import cli
 from helpers.diff import EVERYTHING, compared
 from helpers.strategies import SHIPPED, document, gpu_pool, group, pools, strategy
+
+run = partial(cli.run, "diff")
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +74,6 @@ def test_summary(changes: Changes) -> None:
 
 
 # The command.
-
-
-def run(*arguments: str | Path, **environ: str) -> cli.Run:
-    return cli.run("diff", *arguments, **environ)
 
 
 @pytest.fixture

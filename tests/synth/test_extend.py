@@ -16,7 +16,7 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.stacks import Extension, HardwareStack, strategy_stacks
 from eks_hardware.testing import Contains, Matches, Template
-from helpers.guides import blocks, run, synthesized
+from helpers.guides import blocks, run_with_strategy, stacks_of_program
 from helpers.strategies import document
 
 CHART, BUCKET, SELF_MANAGED, FARGATE = blocks("extend")
@@ -24,31 +24,31 @@ CHART, BUCKET, SELF_MANAGED, FARGATE = blocks("extend")
 POOLS = "karpenter-resources"
 
 
-def release(template: Template, name: str) -> str:
+def release_address(template: Template, name: str) -> str:
     return template.address("helm_release", {"name": name})
 
 
 def test_a_chart(tmp_path: Path) -> None:
-    template = synthesized(tmp_path, CHART)["mixed-hardware"]
+    template = stacks_of_program(tmp_path, CHART)["mixed-hardware"]
     template.has(
         "helm_release",
         {"name": "keda", "namespace": "keda", "create_namespace": True, "version": "2.21.1", "wait": True},
     )
-    before = template.dependencies(release(template, "keda"))
+    before = template.dependencies(release_address(template, "keda"))
     assert template.address("aws_eks_node_group", {"node_group_name": "system"}) in before
     assert template.address("aws_eks_addon", {"addon_name": "coredns"}) in before
     # Daemonset pods exist before the first Karpenter node.
-    assert release(template, "keda") in template.dependencies(release(template, POOLS))
+    assert release_address(template, "keda") in template.dependencies(release_address(template, POOLS))
 
 
 def test_a_chart_in_a_second_stack(tmp_path: Path) -> None:
-    templates = synthesized(tmp_path, CHART, "kubernetes: {stack: separate}\n")
+    templates = stacks_of_program(tmp_path, CHART, "kubernetes: {stack: separate}\n")
     templates["mixed-hardware"].has_no("helm_release")
     templates["mixed-hardware-kubernetes"].has("helm_release", {"name": "keda"})
 
 
 def test_a_chart_in_written_files(tmp_path: Path) -> None:
-    synthesized(tmp_path, CHART, "kubernetes: {delivery: manifests}\n")
+    stacks_of_program(tmp_path, CHART, "kubernetes: {delivery: manifests}\n")
     folder = tmp_path / "out" / "stacks" / "mixed-hardware" / "kubernetes"
     assert (folder / "values" / "keda.yaml").read_text(encoding="utf-8") == "operator:\n  replicaCount: 2\n"
     listed = yaml.safe_load((folder / "releases.yaml").read_text(encoding="utf-8"))["releases"]
@@ -58,8 +58,8 @@ def test_a_chart_in_written_files(tmp_path: Path) -> None:
 
 
 def test_a_chart_that_uses_aws(tmp_path: Path) -> None:
-    template = synthesized(tmp_path, BUCKET)["mixed-hardware"]
-    server = release(template, "model-server")
+    template = stacks_of_program(tmp_path, BUCKET)["mixed-hardware"]
+    server = release_address(template, "model-server")
     bucket = template.address("aws_s3_bucket")
     assert template.resource("helm_release", {"name": "model-server"})["values"] == [
         f'bucket: "${{{bucket}.bucket}}"\nnodeSelector:\n  accelerator: l4\n'
@@ -68,18 +68,18 @@ def test_a_chart_that_uses_aws(tmp_path: Path) -> None:
     assert bucket in before
     assert template.address("aws_eks_pod_identity_association", {"service_account": "model-server"}) in before
     # Its pods need Karpenter's nodes.
-    assert release(template, POOLS) in before
+    assert release_address(template, POOLS) in before
 
 
 @pytest.mark.parametrize("setting", ["delivery: manifests", "stack: separate"])
 def test_an_attribute_of_a_resource_does_not_leave_its_stack(tmp_path: Path, setting: str) -> None:
-    code, said = run(tmp_path, BUCKET, f"kubernetes: {{{setting}}}\n")
+    code, said = run_with_strategy(tmp_path, BUCKET, f"kubernetes: {{{setting}}}\n")
     assert code == 1
     assert "got an attribute of a Terraform resource" in said
 
 
 def test_a_node_group_of_another_kind(tmp_path: Path) -> None:
-    template = synthesized(tmp_path, SELF_MANAGED)["mixed-hardware"]
+    template = stacks_of_program(tmp_path, SELF_MANAGED)["mixed-hardware"]
     groups = {each["node_group_name"] for each in template.resources("aws_eks_node_group").values()}
     assert groups == {"system", "trainium-training", "inferentia-inference", "cpu-inference"}
     name = "mixed-hardware-gpu-training"
@@ -100,7 +100,7 @@ def test_a_node_group_of_another_kind(tmp_path: Path) -> None:
 
 
 def test_its_launch_template_is_that_of_the_hardware(tmp_path: Path) -> None:
-    template = synthesized(tmp_path, SELF_MANAGED)["mixed-hardware"]
+    template = stacks_of_program(tmp_path, SELF_MANAGED)["mixed-hardware"]
     found = template.resource("aws_launch_template", {"name": Matches("gpu-training")})
     assert found["instance_type"] == "p4d.24xlarge"
     assert [each["interface_type"] for each in found["network_interfaces"]] == ["interface", *["efa-only"] * 4]
@@ -114,9 +114,9 @@ def test_its_launch_template_is_that_of_the_hardware(tmp_path: Path) -> None:
 
 
 def test_nodes_that_the_strategy_does_not_know(tmp_path: Path) -> None:
-    template = synthesized(tmp_path, FARGATE)["mixed-hardware"]
+    template = stacks_of_program(tmp_path, FARGATE)["mixed-hardware"]
     profile = template.address("aws_eks_fargate_profile")
-    assert profile in template.dependencies(release(template, "karpenter"))
+    assert profile in template.dependencies(release_address(template, "karpenter"))
     execution = template.address("aws_iam_role_policy_attachment", {"policy_arn": Matches("Fargate")})
     assert execution in template.dependencies(profile)
 

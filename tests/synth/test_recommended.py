@@ -14,7 +14,7 @@ from helpers.locking import group_line, write_strategy
 from helpers.synthesized import Synthesized, synthesize
 
 
-def run(*arguments: str) -> None:
+def run_without_error(*arguments: str) -> None:
     code, said = cli.outcome(*arguments)
     assert code == 0, said
 
@@ -23,9 +23,11 @@ def run(*arguments: str) -> None:
 def stacks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Synthesized]:
     folder = tmp_path_factory.mktemp("recommended")
     (folder / "strategies").mkdir()
-    run("init", "written", "--model", "405B", "--task", "training", "--out", str(folder / "strategies"), "--no-project")
+    run_without_error(
+        "init", "written", "--model", "405B", "--task", "training", "--out", str(folder / "strategies"), "--no-project"
+    )
     described = write_strategy(folder / "strategies", group_line(), name="described")
-    run("lock", str(described))
+    run_without_error("lock", str(described))
     resolved = [each for each, _ in strategies({"EKS_HARDWARE_STRATEGIES": str(folder / "strategies")})]
     return {each.strategy: each for each in synthesize(folder / "out", resolved)}
 

@@ -32,7 +32,7 @@ def of_the_repository() -> dict[str, Any]:
     return report
 
 
-def found(report: dict[str, Any]) -> list[str]:
+def diagnostics(report: dict[str, Any]) -> list[str]:
     return [
         f"{Path(each['file']).name}:{each['range']['start']['line'] + 1} {each.get('rule')} {each['message']}"
         for each in report["generalDiagnostics"]
@@ -41,7 +41,7 @@ def found(report: dict[str, Any]) -> list[str]:
 
 def test_pyright_finds_nothing_and_resolves_every_import() -> None:
     report = of_the_repository()
-    assert found(report) == []
+    assert diagnostics(report) == []
     assert report["summary"]["filesAnalyzed"] > 500
 
 

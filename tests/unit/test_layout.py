@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -51,6 +53,10 @@ LAYERS = (
 # (docs/adr/0020). They are imported when they are called, so Node does not start for anything else.
 UPWARDS = {("eks_hardware.diff.synthesis", "eks_hardware.stacks.in_memory")}
 """The exceptions: a module, and its imports from a higher layer."""
+
+HELPER = re.compile(r"^(?:async )?def (?!_|test_|pytest_)(\w+)", re.MULTILINE)
+NOT_CALLED = re.compile(r"\b(fixture|composite)\b")
+"""Decorators of functions whose parameters are not what a caller passes: pytest and Hypothesis provide them."""
 
 
 @cache
@@ -299,3 +305,28 @@ def test_main_is_only_an_entry() -> None:
     text = (ROOT / "main.py").read_text(encoding="utf-8")
     code = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", '"""'))]
     assert len(code) <= 10
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """Return names, kinds and defaults of the parameters, without annotations."""
+    arguments = copy.deepcopy(function.args)
+    for each in ast.walk(arguments):
+        if isinstance(each, ast.arg):
+            each.annotation = None
+    return ast.unparse(arguments)
+
+
+def test_helpers_of_the_same_name_have_the_same_parameters() -> None:
+    """Otherwise a reader who knows one of them misreads the calls of the other."""
+    names = {file: set(HELPER.findall(file.read_text(encoding="utf-8"))) for file in _files("tests")}
+    count = Counter(name for own in names.values() for name in own)
+    signatures: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for file, own in names.items():
+        shared = {name for name in own if count[name] > 1}
+        for node in _tree(file).body if shared else ():  # parsing every test takes a second
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name not in shared:
+                continue
+            if not any(NOT_CALLED.search(ast.unparse(each)) for each in node.decorator_list):
+                signatures[node.name][_parameters(node)].append(_relative(file))
+    assert signatures
+    assert {name: dict(found) for name, found in signatures.items() if len(found) > 1} == {}

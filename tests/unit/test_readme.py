@@ -57,7 +57,7 @@ def test_numbers_of_checkov() -> None:
     assert number("exceptions") == len(exceptions["shipped"])
 
 
-def shown(command: str) -> str:
+def shown_in_readme(command: str) -> str:
     """Return the README's output for a command."""
     return README.split(f"$ {command}\n", 1)[1].split("```", 1)[0].split("\n$ ", 1)[0]
 
@@ -67,13 +67,13 @@ def test_what_validate_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     text = (GOLDEN / "readme" / "my-cluster.yaml").read_text(encoding="utf-8")
     (tmp_path / "my-cluster.yaml").write_text(text, encoding="utf-8")
     printed = CliRunner().invoke(app, ["validate", "my-cluster.yaml"]).stdout
-    assert missing_lines(shown("eks-hardware validate my-cluster.yaml"), printed) == []
+    assert missing_lines(shown_in_readme("eks-hardware validate my-cluster.yaml"), printed) == []
 
 
 def test_what_cost_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     printed = CliRunner().invoke(app, ["cost", "mixed-hardware"]).stdout
-    assert missing_lines(shown("eks-hardware cost mixed-hardware"), printed) == []
+    assert missing_lines(shown_in_readme("eks-hardware cost mixed-hardware"), printed) == []
 
 
 def test_the_strategy_has_no_error() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from eks_hardware.rules.explanations import explanations
-from helpers.traps import PAGE, corpus, names_one_of, page, text_of_test, traps
+from helpers.traps import PAGE, corpus, names_one_of, text_of_test, traps, traps_page
 
 TRAPS = traps()
 
@@ -52,5 +52,5 @@ def test_a_thread_is_not_taken_for_another() -> None:
 def test_page_is_up_to_date(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         PAGE.parent.mkdir(parents=True, exist_ok=True)
-        PAGE.write_text(page(), encoding="utf-8")
-    assert PAGE.read_text(encoding="utf-8") == page()
+        PAGE.write_text(traps_page(), encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == traps_page()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,18 +9,13 @@ import pytest
 
 from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.model import Fit, Parallelism, Request
-from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
 from eks_hardware.advisor.speed.cheapest import cheapest
 from eks_hardware.advisor.speed.estimate import Speed, attended_tokens, speed, training_pass
 from eks_hardware.advisor.speed.exchange import exchange, network_gbps
 from eks_hardware.catalogue import load
-from helpers.advisor import public_shape
+from helpers.advisor import asking, public_shape
 
 REGION = "us-east-1"
-
-
-def asking(**said: Any) -> Request:
-    return request_of(read_workload(json.dumps({"version": 1, "region": REGION, **said})))
 
 
 def fitted(request: Request, name: str) -> Fit:
@@ -30,7 +24,7 @@ def fitted(request: Request, name: str) -> Fit:
     return found
 
 
-def laid(found: Fit, **layout: Any) -> Fit:
+def with_layout(found: Fit, **layout: Any) -> Fit:
     parallelism = Parallelism(**{"data": 1, "tensor": 1, "pipeline": 1, "sharding": "none"} | layout)
     return replace(found, parallelism=parallelism, devices=parallelism.devices)
 
@@ -58,50 +52,53 @@ TRAINING = {"task": "training", "model": {"parameters": "70B"}}
 
 def test_fully_sharded_weights_cross_the_network_three_times() -> None:
     """70e9 x 2 bytes x 3 over 400 Gbps, which are 50 GB/s."""
-    request = asking(**TRAINING)
-    found = laid(replace(fitted(request, "p4d.24xlarge"), nodes=5), data=40, sharding="zero-3")
+    request = asking(REGION, **TRAINING)
+    found = with_layout(replace(fitted(request, "p4d.24xlarge"), nodes=5), data=40, sharding="zero-3")
     crossed = exchange(request, found)
     assert crossed.seconds == pytest.approx(70e9 * 2 * 3 / 50e9)
     assert "400 Gbps" in crossed.over
 
 
 def test_frozen_weights_cross_it_twice() -> None:
-    whole, adapters = asking(**TRAINING), asking(task="fine-tuning", method="lora", model={"parameters": "70B"})
-    found = laid(replace(fitted(whole, "p4d.24xlarge"), nodes=5), data=40, sharding="zero-3")
+    whole, adapters = (
+        asking(REGION, **TRAINING),
+        asking(REGION, task="fine-tuning", method="lora", model={"parameters": "70B"}),
+    )
+    found = with_layout(replace(fitted(whole, "p4d.24xlarge"), nodes=5), data=40, sharding="zero-3")
     assert exchange(adapters, found).seconds == pytest.approx(exchange(whole, found).seconds * 2 / 3)
 
 
 def test_vendors_count_both_directions_of_a_link() -> None:
     """8 H100 of one node gather 70e9 x 2 bytes and scatter them once: NVLink's 900 GB/s are 450 in one direction."""
-    request = asking(**TRAINING)
-    found = laid(replace(fitted(request, "p5.48xlarge"), nodes=1), data=8, sharding="zero-3")
+    request = asking(REGION, **TRAINING)
+    found = with_layout(replace(fitted(request, "p5.48xlarge"), nodes=1), data=8, sharding="zero-3")
     assert exchange(request, found).seconds == pytest.approx(70e9 * 2 * 3 / 450e9)
     # Pairs of tensor parallel devices have half of each layer.
-    pairs = laid(found, data=4, tensor=2, sharding="zero-3")
+    pairs = with_layout(found, data=4, tensor=2, sharding="zero-3")
     assert exchange(request, pairs).seconds == pytest.approx(70e9 * 2 * 3 / 450e9 / 2)
 
 
 def test_stages_on_nodes_of_their_own_share_no_weights() -> None:
     """Each of 4 nodes has a quarter of the layers; its 8 devices gather them from each other."""
-    request = asking(**TRAINING)
-    found = laid(replace(fitted(request, "p5.48xlarge"), nodes=4), data=8, pipeline=4, sharding="zero-3")
+    request = asking(REGION, **TRAINING)
+    found = with_layout(replace(fitted(request, "p5.48xlarge"), nodes=4), data=8, pipeline=4, sharding="zero-3")
     crossed = exchange(request, found)
     assert crossed.seconds == pytest.approx(70e9 * 2 * 3 / 4 / 450e9)
     assert "NVLink" in crossed.over
 
 
 def test_other_layouts_exchange_nothing_in_a_pass() -> None:
-    request = asking(**TRAINING)
+    request = asking(REGION, **TRAINING)
     found = fitted(request, "p5.48xlarge")
     for sharding in ("none", "zero-1", "zero-2"):
-        assert exchange(request, laid(found, data=8, sharding=sharding)).seconds == 0
+        assert exchange(request, with_layout(found, data=8, sharding=sharding)).seconds == 0
 
 
 def test_a_slow_network_makes_many_small_nodes_slow() -> None:
     """The same GPUs in nodes with 25 Gbps or 400: computing takes the same time, communication does not."""
-    request = asking(**TRAINING)
-    small = laid(replace(fitted(request, "g6e.8xlarge"), nodes=48), data=48, sharding="zero-3")
-    large = laid(replace(fitted(request, "g6e.48xlarge"), nodes=6), data=48, sharding="zero-3")
+    request = asking(REGION, **TRAINING)
+    small = with_layout(replace(fitted(request, "g6e.8xlarge"), nodes=48), data=48, sharding="zero-3")
+    large = with_layout(replace(fitted(request, "g6e.48xlarge"), nodes=6), data=48, sharding="zero-3")
     slow, quick = speed(request, small), speed(request, large)
     assert slow.tokens_per_second
     assert quick.tokens_per_second
@@ -110,7 +107,7 @@ def test_a_slow_network_makes_many_small_nodes_slow() -> None:
 
 
 def test_hours_of_a_run() -> None:
-    request = asking(task="training", model={"parameters": "7B"}, training_tokens="100B")
+    request = asking(REGION, task="training", model={"parameters": "7B"}, training_tokens="100B")
     found = speed(request, fitted(request, "p4d.24xlarge"))
     assert found.tokens_per_second
     assert found.hours == pytest.approx(100e9 / found.tokens_per_second / 3600)
@@ -123,8 +120,8 @@ def test_hours_of_a_run() -> None:
 def test_long_sequences_take_longer() -> None:
     """131,072 tokens: attention has 2 x 32 x 4096 x 131,072 FLOPs per pass, plus 2 x 8e9 for the parameters."""
     said = {"task": "training", "model": {"parameters": "8B"}}
-    short, long = asking(**said, sequence_length=1), asking(**said, sequence_length=131_072)
-    found = laid(fitted(short, "p5.48xlarge"), data=8, sharding="zero-1")
+    short, long = asking(REGION, **said, sequence_length=1), asking(REGION, **said, sequence_length=131_072)
+    found = with_layout(fitted(short, "p5.48xlarge"), data=8, sharding="zero-1")
     times = [(training_pass(each, found).tokens_per_second or 0) for each in (short, long)]
     assert times[0] / times[1] == pytest.approx(1 + 32 * 4096 * 131_072 / 8e9, rel=1e-3)
 
@@ -145,9 +142,9 @@ def test_attended_tokens(model: str, length: int, tokens: float) -> None:
 # --- the cheapest layout
 
 
-def chosen(name: str, **said: Any) -> tuple[Fit, Fit]:
+def smallest_and_cheapest(name: str, **said: Any) -> tuple[Fit, Fit]:
     """Return the fit on the fewest nodes, and the cheapest one."""
-    request, kind = asking(**said), load().get(name)
+    request, kind = asking(REGION, **said), load().get(name)
     smallest, best = Fitter(request).on(kind), Fitter(request, choose=cheapest).on(kind)
     assert isinstance(smallest, Fit)
     assert isinstance(best, Fit)
@@ -158,8 +155,8 @@ def test_a_larger_model_is_not_cheaper_to_train_on_more_nodes() -> None:
     hours = []
     for size in ("405B", "410B"):
         said = {"task": "training", "framework": "pytorch", "model": {"parameters": size}}
-        smallest, best = chosen("p5.48xlarge", **said)
-        request = asking(**said)
+        smallest, best = smallest_and_cheapest("p5.48xlarge", **said)
+        request = asking(REGION, **said)
         per_token = [each.devices / _known(speed(request, each)) for each in (smallest, best)]
         assert per_token[1] < per_token[0] * 0.75
         assert smallest.nodes <= best.nodes <= 2 * smallest.nodes
@@ -170,9 +167,11 @@ def test_a_larger_model_is_not_cheaper_to_train_on_more_nodes() -> None:
 
 def test_larger_batches_hide_the_network() -> None:
     """405B on nodes with 3200 Gbps: 405e9 x 2 bytes x 3 take 6.1 s, as long as 4 x 2048 tokens per device."""
-    smallest, best = chosen("p5.48xlarge", task="training", framework="pytorch", model={"parameters": "405B"})
+    smallest, best = smallest_and_cheapest(
+        "p5.48xlarge", task="training", framework="pytorch", model={"parameters": "405B"}
+    )
     assert (smallest.batch_size, best.batch_size) == (1, 4)
-    request = asking(task="training", framework="pytorch", model={"parameters": "405B"})
+    request = asking(REGION, task="training", framework="pytorch", model={"parameters": "405B"})
     one = training_pass(request, best)
     assert one.tokens == 4 * 2048 * best.parallelism.data
     assert one.exchanged.seconds == pytest.approx(405e9 * 2 * 3 / 400e9)
@@ -182,7 +181,7 @@ def test_larger_batches_hide_the_network() -> None:
 
 def test_a_batch_that_is_said_is_kept() -> None:
     said = {"task": "training", "framework": "pytorch", "model": {"parameters": "405B"}, "batch_size": 1}
-    best = chosen("p5.48xlarge", **said)[1]
+    best = smallest_and_cheapest("p5.48xlarge", **said)[1]
     assert best.batch_size == 1
 
 
@@ -196,7 +195,7 @@ def test_a_batch_that_is_said_is_kept() -> None:
     ],
 )
 def test_where_nothing_waits_the_fewest_nodes_are_taken(name: str, said: dict[str, Any]) -> None:
-    smallest, best = chosen(name, **said)
+    smallest, best = smallest_and_cheapest(name, **said)
     assert smallest == best
 
 
@@ -204,7 +203,7 @@ SERVING = {"task": "inference", "model": {"parameters": "8B"}, "context_length":
 
 
 def test_replicas_of_a_node_work_side_by_side() -> None:
-    request = asking(**SERVING)
+    request = asking(REGION, **SERVING)
     found = fitted(request, "p5.48xlarge")
     one = speed(request, replace(found, replicas_per_node=1))
     eight = speed(request, replace(found, replicas_per_node=8))
@@ -214,17 +213,17 @@ def test_replicas_of_a_node_work_side_by_side() -> None:
 
 
 def test_stages_of_a_pipeline_do_not_make_one_sequence_quicker() -> None:
-    alone, many = asking(**SERVING), asking(**SERVING, concurrent_sequences=64)
+    alone, many = asking(REGION, **SERVING), asking(REGION, **SERVING, concurrent_sequences=64)
     found = fitted(alone, "p5.48xlarge")
-    one, staged = laid(found), laid(found, pipeline=4)
+    one, staged = with_layout(found), with_layout(found, pipeline=4)
     assert speed(alone, staged).per_token_ms == pytest.approx(speed(alone, one).per_token_ms)
     assert _known(speed(many, staged)) > _known(speed(many, one))
-    wide = speed(alone, laid(found, tensor=4))
+    wide = speed(alone, with_layout(found, tensor=4))
     assert wide.per_token_ms == pytest.approx((speed(alone, one).per_token_ms or 0) / 4)
 
 
 def test_nothing_is_known_of_the_speed_of_cpus_and_of_parts_of_gpus() -> None:
-    request = asking(task="inference", model={"parameters": "110M", "architecture": "bert"})
+    request = asking(REGION, task="inference", model={"parameters": "110M", "architecture": "bert"})
     for name in ("c7i.2xlarge", "g6f.2xlarge"):
         found = speed(request, fitted(request, name))
         assert (found.tokens_per_second, found.first_token_ms) == (None, None)

@@ -20,8 +20,9 @@ from eks_hardware.resolve import resolve
 from eks_hardware.rules import check
 from eks_hardware.validation import Validation, load_strategy
 from eks_hardware.validation import validate as validate_with
+from helpers.findings import codes
 from helpers.locking import WORKLOAD, FakeRecommender, candidate, group_line, pool_lines, write_strategy
-from helpers.strategies import TODAY
+from helpers.strategies import TODAY, write_overlay
 
 G6E = FakeRecommender("g6e.xlarge")
 TWO_NODES = FakeRecommender(candidate("p4d.24xlarge", nodes=2))
@@ -29,7 +30,7 @@ TRAINING = "{task: training, model: {parameters: 13B}}"
 SPOT = "{task: inference, model: {parameters: 8B}, purchase: [spot, on-demand], interruptible: true}"
 
 
-def validate(file: Path, recommender: FakeRecommender = G6E, overlays: tuple[str, ...] = ()) -> Validation:
+def validate_filled(file: Path, recommender: FakeRecommender = G6E, overlays: tuple[str, ...] = ()) -> Validation:
     return validate_with([file], overlays, today=TODAY, fill=partial(fill, recommender=recommender))
 
 
@@ -42,10 +43,6 @@ def write_lock(
     return found
 
 
-def codes(found: Validation) -> list[tuple[str, str]]:
-    return [(each.code, each.path) for each in found.shown]
-
-
 def only(found: Validation) -> Finding:
     (finding,) = found.shown
     return finding
@@ -56,7 +53,7 @@ def only(found: Validation) -> Finding:
 
 def test_without_a_lock_file_it_says_what_would_be_chosen(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line())
-    finding = only(validate(file))
+    finding = only(validate_filled(file))
     assert (finding.code, finding.path) == ("LOCK_MISSING", "node_groups[llm].workload")
     assert "g6e.xlarge" in finding.message
     assert f"eks-hardware lock {finding.position.file if finding.position else ''}" in finding.message
@@ -68,7 +65,7 @@ def test_without_a_lock_file_it_says_what_would_be_chosen(tmp_path: Path) -> Non
 def test_with_one_the_group_is_as_if_its_types_were_written_there(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line())
     write_lock(file)
-    found = validate(file)
+    found = validate_filled(file)
     assert found.shown == ()
     ((loaded, _),) = found.strategies
     group = loaded.strategy.node_groups[1]
@@ -83,9 +80,9 @@ def test_with_one_the_group_is_as_if_its_types_were_written_there(tmp_path: Path
 
 def test_a_pool_is_filled_too(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, pool_lines())
-    assert codes(validate(file)) == [("LOCK_MISSING", "karpenter.node_pools[llm].workload")]
+    assert codes(validate_filled(file).shown) == [("LOCK_MISSING", "karpenter.node_pools[llm].workload")]
     write_lock(file)
-    found = validate(file)
+    found = validate_filled(file)
     assert found.shown == ()
     assert resolve(found.strategies[0][0].strategy).node_pools[0].instance_types == ("g6e.xlarge",)
 
@@ -97,7 +94,7 @@ def test_a_newer_catalogue_changes_nothing_that_is_locked(tmp_path: Path) -> Non
     file = write_strategy(tmp_path, group_line())
     write_lock(file)
     before = lock.lock_path(file).read_bytes()
-    assert validate(file, OTHER_CATALOGUE).shown == ()
+    assert validate_filled(file, OTHER_CATALOGUE).shown == ()
     assert OTHER_CATALOGUE.asked == []
     (choice,) = write_lock(file, OTHER_CATALOGUE).choices
     assert (choice.state, lock.lock_path(file).read_bytes()) == ("kept", before)
@@ -105,7 +102,7 @@ def test_a_newer_catalogue_changes_nothing_that_is_locked(tmp_path: Path) -> Non
     assert (choice.state, choice.differs_today) == ("kept", True)
     (choice,) = write_lock(file, OTHER_CATALOGUE, upgrade="all").choices
     assert choice.state == "changed"
-    assert validate(file).strategies[0][0].strategy.node_groups[1].instance_types == ("g7e.2xlarge",)
+    assert validate_filled(file).strategies[0][0].strategy.node_groups[1].instance_types == ("g7e.2xlarge",)
 
 
 def test_an_upgrade_can_be_of_one_group(tmp_path: Path) -> None:
@@ -113,7 +110,7 @@ def test_an_upgrade_can_be_of_one_group(tmp_path: Path) -> None:
     write_lock(file)
     found = write_lock(file, FakeRecommender("g6e.2xlarge"), upgrade=["b"])
     assert {each.path: each.state for each in found.choices} == {"node_groups[a]": "kept", "node_groups[b]": "changed"}
-    groups = validate(file).strategies[0][0].strategy.node_groups
+    groups = validate_filled(file).strategies[0][0].strategy.node_groups
     assert [each.instance_types[0] for each in groups] == ["m6i.xlarge", "g6e.xlarge", "g6e.2xlarge"]
 
 
@@ -137,13 +134,13 @@ def test_another_question_needs_another_answer(tmp_path: Path, fields: dict[str,
     file = write_strategy(tmp_path, group_line())
     write_lock(file)
     write_strategy(tmp_path, group_line(**fields))
-    finding = only(validate(file, FakeRecommender("g6e.2xlarge")))
+    finding = only(validate_filled(file, FakeRecommender("g6e.2xlarge")))
     assert (finding.code, finding.path) == ("LOCK_OUTDATED", "node_groups[llm].workload")
     assert said in finding.message
     assert "g6e.xlarge is locked" in finding.message
     assert "g6e.2xlarge today" in finding.message
     write_lock(file, FakeRecommender("g6e.2xlarge"))
-    assert "LOCK_OUTDATED" not in dict(codes(validate(file)))
+    assert "LOCK_OUTDATED" not in dict(codes(validate_filled(file).shown))
     assert len(lock.read(lock.lock_path(file))) == 1
 
 
@@ -164,38 +161,38 @@ def test_the_same_question_in_other_words_has_the_same_answer(tmp_path: Path, fi
     file = write_strategy(tmp_path, group_line())
     write_lock(file)
     write_strategy(tmp_path, group_line(**fields))
-    assert codes(validate(file)) == []
+    assert codes(validate_filled(file).shown) == []
 
 
 def test_what_nobody_asks_any_more_is_said_and_removed(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line("old"), group_line("new"))
     write_lock(file)
     write_strategy(tmp_path, group_line("new"))
-    finding = only(validate(file))
+    finding = only(validate_filled(file))
     assert (finding.code, finding.severity.value) == ("LOCK_UNUSED", "warning")
     assert "node_groups[old]" in finding.message
     assert finding.position
     assert finding.position.file.endswith("demo.lock.json")
     assert [each.path for each in write_lock(file).removed] == ["node_groups[old]"]
-    assert validate(file).shown == ()
+    assert validate_filled(file).shown == ()
 
 
 def test_a_strategy_that_asks_nothing_has_no_lock_file(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line())
     write_lock(file)
     write_strategy(tmp_path)
-    assert [code for code, _ in codes(validate(file))] == ["LOCK_UNUSED"]
+    assert [code for code, _ in codes(validate_filled(file).shown)] == ["LOCK_UNUSED"]
     write_lock(file)
     assert not lock.lock_path(file).exists()
     # Other files with the same name do not matter.
     lock.lock_path(file).write_text("{}", encoding="utf-8")
-    assert validate(file).shown == ()
+    assert validate_filled(file).shown == ()
 
 
 def test_a_broken_lock_file_is_one_error(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line("a"), group_line("b"))
     lock.lock_path(file).write_text('{"lockfileVersion": 3}', encoding="utf-8")
-    assert codes(validate(file)) == [("LOCK_INVALID", "")]
+    assert codes(validate_filled(file).shown) == [("LOCK_INVALID", "")]
 
 
 def test_a_lock_file_that_is_edited_by_hand_is_judged_as_a_strategy_is(tmp_path: Path) -> None:
@@ -204,7 +201,7 @@ def test_a_lock_file_that_is_edited_by_hand_is_judged_as_a_strategy_is(tmp_path:
     write_lock(file)
     path = lock.lock_path(file)
     path.write_text(path.read_text(encoding="utf-8").replace("g6e.xlarge", "g9.xlarge"), encoding="utf-8")
-    finding = only(validate(file))
+    finding = only(validate_filled(file))
     assert (finding.code, finding.path) == ("INSTANCE_TYPE_UNKNOWN", "node_groups[llm].instance_types[0]")
     assert finding.position
     line = file.read_text(encoding="utf-8").splitlines()[finding.position.line - 1]
@@ -214,38 +211,33 @@ def test_a_lock_file_that_is_edited_by_hand_is_judged_as_a_strategy_is(tmp_path:
 # --- overlays
 
 
-def overlay(folder: Path, name: str, text: str) -> None:
-    (folder / "overlays").mkdir(exist_ok=True)
-    (folder / "overlays" / f"{name}.yaml").write_text(text, encoding="utf-8")
-
-
 def test_each_overlay_has_an_answer_to_what_it_asks(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line())
-    overlay(tmp_path, "east", "region: us-east-1\n")
-    overlay(tmp_path, "tagged", "tags: {team: research}\n")
+    write_overlay("east", "region: us-east-1\n", tmp_path)
+    write_overlay("tagged", "tags: {team: research}\n", tmp_path)
     write_lock(file)
-    assert codes(validate(file, overlays=("tagged",))) == []
-    finding = only(validate(file, overlays=("east",)))
+    assert codes(validate_filled(file, overlays=("tagged",)).shown) == []
+    finding = only(validate_filled(file, overlays=("east",)))
     assert finding.code == "LOCK_OUTDATED"
     assert "region is us-east-1, was us-west-2" in finding.message
     assert "--overlay east`" in finding.message
     write_lock(file, FakeRecommender("g5.2xlarge"), overlays=("east",))
     for overlays, name in (((), "g6e.xlarge"), (("tagged",), "g6e.xlarge"), (("east",), "g5.2xlarge")):
-        found = validate(file, overlays=overlays)
+        found = validate_filled(file, overlays=overlays)
         assert found.shown == ()
         assert found.strategies[0][0].strategy.node_groups[1].instance_types == (name,)
 
 
 def test_locking_one_overlay_leaves_the_others_alone(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line())
-    overlay(tmp_path, "east", "region: us-east-1\n")
+    write_overlay("east", "region: us-east-1\n", tmp_path)
     write_lock(file)
     write_lock(file, overlays=("east",))
     write_strategy(tmp_path, group_line(workload=WORKLOAD.replace("8B", "70B")))
     write_lock(file)
     assert [each.overlays for each in lock.read(lock.lock_path(file))] == [(), ("east",)]
-    assert codes(validate(file)) == []
-    assert [code for code, _ in codes(validate(file, overlays=("east",)))] == ["LOCK_OUTDATED"]
+    assert codes(validate_filled(file).shown) == []
+    assert [code for code, _ in codes(validate_filled(file, overlays=("east",)).shown)] == ["LOCK_OUTDATED"]
 
 
 # --- filled-in values
@@ -253,7 +245,7 @@ def test_locking_one_overlay_leaves_the_others_alone(tmp_path: Path) -> None:
 
 def node_of(file: Path, recommender: FakeRecommender) -> Any:
     write_lock(file, recommender)
-    strategy = validate(file, recommender).strategies[0][0].strategy
+    strategy = validate_filled(file, recommender).strategies[0][0].strategy
     return strategy.karpenter.node_pools[0] if strategy.karpenter else strategy.node_groups[1]
 
 
@@ -361,7 +353,7 @@ def test_karpenter_restricts_it(tmp_path: Path) -> None:
 
 def test_more_nodes_at_once_than_there_may_be(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line(workload=TRAINING, scaling="{max: 1}"))
-    found = {each.code: each for each in validate(file, TWO_NODES).shown}
+    found = {each.code: each for each in validate_filled(file, TWO_NODES).shown}
     assert set(found) == {"LOCK_MISSING", "WORKLOAD_NODES"}
     assert found["WORKLOAD_NODES"].path == "node_groups[llm].scaling.max"
     assert "set max: 2" in found["WORKLOAD_NODES"].message
@@ -373,9 +365,9 @@ def test_fewer_nodes_than_when_it_was_locked(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line(workload=TRAINING))
     write_lock(file, TWO_NODES)
     write_strategy(tmp_path, group_line(workload=TRAINING, scaling="{max: 1}"))
-    found = validate(file, TWO_NODES)
-    assert ("WORKLOAD_NODES", "node_groups[llm].scaling.max") in codes(found)
-    assert {code for code, _ in codes(found)} <= {"WORKLOAD_NODES", "EFA_ONE_NODE"}
+    found = validate_filled(file, TWO_NODES)
+    assert ("WORKLOAD_NODES", "node_groups[llm].scaling.max") in codes(found.shown)
+    assert {code for code, _ in codes(found.shown)} <= {"WORKLOAD_NODES", "EFA_ONE_NODE"}
 
 
 @pytest.mark.parametrize(
@@ -390,7 +382,7 @@ def test_fewer_nodes_than_when_it_was_locked(tmp_path: Path) -> None:
 )
 def test_a_pool_s_limits_hold_one_job(tmp_path: Path, limits: str, path: str | None) -> None:
     file = write_strategy(tmp_path, pool_lines(workload=TRAINING, limits=limits))
-    places = [path for code, path in codes(validate(file, TWO_NODES)) if code == "WORKLOAD_NODES"]
+    places = [path for code, path in codes(validate_filled(file, TWO_NODES).shown) if code == "WORKLOAD_NODES"]
     assert places == ([f"karpenter.node_pools[llm].{path}"] if path else [])
 
 
@@ -409,7 +401,7 @@ CAPACITIES = {
 
 @pytest.mark.parametrize(("fields", "expected"), CAPACITIES.values(), ids=CAPACITIES)
 def test_capacity_and_workload_agree(tmp_path: Path, fields: dict[str, str], expected: tuple[str, str]) -> None:
-    finding = only(validate(write_strategy(tmp_path, group_line(**fields))))
+    finding = only(validate_filled(write_strategy(tmp_path, group_line(**fields))))
     assert (finding.code, finding.path) == (expected[0], f"node_groups[llm].{expected[1]}")
 
 
@@ -434,7 +426,7 @@ def miss(gib: float | None = None, *gates: str) -> Miss:
     ],
 )
 def test_where_nothing_fits_it_says_what_comes_nearest(tmp_path: Path, nearest: tuple[Miss, ...], field: str) -> None:
-    finding = only(validate(write_strategy(tmp_path, group_line()), FakeRecommender(nearest=nearest)))
+    finding = only(validate_filled(write_strategy(tmp_path, group_line()), FakeRecommender(nearest=nearest)))
     assert (finding.code, finding.path) == ("WORKLOAD_NOTHING_FITS", f"node_groups[llm].{field}")
     if nearest:
         assert "p5.48xlarge: it misses 12 GiB a device; take fp8 weights" in finding.message
@@ -442,13 +434,13 @@ def test_where_nothing_fits_it_says_what_comes_nearest(tmp_path: Path, nearest: 
 
 def test_no_zone_has_anything(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line(zones="[usw2-az1, use1-az1]"))
-    assert ("WORKLOAD_NOTHING_FITS", "node_groups[llm].zones") in codes(validate(file))
+    assert ("WORKLOAD_NOTHING_FITS", "node_groups[llm].zones") in codes(validate_filled(file).shown)
 
 
 def test_a_region_that_nobody_knows_is_said_once(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line())
     file.write_text(file.read_text(encoding="utf-8").replace("us-west-2", "us-west-9"), encoding="utf-8")
-    assert {code for code, _ in codes(validate(file))} == {"REGION_UNKNOWN"}
+    assert {code for code, _ in codes(validate_filled(file).shown)} == {"REGION_UNKNOWN"}
 
 
 # --- config.json
@@ -480,7 +472,7 @@ def test_a_config_is_read_from_where_the_strategy_is(tmp_path: Path, monkeypatch
     recommender = FakeRecommender("g6e.xlarge")
     write_lock(file, recommender)
     assert 7.9e9 < recommender.asked[0].shape.parameters < 8.1e9
-    assert validate(file).shown == ()
+    assert validate_filled(file).shown == ()
 
 
 def test_a_config_that_changes_is_another_question_and_one_that_moves_is_not(tmp_path: Path) -> None:
@@ -489,11 +481,11 @@ def test_a_config_that_changes_is_another_question_and_one_that_moves_is_not(tmp
     write_lock(file)
     hf_config(tmp_path / "moved")
     write_strategy(tmp_path, group_line(workload=FROM_FILE.replace("llama", "moved")))
-    assert validate(file).shown == ()
+    assert validate_filled(file).shown == ()
     hf_config(tmp_path / "moved", torch_dtype="bfloat16", transformers_version="5.0.0")
-    assert validate(file).shown == ()
+    assert validate_filled(file).shown == ()
     hf_config(tmp_path / "moved", num_hidden_layers=80)
-    finding = only(validate(file))
+    finding = only(validate_filled(file))
     assert finding.code == "LOCK_OUTDATED"
     assert "model.layers is 80, was 32" in finding.message
 
@@ -503,7 +495,7 @@ def test_a_config_that_says_nothing_is_found_where_it_is_named(tmp_path: Path, t
     (tmp_path / "llama").mkdir()
     if text is not None:
         (tmp_path / "llama" / "config.json").write_text(text, encoding="utf-8")
-    finding = only(validate(write_strategy(tmp_path, group_line(workload=FROM_FILE))))
+    finding = only(validate_filled(write_strategy(tmp_path, group_line(workload=FROM_FILE))))
     assert finding.path.startswith("node_groups[llm].workload.model")
     assert finding.position
     assert finding.position.line == 8
@@ -518,12 +510,12 @@ UNKNOWN_TYPE = ("INSTANCE_TYPE_UNKNOWN", "node_groups[wrong].instance_types[0]")
 
 
 def test_what_is_not_locked_does_not_hide_what_else_is_wrong(tmp_path: Path) -> None:
-    found = codes(validate(write_strategy(tmp_path, group_line(), WRONG)))
+    found = codes(validate_filled(write_strategy(tmp_path, group_line(), WRONG)).shown)
     assert found == [("LOCK_MISSING", "node_groups[llm].workload"), UNKNOWN_TYPE]
 
 
 def test_a_faulty_group_does_not_hide_what_is_not_locked(tmp_path: Path) -> None:
-    found = codes(validate(write_strategy(tmp_path, group_line(), WRONG, FAULTY)))
+    found = codes(validate_filled(write_strategy(tmp_path, group_line(), WRONG, FAULTY)).shown)
     assert ("LOCK_MISSING", "node_groups[llm].workload") in found
     assert UNKNOWN_TYPE in found
 
@@ -532,14 +524,16 @@ def test_a_faulty_group_does_not_make_its_choice_unused(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line("a"), group_line("b"))
     write_lock(file)
     write_strategy(tmp_path, group_line("a"), group_line("b", scalling="{max: 2}"))
-    assert {code for code, _ in codes(validate(file))} == {"FIELD_UNKNOWN"}
+    assert {code for code, _ in codes(validate_filled(file).shown)} == {"FIELD_UNKNOWN"}
 
 
 def test_only_described_groups_that_are_all_open(tmp_path: Path) -> None:
     text = "version: 1\nname: demo\nregion: us-west-2\ncluster: {kubernetes_version: '1.30'}\nnode_groups:\n"
     file = tmp_path / "demo.yaml"
     file.write_text(text + group_line(), encoding="utf-8")
-    assert {"LOCK_MISSING", "KUBERNETES_VERSION_UNSUPPORTED"} <= {code for code, _ in codes(validate(file))}
+    assert {"LOCK_MISSING", "KUBERNETES_VERSION_UNSUPPORTED"} <= {
+        code for code, _ in codes(validate_filled(file).shown)
+    }
 
 
 def test_ignored_warnings_stay_ignored_while_a_choice_is_open(tmp_path: Path) -> None:
@@ -548,7 +542,7 @@ def test_ignored_warnings_stay_ignored_while_a_choice_is_open(tmp_path: Path) ->
     text = file.read_text(encoding="utf-8")
     opened = text.replace("true}", "true, endpoint: {public_cidrs: [0.0.0.0/0]}}")
     file.write_text(opened, encoding="utf-8")
-    assert [code for code, _ in codes(validate(file))] == ["LOCK_MISSING"]
+    assert [code for code, _ in codes(validate_filled(file).shown)] == ["LOCK_MISSING"]
 
 
 # --- without the advisor

@@ -11,26 +11,26 @@ from eks_hardware.advisor.fitting.devices import available, degrees, host_gib
 from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.model import Fit, Miss, Request
 from eks_hardware.catalogue import Hardware, load
-from helpers.advisor import on, request_for
+from helpers.advisor import fit_on, request_for
 from helpers.cases import in_one_test
 
 CATALOGUE = load()
 REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1", "ap-northeast-1")
 
 
-def fits(request: Request, name: str) -> Fit:
-    found = on(request, name)
+def fit_of(request: Request, name: str) -> Fit:
+    found = fit_on(request, name)
     assert isinstance(found, Fit), found
     return found
 
 
 def misses(request: Request, name: str) -> Miss:
-    found = on(request, name)
+    found = fit_on(request, name)
     assert isinstance(found, Miss), found
     return found
 
 
-def layout(found: Fit) -> tuple[int, int, int, int, str]:
+def layout_of(found: Fit) -> tuple[int, int, int, int, str]:
     parallelism = found.parallelism
     return found.nodes, parallelism.data, parallelism.tensor, parallelism.pipeline, parallelism.sharding
 
@@ -121,7 +121,7 @@ def test_degrees_with_padded_heads(name: str, heads: int, cores: int, found: tup
     ],
 )
 def test_replicas(model: str, said: dict[str, Any], name: str, tensor: int, replicas: int) -> None:
-    found = fits(request_for(model, **said), name)
+    found = fit_of(request_for(model, **said), name)
     assert (found.nodes, found.parallelism.tensor, found.devices, found.replicas_per_node) == (
         1,
         tensor,
@@ -145,32 +145,35 @@ def test_what_does_not_fit(model: str, said: dict[str, Any], name: str) -> None:
 
 
 def test_several_nodes_only_where_one_is_too_small() -> None:
-    found = fits(request_for("deepseek-v3"), "p5.48xlarge")
-    assert layout(found) == (2, 1, 8, 2, "none")
+    found = fit_of(request_for("deepseek-v3"), "p5.48xlarge")
+    assert layout_of(found) == (2, 1, 8, 2, "none")
     assert (found.devices, found.replicas_per_node) == (16, 1)
     # 131 GiB do not fit on one GPU with 80 GB, and the type has one.
-    assert fits(request_for("llama-3.1-70b"), "p5.4xlarge").nodes == 2
+    assert fit_of(request_for("llama-3.1-70b"), "p5.4xlarge").nodes == 2
 
 
 @pytest.mark.parametrize("sequences", [1, 4, 8])
 def test_llama_70b_on_24_neuroncores(sequences: int) -> None:
     """The measurements of https://huggingface.co/docs/optimum-neuron/en/benchmarks/inferentia-llama3.3-70b."""
     request = request_for("llama-3.1-70b", context_length=4096, concurrent_sequences=sequences)
-    found = fits(request, "inf2.48xlarge")
-    assert layout(found) == (1, 1, 12, 1, "none")
+    found = fit_of(request, "inf2.48xlarge")
+    assert layout_of(found) == (1, 1, 12, 1, "none")
     assert "64 attention heads are padded to 72 for 24 NeuronCores" in found.notes
-    assert not any("padded" in each for each in fits(request_for("llama-3.1-8b"), "inf2.48xlarge").notes)
+    assert not any("padded" in each for each in fit_of(request_for("llama-3.1-8b"), "inf2.48xlarge").notes)
 
 
 def test_heads_are_not_padded_for_training() -> None:
     form = {"layers": 40, "hidden_size": 5120, "attention_heads": 40, "kv_heads": 40, "architecture": "llama"}
     request = request_for({"parameters": "13B", **form}, task="training")
-    assert fits(request, "trn1.32xlarge").parallelism.tensor in (1, 4)  # 8 NeuronCores; 40 is not divisible by 16 or 32
+    assert fit_of(request, "trn1.32xlarge").parallelism.tensor in (
+        1,
+        4,
+    )  # 8 NeuronCores; 40 is not divisible by 16 or 32
 
 
 @pytest.mark.parametrize(("asked", "said"), [(131_072, False), (131_073, True), (None, False)])
 def test_a_context_that_the_model_does_not_know_is_said(asked: int | None, said: bool) -> None:
-    found = fits(request_for("llama-3.1-8b", context_length=asked), "p5.48xlarge")
+    found = fit_of(request_for("llama-3.1-8b", context_length=asked), "p5.48xlarge")
     note = f"the request has {asked} tokens of context, but the model supports 131072"
     assert (note in found.notes) is said
 
@@ -180,13 +183,13 @@ def test_neuron_serves_from_one_node() -> None:
 
 
 def test_on_cpus_the_node_is_the_device() -> None:
-    found = fits(request_for("llama-3.1-8b", precision="int8"), "m7i.8xlarge")
+    found = fit_of(request_for("llama-3.1-8b", precision="int8"), "m7i.8xlarge")
     assert (found.nodes, found.devices, found.replicas_per_node) == (1, 0, 1)
     assert found.parallelism.devices == 1
 
 
 def test_an_encoder_needs_no_more_than_it_reads() -> None:
-    found = fits(request_for("bert-base", context_length=100_000), "g4dn.xlarge")
+    found = fit_of(request_for("bert-base", context_length=100_000), "g4dn.xlarge")
     assert found.memory_gib < 1
 
 
@@ -214,8 +217,8 @@ def test_an_encoder_needs_no_more_than_it_reads() -> None:
 def test_training_takes_all_devices_of_the_fewest_nodes(
     model: str | dict[str, Any], said: dict[str, Any], name: str, expected: tuple[int, int, int, int, str]
 ) -> None:
-    found = fits(request_for(model, task="training", **said), name)
-    assert layout(found) == expected
+    found = fit_of(request_for(model, task="training", **said), name)
+    assert layout_of(found) == expected
     chip = CATALOGUE.get(name).accelerator
     assert chip is not None
     assert found.devices == found.nodes * chip.count
@@ -225,7 +228,8 @@ def test_training_takes_all_devices_of_the_fewest_nodes(
 def test_70b_takes_several_nodes_and_more_of_smaller_ones() -> None:
     request = request_for("llama-3.1-70b", task="training")
     nodes = {
-        name: fits(request, name).nodes for name in ("p6-b300.48xlarge", "p5en.48xlarge", "p5.48xlarge", "p4d.24xlarge")
+        name: fit_of(request, name).nodes
+        for name in ("p6-b300.48xlarge", "p5en.48xlarge", "p5.48xlarge", "p4d.24xlarge")
     }
     # 70.55e9 x 18 bytes are 1183 GiB, and a node has 8 x 268, 141, 80 or 40 GiB, minus the reserve.
     assert nodes == {"p6-b300.48xlarge": 1, "p5en.48xlarge": 2, "p5.48xlarge": 3, "p4d.24xlarge": 5}
@@ -239,14 +243,14 @@ def test_nodes_without_efa_are_not_joined() -> None:
 
 def test_several_nodes_without_efa_when_that_is_asked_for() -> None:
     request = replace(request_for("llama-2-7b", task="training"), efa=False)
-    assert fits(request, "g5.xlarge").nodes > 1
+    assert fit_of(request, "g5.xlarge").nodes > 1
 
 
 def test_adapters_fit_where_full_training_does_not() -> None:
     full = request_for("llama-3.1-8b", task="fine-tuning")
     assert misses(full, "g6e.xlarge").remedy == "it fits on 1 x L40S with method: lora"
-    assert fits(request_for("llama-3.1-8b", task="fine-tuning", method="lora"), "g6e.xlarge").devices == 1
-    assert fits(request_for("llama-3.1-8b", task="fine-tuning", method="qlora"), "g5.xlarge").devices == 1
+    assert fit_of(request_for("llama-3.1-8b", task="fine-tuning", method="lora"), "g6e.xlarge").devices == 1
+    assert fit_of(request_for("llama-3.1-8b", task="fine-tuning", method="qlora"), "g5.xlarge").devices == 1
 
 
 def test_qlora_of_65b_on_one_gpu_of_48_gb() -> None:
@@ -260,18 +264,18 @@ def test_qlora_of_65b_on_one_gpu_of_48_gb() -> None:
         "architecture": "llama",
     }
     request = request_for({"parameters": "65.2B", **form}, task="fine-tuning", method="qlora", sequence_length=512)
-    assert fits(request, "g6e.xlarge").devices == 1
+    assert fit_of(request, "g6e.xlarge").devices == 1
 
 
 def test_development_stays_on_one_node() -> None:
-    assert fits(request_for("llama-3.1-8b", task="development"), "g5.xlarge").nodes == 1
+    assert fit_of(request_for("llama-3.1-8b", task="development"), "g5.xlarge").nodes == 1
     request = request_for("llama-3.1-70b", task="development", batch_size=1)
     assert (misses(request, "p4d.24xlarge").missing_gib or 0) > 0
 
 
 def test_longer_texts_without_a_fused_kernel_take_more() -> None:
     request = request_for("bert-base", task="training", sequence_length=512, batch_size=64)
-    old, new = fits(request, "g4dn.xlarge"), fits(request, "g5.xlarge")
+    old, new = fit_of(request, "g4dn.xlarge"), fit_of(request, "g5.xlarge")
     assert old.memory_gib > new.memory_gib
     assert any("scores" in part.how for part in old.memory)
 
@@ -306,14 +310,14 @@ def test_remedies(model: str, said: dict[str, Any], name: str, remedy: str | Non
 def test_a_remedy_is_true() -> None:
     request = request_for("llama-3.1-8b", context_length=131072)
     longer, shorter = ({"context_length": length} for length in (32768, 16384))
-    assert isinstance(on(replace(request, workload=request.workload.model_copy(update=longer)), "g5.xlarge"), Miss)
-    assert isinstance(on(replace(request, workload=request.workload.model_copy(update=shorter)), "g5.xlarge"), Fit)
+    assert isinstance(fit_on(replace(request, workload=request.workload.model_copy(update=longer)), "g5.xlarge"), Miss)
+    assert isinstance(fit_on(replace(request, workload=request.workload.model_copy(update=shorter)), "g5.xlarge"), Fit)
 
 
 def test_sharding_is_a_remedy() -> None:
     request = request_for("falcon-7b", task="training", sharding="none")
     assert misses(request, "p4d.24xlarge").remedy == "it fits on 8 x A100 with sharding: zero-3"
-    assert layout(fits(request_for("falcon-7b", task="training", sharding="zero-3"), "p4d.24xlarge"))[0] == 1
+    assert layout_of(fit_of(request_for("falcon-7b", task="training", sharding="zero-3"), "p4d.24xlarge"))[0] == 1
 
 
 # --- refusals
@@ -332,7 +336,7 @@ def test_a_region_that_lacks_a_type() -> None:
 
 
 def test_what_is_unknown_is_said_and_refuses_nothing() -> None:
-    found = fits(request_for("falcon-7b"), "trn1.2xlarge")
+    found = fit_of(request_for("falcon-7b"), "trn1.2xlarge")
     assert any(note.startswith("unknown: ") and "falcon" in note for note in found.notes)
 
 
@@ -352,7 +356,7 @@ def test_the_whole_catalogue_and_five_regions(request_: Request) -> None:
 
 def test_the_same_question_has_the_same_answer() -> None:
     request = request_for("llama-3.1-70b", task="training")
-    assert on(request, "p5.48xlarge") == on(request, "p5.48xlarge")
+    assert fit_on(request, "p5.48xlarge") == fit_on(request, "p5.48xlarge")
 
 
 def test_where_it_is_not_offered_a_type_is_refused() -> None:

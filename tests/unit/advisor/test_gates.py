@@ -32,13 +32,13 @@ TYPES = {
 }
 
 
-def of(request: Request, name: str) -> dict[str, Gate]:
+def gates_of(request: Request, name: str) -> dict[str, Gate]:
     kind = CATALOGUE.get(TYPES.get(name, name))
     return {gate.code: gate for gate in (*type_gates(request, kind), *software_gates(request, kind))}
 
 
 def passed(request: Request, name: str, code: str) -> bool | None:
-    return of(request, name)[code].passed
+    return gates_of(request, name)[code].passed
 
 
 def joined(request: Request, name: str) -> Gate:
@@ -91,14 +91,14 @@ def test_formats(precision: str, code: str, by_accelerator: dict[str, bool | Non
 
 def test_fp8_on_ampere_says_that_only_the_weights_are() -> None:
     request = request_for("llama-3.1-8b", precision="fp8")
-    assert "16 bits" in of(request, "A100")["FP8"].text
-    assert "16 bits" not in of(request, "H100")["FP8"].text
+    assert "16 bits" in gates_of(request, "A100")["FP8"].text
+    assert "16 bits" not in gates_of(request, "H100")["FP8"].text
 
 
 def test_where_nothing_is_said_old_gpus_compute_in_fp16() -> None:
     request = request_for("llama-3.2-1b")
     assert passed(request, "T4", "FP16") is True
-    assert "BF16" not in of(request, "T4")
+    assert "BF16" not in gates_of(request, "T4")
     assert passed(request, "A10G", "BF16") is True
 
 
@@ -157,7 +157,7 @@ def test_training_by_chip() -> None:
         for name in ("Trainium", "Trainium2", "Inferentia2", "Inferentia")
     }
     assert found == {"Trainium": True, "Trainium2": True, "Inferentia2": True, "Inferentia": False}
-    assert "no EFA" in of(request, "Inferentia2")["NEURON_TRAINING"].text
+    assert "no EFA" in gates_of(request, "Inferentia2")["NEURON_TRAINING"].text
 
 
 def test_efa_joins_nodes() -> None:
@@ -174,7 +174,7 @@ def test_what_cannot_be_had() -> None:
     assert passed(request, "g7.2xlarge", "AMI") is False
     assert passed(request, "g6f.2xlarge", "FRACTION") is False
     assert passed(request, "dl1.24xlarge", "HARDWARE") is False
-    assert "FRACTION" not in of(request_for("bert-base"), "g6f.2xlarge")
+    assert "FRACTION" not in gates_of(request_for("bert-base"), "g6f.2xlarge")
     assert passed(request, "p6e-gb200.36xlarge", "PURCHASE") is False
 
 
@@ -205,7 +205,7 @@ def test_format_of_the_weights(model: str, said: dict[str, Any], name: str, kept
 @in_one_test("task", ["training", "inference", "development"])
 def test_every_gate_has_words_and_a_source(name: str, task: str) -> None:
     request = request_for("llama-3.1-8b", task=task)
-    for gate in (*of(request, name).values(), joined(request, name)):
+    for gate in (*gates_of(request, name).values(), joined(request, name)):
         assert gate.text
         assert gate.source
 

@@ -137,11 +137,11 @@ def test_whether_it_writes_tokens(name: str, writes: bool) -> None:
     ],
 )
 def test_quantized_checkpoints(quantization: Any, found: str | None) -> None:
-    assert from_hf_config(changed(quantization_config=quantization)).quantized_to == found
+    assert from_hf_config(changed_config(quantization_config=quantization)).quantized_to == found
 
 
 def test_an_unknown_quantization_is_said() -> None:
-    shape = from_hf_config(changed(quantization_config={"quant_method": "aqlm"}))
+    shape = from_hf_config(changed_config(quantization_config={"quant_method": "aqlm"}))
     assert shape.quantized_to is None
     assert "aqlm" in shape.estimated[0]
 
@@ -153,7 +153,7 @@ def test_quantized_files_have_the_same_shape_otherwise() -> None:
 
 
 def test_an_unknown_type_with_all_dimensions_is_estimated_and_says_so() -> None:
-    shape = from_hf_config(changed(model_type="brand_new"))
+    shape = from_hf_config(changed_config(model_type="brand_new"))
     assert shape.parameters == PUBLISHED["llama-3.1-8b"]
     assert "brand_new" in shape.estimated[0]
 
@@ -161,13 +161,13 @@ def test_an_unknown_type_with_all_dimensions_is_estimated_and_says_so() -> None:
 # --- invalid files
 
 
-def changed(**said: Any) -> dict[str, Any]:
+def changed_config(**said: Any) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(config_file("llama-3.1-8b").read_text())
     return {**content, **said}
 
 
-def without(*names: str) -> dict[str, Any]:
-    return {name: value for name, value in changed().items() if name not in names}
+def config_without(*names: str) -> dict[str, Any]:
+    return {name: value for name, value in changed_config().items() if name not in names}
 
 
 @in_one_test(
@@ -179,25 +179,25 @@ def without(*names: str) -> dict[str, Any]:
         ({}, "MODEL_TYPE_UNKNOWN", "llama"),
         ({"model_type": "lama"}, "MODEL_TYPE_UNKNOWN", "did you mean llama"),
         ({"model_type": "resnet"}, "MODEL_TYPE_UNKNOWN", "resnet"),
-        (changed(model_type=7), "HF_CONFIG_FIELD", "model_type"),
-        (changed(hidden_size=10**12), "HF_CONFIG_FIELD", "hidden_size"),
-        (changed(num_hidden_layers=-1), "HF_CONFIG_FIELD", "num_hidden_layers"),
-        (changed(num_hidden_layers=0), "HF_CONFIG_FIELD", "num_hidden_layers"),
-        (changed(num_hidden_layers=32.5), "HF_CONFIG_FIELD", "num_hidden_layers"),
-        (changed(num_hidden_layers="32"), "HF_CONFIG_FIELD", "num_hidden_layers"),
-        (changed(num_hidden_layers=True), "HF_CONFIG_FIELD", "num_hidden_layers"),
-        (changed(vocab_size=float("nan")), "HF_CONFIG_FIELD", "vocab_size"),
-        (changed(num_key_value_heads=7), "HF_CONFIG_FIELD", "multiple of 7"),
-        (changed(tie_word_embeddings="yes"), "HF_CONFIG_FIELD", "tie_word_embeddings"),
+        (changed_config(model_type=7), "HF_CONFIG_FIELD", "model_type"),
+        (changed_config(hidden_size=10**12), "HF_CONFIG_FIELD", "hidden_size"),
+        (changed_config(num_hidden_layers=-1), "HF_CONFIG_FIELD", "num_hidden_layers"),
+        (changed_config(num_hidden_layers=0), "HF_CONFIG_FIELD", "num_hidden_layers"),
+        (changed_config(num_hidden_layers=32.5), "HF_CONFIG_FIELD", "num_hidden_layers"),
+        (changed_config(num_hidden_layers="32"), "HF_CONFIG_FIELD", "num_hidden_layers"),
+        (changed_config(num_hidden_layers=True), "HF_CONFIG_FIELD", "num_hidden_layers"),
+        (changed_config(vocab_size=float("nan")), "HF_CONFIG_FIELD", "vocab_size"),
+        (changed_config(num_key_value_heads=7), "HF_CONFIG_FIELD", "multiple of 7"),
+        (changed_config(tie_word_embeddings="yes"), "HF_CONFIG_FIELD", "tie_word_embeddings"),
         (
-            changed(hidden_size=10**6, num_hidden_layers=10_000, intermediate_size=10**8),
+            changed_config(hidden_size=10**6, num_hidden_layers=10_000, intermediate_size=10**8),
             "HF_CONFIG_FIELD",
             "parameters",
         ),
-        (changed(quantization_config="awq"), "HF_CONFIG_FIELD", "quantization_config"),
-        (without("vocab_size"), "HF_CONFIG_FIELD", "vocab_size"),
-        (without("hidden_size"), "HF_CONFIG_FIELD", "hidden_size"),
-        (changed(kv_lora_rank="x"), "HF_CONFIG_FIELD", "kv_lora_rank"),
+        (changed_config(quantization_config="awq"), "HF_CONFIG_FIELD", "quantization_config"),
+        (config_without("vocab_size"), "HF_CONFIG_FIELD", "vocab_size"),
+        (config_without("hidden_size"), "HF_CONFIG_FIELD", "hidden_size"),
+        (changed_config(kv_lora_rank="x"), "HF_CONFIG_FIELD", "kv_lora_rank"),
         ({"text_config": {"model_type": "llama"}}, "HF_CONFIG_FIELD", "hidden size"),
     ],
 )

@@ -16,18 +16,18 @@ from eks_hardware.loader.discovery import discover
 from helpers.locking import entry
 
 
-def document(**changes: Any) -> dict[str, Any]:
+def lock_document(**changes: Any) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(lock.as_text([entry()]))
     content.update(changes)
     return content
 
 
 def choice(**changes: Any) -> dict[str, Any]:
-    return document(choices=[{**document()["choices"][0], **changes}])
+    return lock_document(choices=[{**lock_document()["choices"][0], **changes}])
 
 
-def chosen(**changes: Any) -> dict[str, Any]:
-    return choice(chosen={**document()["choices"][0]["chosen"], **changes})
+def with_choice(**changes: Any) -> dict[str, Any]:
+    return choice(chosen={**lock_document()["choices"][0]["chosen"], **changes})
 
 
 ENTRIES = [entry(), entry("karpenter.node_pools[pool]", **{"efa": True, "workload.latency.per_token_ms": 12.5})]
@@ -75,25 +75,25 @@ HOSTILE = {
     "no JSON": "version: 1\n",
     "cut off": lock.as_text(ENTRIES)[:300],
     "conflict markers": lock.as_text(ENTRIES).replace('"choices": [', '"choices": [\n<<<<<<< HEAD\n'),
-    "of the future": json.dumps(document(lock_version=2)),
-    "version as text": json.dumps(document(lock_version="1")),
+    "of the future": json.dumps(lock_document(lock_version=2)),
+    "version as text": json.dumps(lock_document(lock_version="1")),
     "deep": "[" * 100_000,
     "deep in a value": json.dumps(choice(asked={"region": "x"})).replace('"x"', "[" * 5000 + "]" * 5000),
     "a huge number": json.dumps(choice()).replace("8000000000", "1" + "0" * 5000),
     "a large number": json.dumps(choice()).replace("8000000000", "1" + "0" * 30),
     "no number": json.dumps(choice()).replace("1.861", "NaN"),
     "infinite": json.dumps(choice()).replace("1.861", "1e999"),
-    "an unknown field": json.dumps(document(more=1)),
-    "an unknown field inside": json.dumps(chosen(user_data="rm -rf /")),
-    "no types": json.dumps(chosen(instance_types=[])),
-    "many types": json.dumps(chosen(instance_types=["g6.xlarge"] * 21)),
-    "an expression for a type": json.dumps(chosen(instance_types=["${file(1)}.x"])),
+    "an unknown field": json.dumps(lock_document(more=1)),
+    "an unknown field inside": json.dumps(with_choice(user_data="rm -rf /")),
+    "no types": json.dumps(with_choice(instance_types=[])),
+    "many types": json.dumps(with_choice(instance_types=["g6.xlarge"] * 21)),
+    "an expression for a type": json.dumps(with_choice(instance_types=["${file(1)}.x"])),
     "a name for a path": json.dumps(choice(path="../../x")),
-    "a word for a number": json.dumps(chosen(nodes="1")),
-    "no nodes": json.dumps(chosen(nodes=0)),
-    "a word for true": json.dumps(chosen(efa="yes")),
-    "another capacity": json.dumps(chosen(capacity=["free"])),
-    "another need": json.dumps(chosen(needs={"precision": "fp7"})),
+    "a word for a number": json.dumps(with_choice(nodes="1")),
+    "no nodes": json.dumps(with_choice(nodes=0)),
+    "a word for true": json.dumps(with_choice(efa="yes")),
+    "another capacity": json.dumps(with_choice(capacity=["free"])),
+    "another need": json.dumps(with_choice(needs={"precision": "fp7"})),
     "a list of lists": json.dumps(choice(asked={"zones": [["a"]]})),
     "text without end": json.dumps(choice(asked={"region": "x" * 5000})),
     "too large": json.dumps(choice()) + " " * lock.MAX_BYTES,
@@ -115,7 +115,7 @@ def test_anything_else_is_refused(tmp_path: Path, text: str) -> None:
 def test_the_plain_document_of_these_cases_is_valid(tmp_path: Path) -> None:
     """So that each is refused for the reason in its name."""
     path = tmp_path / "demo.lock.json"
-    for content in (document(), choice(), chosen()):
+    for content in (lock_document(), choice(), with_choice()):
         path.write_text(json.dumps(content), encoding="utf-8")
         assert len(lock.read(path)) == 1
 

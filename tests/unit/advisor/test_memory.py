@@ -17,11 +17,11 @@ LLAMA = public_shape("llama-3.1-8b")
 ALONE = Parallelism(data=1, tensor=1, pipeline=1, sharding="none")
 
 
-def laid(data: int, tensor: int, pipeline: int, sharding: str) -> Parallelism:
+def parallelism(data: int, tensor: int, pipeline: int, sharding: str) -> Parallelism:
     return Parallelism(data=data, tensor=tensor, pipeline=pipeline, sharding=sharding)
 
 
-def run(name: str = "llama-3.1-8b", **said: Any) -> TrainingRun:
+def training_run(name: str = "llama-3.1-8b", **said: Any) -> TrainingRun:
     plain: dict[str, Any] = {
         "precision": "bf16",
         "method": "full",
@@ -114,7 +114,7 @@ def test_padded_heads_have_weights() -> None:
     assert memory.padding(12) == 80 * 8192 * 128 * 2 * 2 * (8 + 16)
     assert memory.padding(4) == 0  # 8 cores
     whole = memory.weights + memory.padding(12)
-    assert memory.need(laid(1, 12, 1, "none")).weights == pytest.approx(whole / 12)
+    assert memory.need(parallelism(1, 12, 1, "none")).weights == pytest.approx(whole / 12)
     weights = memory.parts(Parallelism(data=1, tensor=12, pipeline=1, sharding="none"))[0]
     assert "7.5 GiB of repeated or empty heads" in weights.how
     assert InferenceMemory(serving("deepseek-v3")).padding(8) == 0
@@ -135,7 +135,7 @@ def test_padded_heads_have_weights() -> None:
     ],
 )
 def test_bytes_a_parameter(optimizer: str, precision: str, bytes_each: int) -> None:
-    need = TrainingMemory(run(optimizer=optimizer, precision=precision)).need(ALONE)
+    need = TrainingMemory(training_run(optimizer=optimizer, precision=precision)).need(ALONE)
     assert need.weights + need.gradients + need.optimizer == bytes_each * LLAMA.parameters
     assert need.gathered == 0
 
@@ -150,14 +150,14 @@ def test_bytes_a_parameter(optimizer: str, precision: str, bytes_each: int) -> N
     ],
 )
 def test_sharding_over_eight_devices(sharding: str, bytes_each: float) -> None:
-    need = TrainingMemory(run()).need(laid(8, 1, 1, sharding))
+    need = TrainingMemory(training_run()).need(parallelism(8, 1, 1, sharding))
     assert need.weights + need.gradients + need.optimizer == pytest.approx(bytes_each * LLAMA.parameters)
     # ZeRO-3 gathers the largest unit, here the tables of 1,050,673,152 parameters, at 4 bytes.
     assert need.gathered == (4 * 1_050_673_152 if sharding == "zero-3" else 0)
 
 
 def test_activations_recomputed() -> None:
-    need = TrainingMemory(run()).need(ALONE)
+    need = TrainingMemory(training_run()).need(ALONE)
     tokens = 2048
     boundaries = 2 * tokens * 4096 * 32  # 2 sbh per layer
     layer = tokens * (18 * 4096 + 2 * 4 * 14336)  # 18 h, and 8 bytes for each unit of the gated MLP's width
@@ -171,26 +171,26 @@ def test_a_plain_layer_is_that_of_the_paper() -> None:
     plain = {"sequence_length": 1024, "batch_size": 4, "checkpointing": False}
     sbh, scores = 1024 * 4 * 768, 5 * 12 * 1024 * 1024 * 4
     for fused, expected in ((True, 34 * sbh), (False, 34 * sbh + scores)):
-        memory = TrainingMemory(replace(run("gpt2", fused_attention=fused, **plain), shape=shape))
+        memory = TrainingMemory(replace(training_run("gpt2", fused_attention=fused, **plain), shape=shape))
         assert memory.need(ALONE).activations == 12 * expected
 
 
 def test_tensor_parallelism_divides_everything_but_the_overhead_of_it() -> None:
-    memory = TrainingMemory(run())
-    one, four = memory.need(ALONE), memory.need(laid(1, 4, 1, "none"))
+    memory = TrainingMemory(training_run())
+    one, four = memory.need(ALONE), memory.need(parallelism(1, 4, 1, "none"))
     assert [4 * part for part in four] == pytest.approx(list(one))
 
 
 def test_a_pipeline_divides_layers_and_keeps_as_many_activations() -> None:
-    memory = TrainingMemory(run())
-    one, two = memory.need(ALONE), memory.need(laid(1, 1, 2, "none"))
+    memory = TrainingMemory(training_run())
+    one, two = memory.need(ALONE), memory.need(parallelism(1, 1, 2, "none"))
     tables = 1_050_673_152
     assert two.weights == 2 * ((LLAMA.parameters - tables) / 2 + tables)
     assert two.activations == one.activations
 
 
 def test_adapters_by_hand() -> None:
-    need = TrainingMemory(run(method="lora")).need(ALONE)
+    need = TrainingMemory(training_run(method="lora")).need(ALONE)
     # Rank 16 over 32 layers: q and o 2 x (4096 + 4096), k and v 2 x (4096 + 1024), MLP 3 x (4096 + 14336).
     adapters = 16 * 32 * (2 * 8192 + 2 * 5120 + 3 * 18432)
     assert adapters == 41_943_040  # PEFT prints this for the model and rank
@@ -199,7 +199,7 @@ def test_adapters_by_hand() -> None:
 
 
 def test_qlora_keeps_the_layers_in_four_bits() -> None:
-    need = TrainingMemory(run(method="qlora")).need(ALONE)
+    need = TrainingMemory(training_run(method="qlora")).need(ALONE)
     tables = 1_050_673_152
     frozen = 0.515875 * (LLAMA.parameters - tables) + 2 * tables
     assert need.weights == pytest.approx(frozen + 4 * 41_943_040)
@@ -210,26 +210,26 @@ def test_frozen_layers_are_gathered_at_their_own_width(method: str, bytes_each: 
     """The largest unit, the tables, twice at the bytes of an average parameter: one in use, the next one loading."""
     tables = 1_050_673_152
     average = (bytes_each * (LLAMA.parameters - tables) + 2 * tables) / LLAMA.parameters
-    memory = TrainingMemory(run(method=method))
-    assert memory.need(laid(8, 1, 1, "zero-3")).gathered == pytest.approx(2 * average * tables)
-    assert memory.need(laid(8, 2, 1, "zero-3")).gathered == pytest.approx(average * tables)
-    assert memory.need(laid(8, 1, 1, "zero-2")).gathered == 0
+    memory = TrainingMemory(training_run(method=method))
+    assert memory.need(parallelism(8, 1, 1, "zero-3")).gathered == pytest.approx(2 * average * tables)
+    assert memory.need(parallelism(8, 2, 1, "zero-3")).gathered == pytest.approx(average * tables)
+    assert memory.need(parallelism(8, 1, 1, "zero-2")).gathered == 0
 
 
 def test_the_largest_batch_by_hand() -> None:
     """Activations grow with the batch, and so does the reserve of a twentieth; the rest stays the same."""
-    memory, layout = TrainingMemory(run()), Parallelism(data=8, tensor=1, pipeline=1, sharding="zero-3")
-    need = memory.need(laid(8, 1, 1, "zero-3"))
+    memory, layout = TrainingMemory(training_run()), Parallelism(data=8, tensor=1, pipeline=1, sharding="zero-3")
+    need = memory.need(parallelism(8, 1, 1, "zero-3"))
     each = need.activations * 1.05
     rest = sum(need) - each
     for sequences, most in ((1, 1), (3.9, 2), (4.1, 4), (7.9, 4), (8.1, 8)):
         assert memory.most_batches(layout, rest + sequences * each) == most
-    assert sum(memory.need(laid(8, 1, 1, "zero-3"), batches=4)) == pytest.approx(rest + 4 * each)
+    assert sum(memory.need(parallelism(8, 1, 1, "zero-3"), batches=4)) == pytest.approx(rest + 4 * each)
     assert sum(part.gib for part in memory.parts(layout, batches=4)) == pytest.approx((rest + 4 * each) / GIB)
 
 
 def test_parts_say_how_they_are_computed() -> None:
     layout = Parallelism(data=8, tensor=1, pipeline=1, sharding="zero-3")
-    parts = {part.name: part.how for part in TrainingMemory(run()).parts(layout)}
+    parts = {part.name: part.how for part in TrainingMemory(training_run()).parts(layout)}
     assert parts["optimizer"] == "8.03e9 parameters x 12 bytes (adamw) / 8 data-parallel"
     assert set(parts) == {"weights", "gathered layer", "gradients", "optimizer", "activations", "overhead"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,14 @@ from helpers import cli
 from helpers.advisor import config_file
 from helpers.cases import in_one_test
 
-
-def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
-    return cli.run("check-model", *arguments, stdin=stdin, **environ)
+run = partial(cli.run, "check-model")
 
 
 def invoked(model: str | Path, *arguments: str) -> cli.Run:
     return run(model if isinstance(model, Path) else config_file(model), *arguments)
 
 
-def content(model: str, *arguments: str) -> dict[str, Any]:
+def checked_json(model: str, *arguments: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(invoked(model, *arguments, "--format", "json").out)
     return found
 
@@ -50,31 +49,31 @@ def test_verdicts(model: str, arguments: tuple[str, ...], verdict: str, code: in
     found = invoked(model, *arguments)
     assert found.code == code, found.out
     assert f"Verdict    {verdict}" in found.out or f"Verdict  {verdict}" in found.out
-    assert content(model, *arguments)["verdict"] == verdict
+    assert checked_json(model, *arguments)["verdict"] == verdict
 
 
 def test_what_changes_depends_on_use_and_framework() -> None:
-    training = content("llama-3.1-8b", "--target", "trainium")["changes"]
+    training = checked_json("llama-3.1-8b", "--target", "trainium")["changes"]
     assert any("torch_xla" in each for each in training)
     assert "Neuron 2.29" in training[0]
-    native = content("llama-3.1-8b", "--target", "trainium", "--framework", "pytorch")["changes"]
+    native = checked_json("llama-3.1-8b", "--target", "trainium", "--framework", "pytorch")["changes"]
     assert any("replace cuda by neuron in the code" in each for each in native)
-    serving = content("gpt-oss-20b", "--target", "trainium", "--task", "inference")["changes"]
+    serving = checked_json("gpt-oss-20b", "--target", "trainium", "--task", "inference")["changes"]
     assert any("vLLM" in each for each in serving)
     assert not any("torch_xla" in each for each in serving)
-    quantized = content("llama-3.1-8b-awq", "--target", "inferentia")["changes"]
+    quantized = checked_json("llama-3.1-8b-awq", "--target", "inferentia")["changes"]
     assert any("16-bit" in each for each in quantized)
-    assert content("llama-3.1-8b", "--target", "gpu")["changes"] == []
+    assert checked_json("llama-3.1-8b", "--target", "gpu")["changes"] == []
 
 
 def test_the_chip_that_is_archived_comes_last() -> None:
-    found = content("bert-base", "--target", "inferentia")
+    found = checked_json("bert-base", "--target", "inferentia")
     assert [each["accelerator"] for each in found["accelerators"]] == ["Inferentia2", "Inferentia"]
     assert found["fits"][0]["instance_type"] == "inf2.xlarge"
 
 
 def test_json_has_memory_with_its_computation_and_sources() -> None:
-    found = content("llama-3.1-8b", "--target", "inferentia")
+    found = checked_json("llama-3.1-8b", "--target", "inferentia")
     weights = found["fits"][0]["memory"][0]
     assert weights["gib"] == pytest.approx(14.96, abs=0.01)
     assert weights["how"] == "8.03e9 parameters in bf16"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from eks_hardware.cost import PURCHASES, cost_of
 from eks_hardware.printable import usd
@@ -16,28 +16,19 @@ from eks_hardware.resolve import resolve
 from helpers import cli
 from helpers.cases import in_one_test
 from helpers.paths import ROOT, TESTS
-from helpers.strategies import SHIPPED, document, group, shipped
+from helpers.strategies import SHIPPED, document, group, shipped, write_document
+
+run = partial(cli.run, "cost")
 
 CAPACITY = str(TESTS / "corpus" / "good" / "capacity-every.yaml")
 OVER = str(TESTS / "corpus" / "bad" / "budget-exceeded.yaml")
 
 
-def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
-    return cli.run("cost", *arguments, stdin=stdin, **environ)
-
-
-def content(*arguments: str) -> dict[str, Any]:
+def cost_json(*arguments: str) -> dict[str, Any]:
     code, stdout, _ = run(*arguments, "--format", "json")
     assert code == 0
     read: dict[str, Any] = json.loads(stdout)
     return read
-
-
-def write(folder: Path, **fields: Any) -> str:
-    file = folder / "demo.yaml"
-    with file.open("w", encoding="utf-8") as stream:
-        yaml.safe_dump(document(**fields), stream, sort_keys=False)
-    return str(file)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -66,7 +57,7 @@ def test_the_default_is_one_screen_with_the_same_totals(file: str) -> None:
 def test_the_parts_of_the_short_table_add_up(tmp_path: Path) -> None:
     """Many groups share a row."""
     groups = [group("m7i.xlarge", name=f"group-{number}", scaling={"min": 1, "max": 2}) for number in range(30)]
-    _, stdout, _ = run(write(tmp_path, node_groups=groups), COLUMNS="120")
+    _, stdout, _ = run(write_document(tmp_path / "demo.yaml", node_groups=groups), COLUMNS="120")
     rows = [line.split() for line in stdout.splitlines()]
     assert len(rows) <= 40
     total = next(row for row in rows if row[:3] == ["Total", "per", "hour"])
@@ -102,7 +93,7 @@ def test_ways_to_buy() -> None:
 
 
 def test_json_has_every_figure_with_its_source() -> None:
-    found = content("mixed-hardware")
+    found = cost_json("mixed-hardware")
     assert (found["strategy"], found["region"], found["hours_per_month"]) == ("mixed-hardware", "us-west-2", 730)
     for level, total in found["totals"].items():
         assert total["usd_per_hour"] == pytest.approx(sum(line["usd_per_hour"][level] for line in found["lines"]))
@@ -121,7 +112,7 @@ def test_json_has_every_figure_with_its_source() -> None:
 
 
 def test_json_of_what_is_unknown_is_null() -> None:
-    found = content(CAPACITY)
+    found = cost_json(CAPACITY)
     (line,) = (line for line in found["lines"] if line["path"] == "node_groups[block]")
     assert (line["figure"], line["usd_per_hour"]) == (None, {"min": 0.0, "desired": 0.0, "max": None})
     assert found["totals"]["min"]["at_least"] is False
@@ -130,8 +121,8 @@ def test_json_of_what_is_unknown_is_null() -> None:
 
 
 def test_overlay() -> None:
-    assert [line["kind"] for line in content("mixed-hardware")["lines"]].count("nat") == 1
-    private = [line["kind"] for line in content("mixed-hardware", "--overlay", "private")["lines"]]
+    assert [line["kind"] for line in cost_json("mixed-hardware")["lines"]].count("nat") == 1
+    private = [line["kind"] for line in cost_json("mixed-hardware", "--overlay", "private")["lines"]]
     assert "nat" not in private
     assert "endpoints" in private
 
@@ -146,14 +137,18 @@ def test_over_budget_is_shown_all_the_same(arguments: tuple[str, ...]) -> None:
 
 
 def test_any_other_error_ends_it(tmp_path: Path) -> None:
-    file = write(tmp_path, budget={"usd_per_month_at_max": 1}, node_groups=[group("p9.48xlarge")])
+    file = write_document(
+        tmp_path / "demo.yaml", budget={"usd_per_month_at_max": 1}, node_groups=[group("p9.48xlarge")]
+    )
     code, stdout, stderr = run(file)
     assert (code, stdout) == (1, "")
     assert "INSTANCE_TYPE_UNKNOWN" in stderr
 
 
 def test_warnings_do_not_spoil_json(tmp_path: Path) -> None:
-    file = write(tmp_path, cluster={"creator_is_admin": True, "endpoint": {"public_cidrs": ["0.0.0.0/0"]}})
+    file = write_document(
+        tmp_path / "demo.yaml", cluster={"creator_is_admin": True, "endpoint": {"public_cidrs": ["0.0.0.0/0"]}}
+    )
     code, stdout, stderr = run(file, "--format", "json")
     assert code == 0
     assert stderr == f"{file}: 1 warning; `eks-hardware validate {file}` shows it\n"
@@ -179,7 +174,9 @@ def test_long_names_and_large_numbers_fit(tmp_path: Path) -> None:
     large = group(
         "p6-b300.48xlarge", name=name, scaling={"max": 5000}, disk={"type": "io2", "size_gib": 16384, "iops": 80000}
     )
-    code, stdout, _ = run(write(tmp_path, node_groups=[*document()["node_groups"], large]), "--all")
+    code, stdout, _ = run(
+        write_document(tmp_path / "demo.yaml", node_groups=[*document()["node_groups"], large]), "--all"
+    )
     assert code == 0
     assert max(map(len, stdout.splitlines())) <= 80
     assert "712,080" in stdout  # 5,000 x 142.416

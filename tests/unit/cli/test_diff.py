@@ -6,6 +6,7 @@ tests/synth/test_diff_reports.py tests it with Node.
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,7 @@ import yaml
 from helpers import cli
 from helpers.strategies import SYSTEM, document, group
 
-
-def run(*arguments: str | Path, **environ: str) -> cli.Run:
-    return cli.run("diff", *arguments, JSII_NODE="no-such-node", **environ)
+run = partial(cli.run, "diff", JSII_NODE="no-such-node")
 
 
 @pytest.fixture

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from eks_hardware.diff import folders
 from helpers import cli
+from helpers.strategies import write_overlay
+
+run = partial(cli.run, "diff", "before/strategies", "strategies", JSII_NODE="no-such-node")
 
 STRATEGY = """\
 version: 1
@@ -20,17 +24,9 @@ node_groups:
 """
 
 
-def run(*arguments: str | Path) -> cli.Run:
-    return cli.run("diff", "before/strategies", "strategies", *arguments, JSII_NODE="no-such-node")
-
-
-def write(name: str, most: int = 4, *, below: str = ".", file: str = "") -> None:
+def write_with_most(name: str, most: int = 4, *, below: str = ".", file: str = "") -> None:
     path = Path(below, "strategies", f"{file or name}.yaml")
     path.write_text(STRATEGY.format(name=name, most=most), encoding="utf-8")
-
-
-def overlay(name: str, text: str, *, below: str = ".") -> None:
-    Path(below, "overlays", f"{name}.yaml").write_text(text, encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +35,8 @@ def _two_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for below in ("before", "."):
         Path(below, "strategies").mkdir(parents=True)
         Path(below, "overlays").mkdir()
-        write("demo", below=below)
-        write("same", below=below)
+        write_with_most("demo", below=below)
+        write_with_most("same", below=below)
 
 
 def headings(markdown: str) -> list[str]:
@@ -55,9 +51,9 @@ def test_no_change(format_: str, said: str) -> None:
 
 
 def test_changed_new_and_removed_strategies_with_their_cost() -> None:
-    write("demo", 9)
-    write("new", file="new one")
-    write("gone", below="before")
+    write_with_most("demo", 9)
+    write_with_most("new", file="new one")
+    write_with_most("gone", below="before")
     code, out, err = run("--format", "markdown")
     assert (code, err) == (0, "")
     changed, new, gone = headings(out)
@@ -78,10 +74,10 @@ def test_a_renamed_file_is_no_change() -> None:
 def test_changes_of_an_overlay() -> None:
     """With equal changes, the overlays of a strategy are one item."""
     for below in ("before", "."):
-        overlay("dev", "tags: {stage: dev}\n", below=below)
-        overlay("production", "strategies: [same]\nnode_groups: [{name: system, scaling: {min: 3}}]\n", below=below)
-    overlay("production", "strategies: [same]\nnode_groups: [{name: system, scaling: {min: 4}}]\n")
-    write("demo", 9)
+        write_overlay("dev", "tags: {stage: dev}\n", below)
+        write_overlay("production", "strategies: [same]\nnode_groups: [{name: system, scaling: {min: 3}}]\n", below)
+    write_overlay("production", "strategies: [same]\nnode_groups: [{name: system, scaling: {min: 4}}]\n")
+    write_with_most("demo", 9)
     assert run("--format", "json").out == run("--format", "json", "--overlay", "dev").out
     found = json.loads(run("--format", "json", "--all-overlays").out)["strategies"]
     assert [(each["strategy"], each["overlays"], each["change"]) for each in found] == [
@@ -96,12 +92,12 @@ def test_changes_of_an_overlay() -> None:
 
 
 def test_a_new_overlay() -> None:
-    overlay("production", "strategies: [demo]\nnode_groups: [{name: system, scaling: {min: 3}}]\n")
+    write_overlay("production", "strategies: [demo]\nnode_groups: [{name: system, scaling: {min: 3}}]\n")
     assert run("--all-overlays").out.startswith("demo with production is new: $5")
 
 
 def test_a_strategy_with_errors_does_not_hide_the_others() -> None:
-    write("demo", 9)
+    write_with_most("demo", 9)
     Path("strategies/same.yaml").write_text("version: 1\nname: same\n", encoding="utf-8")
     code, out, err = run("--format", "markdown")
     assert code == 1
@@ -128,8 +124,8 @@ def test_a_folder_without_strategies(side: str) -> None:
 def test_a_long_comment_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "MOST", 9_000)
     for index in range(80):
-        write(f"s{index}", below="before")
-        write(f"s{index}", 9)
+        write_with_most(f"s{index}", below="before")
+        write_with_most(f"s{index}", 9)
     out = run("--format", "markdown").out
     assert len(out) <= 9_000
     assert "The details do not fit in a comment." in out
@@ -152,7 +148,7 @@ def test_wrong_usage(arguments: tuple[str, ...], said: str) -> None:
 
 def test_fail_on_needs_a_comparison_of_resources() -> None:
     assert run("--fail-on", "replace").code == 0
-    write("demo", 9)
+    write_with_most("demo", 9)
     assert run("--fail-on", "replace").code == 1
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from eks_hardware.doctor.aws import Aws
 from helpers import cli
 from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, no_aws_settings
 from helpers.paths import ROOT
-from helpers.strategies import document, group
+from helpers.strategies import group, write_document
+
+run = partial(cli.run, "doctor")
 
 DENIED = RefusedError("AccessDenied")
 
@@ -23,13 +25,7 @@ DENIED = RefusedError("AccessDenied")
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    path = Path("demo.yaml")
-    path.write_text(yaml.safe_dump(document(group("p4d.24xlarge", name="a100")), sort_keys=False), encoding="utf-8")
-    return path
-
-
-def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
-    return cli.run("doctor", *arguments, stdin=stdin, **environ)
+    return write_document(Path("demo.yaml"), group("p4d.24xlarge", name="a100"))
 
 
 def connects_to(monkeypatch: pytest.MonkeyPatch, aws: Aws) -> list[dict[str, Any]]:
@@ -44,7 +40,7 @@ def connects_to(monkeypatch: pytest.MonkeyPatch, aws: Aws) -> list[dict[str, Any
     return asked
 
 
-def quotas(value: float) -> dict[str, Any]:
+def quota_answers(value: float) -> dict[str, Any]:
     nothing = {"RequestedQuotas": []}
     return {
         "servicequotas:GetServiceQuota": {"Quota": {"Value": value}},
@@ -62,7 +58,7 @@ def test_only_warnings(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_errors_with_place_and_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    connects_to(monkeypatch, answering(quotas(0), otherwise=DENIED))
+    connects_to(monkeypatch, answering(quota_answers(0), otherwise=DENIED))
     code, out, _ = run(file)
     assert code == 1
     lines = out.splitlines()
@@ -79,7 +75,7 @@ def test_errors_with_place_and_command(file: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_json(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    connects_to(monkeypatch, answering(quotas(0), otherwise=DENIED))
+    connects_to(monkeypatch, answering(quota_answers(0), otherwise=DENIED))
     code, out, err = run(file, "--format", "json")
     assert (code, err) == (1, "")
     report = json.loads(out)

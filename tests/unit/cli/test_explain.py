@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
-import yaml
 
 from eks_hardware.explain import KINDS
 from eks_hardware.resolve import resolve
 from helpers import cli
-from helpers.strategies import SHIPPED, document, group, shipped
+from helpers.strategies import SHIPPED, group, shipped, write_document
 
-
-def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
-    return cli.run("explain", *arguments, stdin=stdin, **environ)
+run = partial(cli.run, "explain")
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -42,7 +40,7 @@ def test_a_group(golden: Callable[[str, str], None]) -> None:
     golden("explain/gpu-training.txt", text)
 
 
-def content(*arguments: str) -> dict[str, dict[str, dict[str, str]]]:
+def explained_values(*arguments: str) -> dict[str, dict[str, dict[str, str]]]:
     """Return the values by the path of their section and their field."""
     sections = json.loads(run(*arguments, "--format", "json")[1])["sections"]
     return {each["path"]: {value["field"]: value for value in each["values"]} for each in sections}
@@ -65,12 +63,12 @@ NAMED = {
 
 @pytest.mark.parametrize("field", NAMED)
 def test_the_row_is_named(field: str) -> None:
-    value = content("mixed-hardware", "--group", "gpu-training")["node_groups[gpu-training]"][field]
+    value = explained_values("mixed-hardware", "--group", "gpu-training")["node_groups[gpu-training]"][field]
     assert NAMED[field] in value["source"]
 
 
 def test_plugins_name_the_groups_that_need_them() -> None:
-    charts = content("mixed-hardware", "--section", "charts")
+    charts = explained_values("mixed-hardware", "--section", "charts")
     reason = charts["kubernetes.charts.aws-efa-k8s-device-plugin"]["key"]
     assert reason["reason"] == (
         "nodes with EFA: node_groups[gpu-training], node_groups[trainium-training], karpenter.node_pools[gpu-efa], "
@@ -80,7 +78,7 @@ def test_plugins_name_the_groups_that_need_them() -> None:
 
 
 def test_pools_name_their_rows() -> None:
-    pool = content("mixed-hardware", "--pool", "gpu-inference")["karpenter.node_pools[gpu-inference]"]
+    pool = explained_values("mixed-hardware", "--pool", "gpu-inference")["karpenter.node_pools[gpu-inference]"]
     assert "offerings.json row g5.xlarge" in pool["instance_types"]["source"]
     assert pool["ami_alias"]["source"].startswith("facts/karpenter.json ami_aliases.suggested.al2023, ")
     assert pool["disruption.expire_after"]["value"] == "720h"
@@ -97,7 +95,7 @@ def test_sections(kind: str) -> None:
     "path", ["network", "cluster.addons.vpc-cni", "node_groups[system]", "kubernetes.charts.karpenter"]
 )
 def test_a_part_alone(path: str) -> None:
-    assert list(content("mixed-hardware", "--section", path)) == [path]
+    assert list(explained_values("mixed-hardware", "--section", path)) == [path]
 
 
 def test_parts_are_listed_behind_a_whole_strategy() -> None:
@@ -105,7 +103,7 @@ def test_parts_are_listed_behind_a_whole_strategy() -> None:
     _, head, parts = out.rpartition("\nparts (show one with --section NAME")
     assert head
     listed = [line.split()[0] for line in parts.splitlines()[1:]]
-    every = content("mixed-hardware")
+    every = explained_values("mixed-hardware")
     assert listed == list(every)
     group_ = every["node_groups[gpu-training]"].values()
     derived = sum(each["origin"] != "strategy" for each in group_)
@@ -124,13 +122,13 @@ def test_sources_of_what_has_no_value_are_named() -> None:
 
 
 def test_selections_add_up() -> None:
-    found = content("mixed-hardware", "--group", "system", "--pool", "inferentia", "--section", "network")
+    found = explained_values("mixed-hardware", "--group", "system", "--pool", "inferentia", "--section", "network")
     assert list(found) == ["network", "node_groups[system]", "karpenter.node_pools[inferentia]"]
 
 
 def test_derived_leaves_out_what_the_file_says() -> None:
-    every = content("mixed-hardware")
-    derived = content("mixed-hardware", "--derived")
+    every = explained_values("mixed-hardware")
+    derived = explained_values("mixed-hardware", "--derived")
     assert {value["origin"] for each in every.values() for value in each.values()} == {
         "strategy",
         "default",
@@ -143,16 +141,14 @@ def test_derived_leaves_out_what_the_file_says() -> None:
 
 
 def test_an_overlay(tmp_path: Path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text(yaml.safe_dump(document(), sort_keys=False), encoding="utf-8")
+    file = write_document(tmp_path / "mine.yaml")
     (tmp_path / "overlays").mkdir()
     (tmp_path / "overlays" / "tokyo.yaml").write_text("region: ap-northeast-1\n")
-    assert content(str(file), "--overlay", "tokyo")["strategy"]["region"]["value"] == "ap-northeast-1"
+    assert explained_values(str(file), "--overlay", "tokyo")["strategy"]["region"]["value"] == "ap-northeast-1"
 
 
 def test_errors_are_those_of_validate(tmp_path: Path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text(yaml.safe_dump(document(group("m6i.xlargee")), sort_keys=False), encoding="utf-8")
+    file = write_document(tmp_path / "mine.yaml", group("m6i.xlargee"))
     code, out, err = run(str(file))
     assert (code, out) == (1, "")
     assert "error INSTANCE_TYPE_UNKNOWN" in err

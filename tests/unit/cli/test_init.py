@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ import pytest
 from eks_hardware.validation import load_strategy, validate
 from helpers import cli
 from helpers.strategies import TODAY
+
+outcome = partial(cli.outcome, "init", "--no-project")
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +31,7 @@ def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["eks_hardware.cli.commands.init"], "_somebody_is_there", lambda: True)
 
 
-def outcome(*arguments: str | Path, stdin: str | None = None, **environ: str) -> tuple[int, str]:
-    """Run it for a strategy only."""
-    return cli.outcome("init", "--no-project", *arguments, stdin=stdin, **environ)
-
-
-def types_of(file: str = "demo.yaml") -> list[str]:
+def types_in(file: str = "demo.yaml") -> list[str]:
     found = validate([file], today=TODAY)
     assert found.errors == ()
     assert {each.code for each in found.warnings} <= {"ENDPOINT_OPEN"}
@@ -57,7 +55,7 @@ def test_by_flags(arguments: list[str], name: str | None) -> None:
     code, said = outcome("demo", *arguments)
     assert code == 0, said
     assert "demo.yaml written: 0 errors, 1 warning" in said
-    assert name in types_of() if name else len(types_of()) >= 2
+    assert name in types_in() if name else len(types_in()) >= 2
 
 
 def test_the_next_commands_are_said() -> None:
@@ -104,7 +102,7 @@ ANSWERS = {
 def test_by_questions(answers: str, name: str | None) -> None:
     code, said = outcome("demo", stdin=answers)
     assert code == 0, said
-    assert name in types_of() if name else len(types_of()) >= 2
+    assert name in types_in() if name else len(types_in()) >= 2
 
 
 @pytest.mark.usefixtures("at_a_terminal")
@@ -168,7 +166,7 @@ def test_a_file_that_is_there_stays() -> None:
     assert "--force" in said
     assert Path("demo.yaml").read_text(encoding="utf-8") == "mine\n"
     assert outcome("demo", "--yes", "--force")[0] == 0
-    assert len(types_of()) >= 2
+    assert len(types_in()) >= 2
 
 
 def test_a_folder_that_cannot_be_made() -> None:

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from eks_hardware import installed_from
 from eks_hardware.cli import COMMANDS
 from eks_hardware.new_project import ACTION_FILE, FILES
 from helpers import cli
-from helpers.paths import ROOT
+from helpers.paths import ROOT, files_below
+
+outcome = partial(cli.outcome, "init", COLUMNS="80")
 
 PROJECT = sorted(["strategies/demo.yaml", *(each.path for each in FILES)])
 REQUIREMENT = f"eks-hardware~={eks_hardware.__version__}"
@@ -36,14 +39,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def outcome(*arguments: str | Path, stdin: str | None = None, **environ: str) -> tuple[int, str]:
-    return cli.outcome("init", *arguments, stdin=stdin, **{"COLUMNS": "80", **environ})
-
-
-def files(below: str = ".") -> list[str]:
-    return sorted(file.relative_to(below).as_posix() for file in Path(below).rglob("*") if file.is_file())
-
-
 def yaml(file: str) -> Any:
     return safe_load(Path(file).read_text(encoding="utf-8"))
 
@@ -58,8 +53,8 @@ def test_what_is_said(golden: Callable[[str, str], None]) -> None:
 
 def test_a_project_is_left() -> None:
     outcome(*INIT)
-    assert files() == PROJECT
-    assert [file for file in files() if re.search(r"@\w+@", Path(file).read_text(encoding="utf-8"))] == []
+    assert files_below() == PROJECT
+    assert [file for file in files_below() if re.search(r"@\w+@", Path(file).read_text(encoding="utf-8"))] == []
 
 
 def test_validate_takes_its_strategies() -> None:
@@ -74,7 +69,7 @@ def test_a_second_strategy_joins_the_project() -> None:
     outcome(*INIT)
     code, said = outcome("other", "--hardware", "cpu", "--yes")
     assert code == 0
-    assert files() == sorted([*PROJECT, "strategies/other.yaml"])
+    assert files_below() == sorted([*PROJECT, "strategies/other.yaml"])
     assert said.startswith("strategies/other.yaml written: 0 errors, 1 warning\n")
     assert said.endswith("  npx cdktf deploy other\n")
     assert "The project around it" not in said
@@ -83,7 +78,7 @@ def test_a_second_strategy_joins_the_project() -> None:
 def test_another_folder() -> None:
     code, said = outcome(*INIT, "--out", "our clusters")
     assert code == 0
-    assert files("our clusters") == PROJECT
+    assert files_below("our clusters") == PROJECT
     following = [line.strip() for line in said.partition("Next:")[2].splitlines() if line]
     assert following[0] == "cd 'our clusters'"
     for command in (each for each in following if each.startswith("eks-hardware ")):
@@ -114,7 +109,7 @@ def test_a_file_that_is_there_stays(path: str) -> None:
     assert line.split()[1].startswith("kept")
     assert line.endswith(needed)
     assert len(line) <= 80
-    assert files() == PROJECT
+    assert files_below() == PROJECT
 
 
 OTHER = '{"app": "npx ts-node main.ts"}'
@@ -135,7 +130,7 @@ def test_where_the_strategy_goes(content: str, arguments: tuple[str, ...], expec
     if content:
         Path("cdktf.json").write_text(content, encoding="utf-8")
     code, said = outcome(*INIT, *arguments)
-    assert (code, files()) == (0, expected)
+    assert (code, files_below()) == (0, expected)
     alone = "strategies/demo.yaml" not in expected
     assert ("EKS_HARDWARE_STRATEGIES=" in said) == alone
 
@@ -143,7 +138,7 @@ def test_where_the_strategy_goes(content: str, arguments: tuple[str, ...], expec
 def test_a_project_in_a_folder_of_another_app() -> None:
     Path("cdktf.json").write_text(OTHER, encoding="utf-8")
     code, _ = outcome(*INIT, "--out", "a", "--project")
-    assert (code, files("a")) == (0, PROJECT)
+    assert (code, files_below("a")) == (0, PROJECT)
 
 
 def test_a_strategy_that_is_there_stops_it_before_anything_is_written() -> None:
@@ -152,7 +147,7 @@ def test_a_strategy_that_is_there_stops_it_before_anything_is_written() -> None:
     code, said = outcome(*INIT)
     assert code == 2
     assert "--force" in said
-    assert files() == ["strategies/demo.yaml"]
+    assert files_below() == ["strategies/demo.yaml"]
 
 
 def test_a_file_of_the_project_that_cannot_be_written() -> None:
@@ -162,7 +157,7 @@ def test_a_file_of_the_project_that_cannot_be_written() -> None:
     assert "error: .github/workflows" in said
     Path(".github").unlink()
     code, said = outcome(*INIT, "--project", "--force")
-    assert (code, files()) == (0, PROJECT)
+    assert (code, files_below()) == (0, PROJECT)
 
 
 # --- files of the project

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,9 @@ from eks_hardware.catalogue import build
 from eks_hardware.data import FOLDER
 from helpers import cli
 
+run = partial(cli.run, "instances")
+
 read_moto_once = cache(build.from_moto)
-
-
-def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
-    return cli.run("instances", *arguments, stdin=stdin, **environ)
 
 
 def test_table() -> None:

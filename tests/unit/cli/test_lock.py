@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from eks_hardware.advisor import recommend as real
 from helpers import cli
 from helpers.locking import WORKLOAD, FakeRecommender, candidate, group_line, write_strategy
+
+outcome = partial(cli.outcome, "lock")
 
 
 @pytest.fixture(autouse=True)
@@ -22,15 +25,11 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture
 def chooses(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer(monkeypatch, FakeRecommender("g6e.xlarge"))
+    use_recommender(monkeypatch, FakeRecommender("g6e.xlarge"))
 
 
-def answer(monkeypatch: pytest.MonkeyPatch, recommender: FakeRecommender) -> None:
+def use_recommender(monkeypatch: pytest.MonkeyPatch, recommender: FakeRecommender) -> None:
     monkeypatch.setattr(real, "recommend", recommender)
-
-
-def outcome(*arguments: str | Path, stdin: str | None = None, **environ: str) -> tuple[int, str]:
-    return cli.outcome("lock", *arguments, stdin=stdin, **environ)
 
 
 @pytest.mark.usefixtures("chooses")
@@ -73,7 +72,7 @@ def test_another_answer_today_changes_nothing_until_it_is_asked_for(monkeypatch:
     outcome("demo.yaml")
     before = Path("demo.lock.json").read_bytes()
     assert outcome("--check", "demo.yaml")[0] == 0
-    answer(monkeypatch, FakeRecommender("g6e.2xlarge"))
+    use_recommender(monkeypatch, FakeRecommender("g6e.2xlarge"))
     code, said = outcome("--check", "demo.yaml")
     assert code == 1
     assert "locked: g6e.xlarge" in said
@@ -105,9 +104,9 @@ def test_check_finds_a_lock_file_that_is_behind_and_writes_nothing() -> None:
 
 def test_one_group_is_upgraded(monkeypatch: pytest.MonkeyPatch) -> None:
     write_strategy(Path(), group_line("a"), group_line("b"))
-    answer(monkeypatch, FakeRecommender("g6e.xlarge"))
+    use_recommender(monkeypatch, FakeRecommender("g6e.xlarge"))
     outcome("demo.yaml")
-    answer(monkeypatch, FakeRecommender("g6e.2xlarge"))
+    use_recommender(monkeypatch, FakeRecommender("g6e.2xlarge"))
     code, said = outcome("--upgrade", "--group", "b", "demo.yaml")
     assert code == 0
     assert "node_groups[a]  kept: g6e.xlarge" in said
@@ -167,7 +166,7 @@ def test_a_file_that_cannot_be_read_as_a_strategy() -> None:
 
 
 def test_nothing_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer(monkeypatch, FakeRecommender())
+    use_recommender(monkeypatch, FakeRecommender())
     write_strategy(Path(), group_line())
     code, said = outcome("demo.yaml")
     assert code == 1
@@ -175,7 +174,7 @@ def test_nothing_fits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_job_of_more_nodes_than_the_group_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer(monkeypatch, FakeRecommender(candidate("p4d.24xlarge", nodes=3)))
+    use_recommender(monkeypatch, FakeRecommender(candidate("p4d.24xlarge", nodes=3)))
     write_strategy(Path(), group_line())
     code, said = outcome("demo.yaml")
     assert code == 1

@@ -42,15 +42,15 @@ WORKLOADS = {
 }
 
 
-def content(text: str, *more: str) -> dict[str, Any]:
+def recommended_json(text: str, *more: str) -> dict[str, Any]:
     code, stdout, _ = asked(text, *more, "--format", "json")
     assert code in (0, 1)
     read: dict[str, Any] = json.loads(stdout)
     return read
 
 
-def first(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = content(text)["candidates"][0]
+def first_candidate(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = recommended_json(text)["candidates"][0]
     return found
 
 
@@ -86,7 +86,7 @@ def test_every_reason(name: str, golden: Callable[[str, str], None]) -> None:
     ],
 )
 def test_what_is_first_is_what_an_engineer_would_take(name: str, families: set[str]) -> None:
-    assert first(WORKLOADS[name])["family"] in families
+    assert first_candidate(WORKLOADS[name])["family"] in families
 
 
 def test_no_control_characters_when_piped() -> None:
@@ -103,7 +103,7 @@ def test_what_nothing_holds() -> None:
 
 
 def test_json_has_everything() -> None:
-    found = content(CHAT)
+    found = recommended_json(CHAT)
     assert set(found) == {"version", "request", "policy", "candidates", "rejections", "nearest", "notes"}
     assert found["policy"]["quote"] == "Cost-Optimized → AWS Inferentia (Inf2)"
     best = found["candidates"][0]
@@ -140,7 +140,7 @@ def test_the_strategy_that_is_written_is_valid(tmp_path: Path) -> None:
 
 def test_another_one_of_the_table_is_written(tmp_path: Path) -> None:
     file = tmp_path / "second.yaml"
-    second = content(CHAT)["candidates"][1]["instance_type"]
+    second = recommended_json(CHAT)["candidates"][1]["instance_type"]
     assert asked(CHAT, "--output", str(file), "--pick", "2")[0] == 0
     assert second in file.read_text(encoding="utf-8")
     assert "name: second" in file.read_text(encoding="utf-8")
@@ -169,13 +169,13 @@ def test_a_file_says_the_same_as_options(tmp_path: Path) -> None:
     file = tmp_path / "workload.yaml"
     file.write_text("{version: 1, region: us-west-2, task: inference, model: {parameters: 8B}, budget: cost}")
     options = "--task inference --model 8B --region us-west-2 --budget cost"
-    assert content(f"--from {file}") == content(options)
+    assert recommended_json(f"--from {file}") == recommended_json(options)
 
 
 def test_options_go_before_the_file(tmp_path: Path) -> None:
     file = tmp_path / "workload.yaml"
     file.write_text(CHAT, encoding="utf-8")
-    found = content(f"--from {file} --context 4096 --region eu-west-1 --region us-east-1")
+    found = recommended_json(f"--from {file} --context 4096 --region eu-west-1 --region us-east-1")
     assert found["request"]["workload"]["context_length"] == 4096
     assert found["request"]["workload"]["framework"] == "vllm"
     assert found["request"]["regions"] == ["eu-west-1", "us-east-1"]
@@ -218,8 +218,8 @@ def test_a_config_of_hugging_face_is_found_beside_the_file(tmp_path: Path) -> No
     (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
     file = tmp_path / "workload.yaml"
     file.write_text(CHAT.replace("parameters: 8B, architecture: llama", "hf_config: config.json"), encoding="utf-8")
-    beside = content(f"--from {file}")
-    given_it = content(f"--task inference --model {tmp_path / 'config.json'} --region us-west-2")
+    beside = recommended_json(f"--from {file}")
+    given_it = recommended_json(f"--task inference --model {tmp_path / 'config.json'} --region us-west-2")
     for found in (beside, given_it):
         assert 8.0e9 < found["request"]["model"]["parameters"] < 8.1e9
         assert found["request"]["model"]["estimated"] == []
@@ -267,7 +267,7 @@ def test_a_config_that_is_not_there() -> None:
 
 
 def test_spot_says_that_the_work_survives_losing_a_node(tmp_path: Path) -> None:
-    found = content("--task training --model 8B --region us-west-2 --capacity spot")
+    found = recommended_json("--task training --model 8B --region us-west-2 --capacity spot")
     assert found["request"]["workload"]["interruptible"] is True
     file = tmp_path / "workload.yaml"
     file.write_text("{version: 1, task: training, model: {parameters: 8B}, interruptible: false}", encoding="utf-8")
@@ -276,6 +276,6 @@ def test_spot_says_that_the_work_survives_losing_a_node(tmp_path: Path) -> None:
 
 
 def test_only_the_hardware_of_a_file() -> None:
-    found = content(CHAT + "only: [g6e, h100]\n")
+    found = recommended_json(CHAT + "only: [g6e, h100]\n")
     assert {each["accelerator"] for each in found["candidates"]} <= {"L40S", "H100"}
     assert found["candidates"]

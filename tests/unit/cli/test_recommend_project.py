@@ -10,6 +10,7 @@ import pytest
 from eks_hardware import installed_from
 from eks_hardware.new_project import FILES
 from helpers import cli
+from helpers.paths import files_below
 
 RECOMMEND = ("--task", "inference", "--model", "8B", "--region", "us-west-2")
 PROJECT = {each.path for each in FILES}
@@ -34,13 +35,9 @@ def recommend(*arguments: str, stdin: str | None = None) -> cli.Run:
     return cli.run("recommend", *RECOMMEND, *arguments, stdin=stdin)
 
 
-def files() -> set[str]:
-    return {file.as_posix() for file in Path().rglob("*") if file.is_file()}
-
-
 def test_without_a_terminal_it_says_how() -> None:
     done = recommend("-o", "chat.yaml")
-    assert (done.code, files()) == (0, {"chat.yaml"})
+    assert (done.code, files_below()) == (0, ["chat.yaml"])
     assert done.err.endswith(
         "Next: eks-hardware validate chat.yaml\n"
         "      repeat the command with --project to create a project that can deploy it\n"
@@ -49,7 +46,7 @@ def test_without_a_terminal_it_says_how() -> None:
 
 def test_that_way_works() -> None:
     done = recommend("-o", "chat.yaml", "--project")
-    assert (done.code, files()) == (0, {"strategies/chat.yaml", *PROJECT})
+    assert (done.code, files_below()) == (0, sorted(["strategies/chat.yaml", *PROJECT]))
     assert done.err.endswith(
         "Next: python3 -m venv .venv && .venv/bin/pip install -r requirements.txt\n"
         "      npm install\n"
@@ -65,13 +62,13 @@ def test_at_a_terminal_it_offers_to(folder: Path, output: str) -> None:
     Path("strategies").mkdir()
     done = recommend("-o", output, stdin="\n")
     assert f"{folder} is not a CDKTF project, which deploying needs. Create one? [Y/n]: " in done.err
-    assert (done.code, files()) == (0, {"strategies/chat.yaml", *PROJECT})
+    assert (done.code, files_below()) == (0, sorted(["strategies/chat.yaml", *PROJECT]))
 
 
 @pytest.mark.usefixtures("terminal")
 def test_the_answer_can_be_no() -> None:
     done = recommend("-o", "chat.yaml", stdin="n\n")
-    assert (done.code, files()) == (0, {"chat.yaml"})
+    assert (done.code, files_below()) == (0, ["chat.yaml"])
     done = recommend("-o", "other.yaml", "--no-project")
     assert "Create one?" not in done.err
 
@@ -80,7 +77,7 @@ def test_the_answer_can_be_no() -> None:
 def test_in_a_project_nothing_is_asked() -> None:
     Path("cdktf.json").write_text('{"app": "python -m eks_hardware"}', encoding="utf-8")
     done = recommend("-o", "chat.yaml")
-    assert (done.code, files()) == (0, {"cdktf.json", "chat.yaml"})
+    assert (done.code, files_below()) == (0, ["cdktf.json", "chat.yaml"])
     assert done.err.endswith("      EKS_HARDWARE_STRATEGIES=chat.yaml npx cdktf deploy chat\n")
 
 
@@ -88,7 +85,7 @@ def test_another_folder() -> None:
     done = recommend("-o", "ours/chat.yaml", "--project")
     assert done.code == 0
     assert "Next: cd ours\n" in done.err
-    assert "ours/strategies/chat.yaml" in files()
+    assert "ours/strategies/chat.yaml" in files_below()
 
 
 def test_a_strategy_of_the_project_is_kept() -> None:

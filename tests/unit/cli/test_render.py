@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-import yaml
 from rich.console import Console
 
 from eks_hardware.kubernetes import Bundle, ObjectRelease, Reference, bundle
 from eks_hardware.kubernetes.files.summary import ReleaseSummary, Summary, summary_table
 from eks_hardware.resolve import resolve
 from helpers import cli
-from helpers.strategies import SHIPPED, document, group, shipped
+from helpers.strategies import SHIPPED, gpu_pool, group, pools, shipped, write_document
+
+run = partial(cli.run, "render")
+GPU_POOL = pools(gpu_pool("gpu", instance_types=["g6.xlarge"], limits={"nvidia.com/gpu": 4}))
 
 # Kinds without a namespace; all others must state theirs, because kubectl would use `default`.
 CLUSTER_WIDE = {
@@ -32,16 +35,6 @@ CLUSTER_WIDE = {
     "ResourceFlavor",
     "Topology",
 }
-
-
-def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
-    return cli.run("render", *arguments, stdin=stdin, **environ)
-
-
-def write_strategy(file: Path, **fields: object) -> Path:
-    pools = {"node_pools": [{"name": "gpu", "instance_types": ["g6.xlarge"], "limits": {"nvidia.com/gpu": 4}}]}
-    file.write_text(yaml.safe_dump(document(**{"karpenter": pools, **fields}), sort_keys=False), encoding="utf-8")
-    return file
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -80,7 +73,7 @@ def test_objects_say_their_namespace(name: str) -> None:
 
 
 def test_a_file_with_an_overlay(tmp_path: Path) -> None:
-    file = write_strategy(tmp_path / "mine.yaml")
+    file = write_document(tmp_path / "mine.yaml", **GPU_POOL)
     (tmp_path / "overlays").mkdir()
     (tmp_path / "overlays" / "tokyo.yaml").write_text("region: ap-northeast-1\n")
     code, out, _ = run(str(file), "--out", str(tmp_path / "out"), EKS_HARDWARE_OVERLAY="tokyo")
@@ -89,13 +82,13 @@ def test_a_file_with_an_overlay(tmp_path: Path) -> None:
 
 
 def test_a_name_among_the_strategies_that_would_become_stacks(tmp_path: Path) -> None:
-    write_strategy(tmp_path / "mine.yaml")
+    write_document(tmp_path / "mine.yaml", **GPU_POOL)
     code, _, _ = run("mine", "--out", str(tmp_path / "out"), EKS_HARDWARE_STRATEGIES=str(tmp_path))
     assert (code, (tmp_path / "out" / "releases.yaml").is_file()) == (0, True)
 
 
 def test_errors_are_those_of_validate_and_nothing_is_written(tmp_path: Path) -> None:
-    file = write_strategy(tmp_path / "mine.yaml", node_groups=[group("m6i.xlargee", name="system")])
+    file = write_document(tmp_path / "mine.yaml", **GPU_POOL, node_groups=[group("m6i.xlargee", name="system")])
     code, out, err = run(str(file), "--out", str(tmp_path / "out"))
     assert (code, out) == (1, "")
     assert "error INSTANCE_TYPE_UNKNOWN" in err
@@ -105,7 +98,7 @@ def test_errors_are_those_of_validate_and_nothing_is_written(tmp_path: Path) -> 
 
 def test_a_warning_is_printed_and_no_obstacle(tmp_path: Path) -> None:
     cluster = {"creator_is_admin": True, "endpoint": {"public_cidrs": ["0.0.0.0/0"]}}
-    code, _, err = run(str(write_strategy(tmp_path / "a.yaml", cluster=cluster)), "--out", str(tmp_path / "out"))
+    code, _, err = run(write_document(tmp_path / "a.yaml", **GPU_POOL, cluster=cluster), "--out", str(tmp_path / "out"))
     assert (code, "1 warning; `eks-hardware validate " in err) == (0, True)
 
 
@@ -137,7 +130,7 @@ def asks_for_vpc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     pool = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}
     release = ObjectRelease(name="a", namespace="b", objects=({**pool, "data": {"vpc": Reference.VPC_ID.text}},))
     monkeypatch.setattr("eks_hardware.kubernetes.bundle", lambda _: Bundle((release,)))
-    return write_strategy(tmp_path / "mine.yaml")
+    return write_document(tmp_path / "mine.yaml", **GPU_POOL)
 
 
 def test_what_is_to_fill_in_is_said(asks_for_vpc: Path, tmp_path: Path) -> None:
@@ -155,7 +148,7 @@ def test_outputs_fill_in(asks_for_vpc: Path, tmp_path: Path, form: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"demo": 1}'])
 def test_outputs_that_are_none(tmp_path: Path, text: str) -> None:
-    file = write_strategy(tmp_path / "mine.yaml")
+    file = write_document(tmp_path / "mine.yaml", **GPU_POOL)
     code, _, err = run(str(file), "--out", str(tmp_path / "out"), "--outputs", "-", stdin=text)
     assert (code, err.startswith("error: --outputs")) == (1, True)
     assert not (tmp_path / "out").exists()

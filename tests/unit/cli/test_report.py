@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
-import yaml
 
 from eks_hardware import __version__
 from helpers import cli
 from helpers.paths import ROOT, TESTS
-from helpers.strategies import SHIPPED, document, group
+from helpers.strategies import SHIPPED, group, write_document
+
+run = partial(cli.run, "report")
 
 SHIPPED_FILE = ROOT / "config" / "strategies" / "development.yaml"
-
-
-def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
-    return cli.run("report", *arguments, stdin=stdin, **environ)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -99,8 +97,7 @@ def test_errors_in_the_strategy_leave_everything_as_it_was(tmp_path: Path) -> No
 
 
 def test_what_is_too_dear_can_be_looked_at(tmp_path: Path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text(yaml.safe_dump(document(budget={"usd_per_month_at_max": 1}), sort_keys=False), encoding="utf-8")
+    file = write_document(tmp_path / "mine.yaml", budget={"usd_per_month_at_max": 1})
     out = tmp_path / "mine.html"
     code, said, problem = run(str(file), "--out", str(out))
     assert (code, said.startswith(f"{out}: ")) == (1, True)
@@ -135,11 +132,7 @@ def test_an_overlay(tmp_path: Path) -> None:
 
 
 def test_a_strategy_of_ones_own(tmp_path: Path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text(
-        yaml.safe_dump(document(group("g6.xlarge", name="inference"), description="Ours & <theirs>"), sort_keys=False),
-        encoding="utf-8",
-    )
+    file = write_document(tmp_path / "mine.yaml", group("g6.xlarge", name="inference"), description="Ours & <theirs>")
     out = tmp_path / "mine.html"
     assert run(str(file), "--out", str(out))[0] == 0
     text = out.read_text(encoding="utf-8")

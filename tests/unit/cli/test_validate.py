@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 
 from helpers import cli
+from helpers.guides import blocks
 from helpers.paths import ROOT
+
+run = partial(cli.run, "validate")
 
 OPEN = """\
 version: 1
@@ -32,10 +35,6 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
     for name, text in {"open": OPEN, "clean": CLEAN, "wrong": WRONG, "ignored": IGNORED}.items():
         (tmp_path / f"{name}.yaml").write_text(text.replace("name: demo", f"name: {name}"), encoding="utf-8")
-
-
-def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
-    return cli.run("validate", *arguments, stdin=stdin, **environ)
 
 
 @pytest.mark.parametrize(
@@ -107,14 +106,9 @@ def test_json_and_sarif_cannot_share_stdout() -> None:
     assert (code, bool(err)) == (2, True)
 
 
-def blocks(guide: str) -> list[str]:
-    text = (ROOT / "docs" / "guides" / guide).read_text(encoding="utf-8")
-    return re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-
-
 def test_the_workflow_of_the_guide_is_that_of_a_project() -> None:
     """It differs only in the place of the Action."""
-    guide = yaml.safe_load(blocks("pull-requests.md")[0])["jobs"]["strategies"]["steps"]
+    guide = yaml.safe_load(blocks("pull-requests", "yaml")[0])["jobs"]["strategies"]["steps"]
     file = ROOT / "eks_hardware" / "new_project" / "files" / "strategies.yml"
     written = yaml.safe_load(file.read_text(encoding="utf-8"))["jobs"]["strategies"]["steps"]
     assert guide[0] == written[0]
@@ -122,13 +116,13 @@ def test_the_workflow_of_the_guide_is_that_of_a_project() -> None:
 
 
 def test_the_local_hook_of_the_guide_runs() -> None:
-    (hook,) = (block for block in blocks("pull-requests.md") if "repo: local" in block)
+    (hook,) = (block for block in blocks("pull-requests", "yaml") if "repo: local" in block)
     entry = yaml.safe_load(hook)["repos"][0]["hooks"][0]["entry"]
     assert run(*shlex.split(entry)[2:], "open.yaml").code == 0
 
 
 def test_the_ignore_of_the_guide_silences(tmp_path: Path) -> None:
-    example = next(block for block in blocks("pull-requests.md") if block.startswith("ignore:"))
+    example = next(block for block in blocks("pull-requests", "yaml") if block.startswith("ignore:"))
     (tmp_path / "guide.yaml").write_text(OPEN + example, encoding="utf-8")
     assert run("--strict", "guide.yaml") == (0, "1 file: 0 errors, 0 warnings, 1 ignored\n", "")
 

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,27 +15,19 @@ import yaml
 from eks_hardware.workloads import CHECKS, KINDS
 from helpers import cli
 from helpers.paths import ROOT
-from helpers.strategies import document, group
+from helpers.strategies import group, write_document
+
+run = partial(cli.run, "workload")
 
 
-def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
-    return cli.run("workload", *arguments, stdin=stdin, **environ)
-
-
-def write(folder: Path, *groups: dict[str, object], **fields: object) -> str:
-    file = folder / "mine.yaml"
-    file.write_text(yaml.safe_dump(document(*groups, **fields), sort_keys=False), encoding="utf-8")
-    return str(file)
-
-
-def own(err: str) -> list[str]:
+def own_messages(err: str) -> list[str]:
     """Return the command's own messages, after the strategy's warnings."""
     return [line for line in err.splitlines() if line.startswith(("error ", "warning: "))]
 
 
 def test_a_manifest_on_stdout() -> None:
     code, out, err = run("mixed-hardware", "--group", "gpu-training", "--kind", "job", "--nodes", "2")
-    assert (code, own(err)) == (0, [])
+    assert (code, own_messages(err)) == (0, [])
     assert [each["kind"] for each in yaml.safe_load_all(out)] == ["Service", "Job"]
     assert out.endswith("\n")
 
@@ -57,11 +50,11 @@ def test_independent_pods() -> None:
 
 def test_more_than_a_team_may_have_is_wrong_usage(tmp_path: Path) -> None:
     kubernetes = {"delivery": "manifests", "teams": [{"name": "research", "quota": {"nvidia.com/gpu": 4}}]}
-    file = write(tmp_path, group("g6.48xlarge"), kubernetes=kubernetes)
+    file = write_document(tmp_path / "mine.yaml", group("g6.48xlarge"), kubernetes=kubernetes)
     arguments = (file, "--group", "gpu", "--kind", "job", "--namespace", "research")
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
-    assert own(err) == [
+    assert own_messages(err) == [
         "error WORKLOAD_QUOTA --namespace: the workload exceeds the quota of team research: 8 nvidia.com/gpu of "
         "4; use fewer --accelerators, or raise kubernetes.teams[research].quota"
     ]
@@ -72,7 +65,7 @@ def test_json_says_the_same() -> None:
     arguments = ("mixed-hardware", "--group", "trainium", "--kind", "smoke-test", "--nodes", "2")
     _, text, _ = run(*arguments)
     code, out, err = run(*arguments, "--format", "json")
-    assert (code, own(err)) == (0, [])
+    assert (code, own_messages(err)) == (0, [])
     assert json.loads(out) == {"apiVersion": "v1", "kind": "List", "items": list(yaml.safe_load_all(text))}
 
 
@@ -106,8 +99,8 @@ def test_a_command_is_quoted_as_for_a_shell() -> None:
 def test_refused(arguments: list[str], code: int, says: str) -> None:
     found, out, err = run("mixed-hardware", "--kind", "job", *arguments)
     assert (found, out) == (code, "")
-    assert own(err)[0].startswith(says)
-    assert len(own(err)) == 1
+    assert own_messages(err)[0].startswith(says)
+    assert len(own_messages(err)) == 1
 
 
 @pytest.mark.parametrize("arguments", [["--kind", "job"], ["--group", "a"], ["--group", "a", "--kind", "cronjob"]])
@@ -125,7 +118,7 @@ def test_checks_may_be_repeated_and_all_is_every_one() -> None:
 
 
 def test_errors_of_the_strategy(tmp_path: Path) -> None:
-    file = write(tmp_path, group("g6.4xlarge", efa=True))
+    file = write_document(tmp_path / "mine.yaml", group("g6.4xlarge", efa=True))
     code, out, err = run(file, "--group", "gpu", "--kind", "job")
     assert (code, out) == (1, "")
     assert "error EFA_UNSUPPORTED" in err
@@ -142,7 +135,7 @@ def test_a_file_that_is_not_there() -> None:
 GUIDE = (ROOT / "docs" / "guides" / "job-manifests.md").read_text(encoding="utf-8")
 
 
-def commands() -> Iterator[tuple[list[str], list[str]]]:
+def guide_commands() -> Iterator[tuple[list[str], list[str]]]:
     """Return the commands of the guide, and the output below each."""
     for block in re.findall(r"^```console\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL):
         for part in block.replace("\\\n", "").split("$ ")[1:]:
@@ -152,11 +145,11 @@ def commands() -> Iterator[tuple[list[str], list[str]]]:
 
 
 def test_commands_of_the_guide_print_what_it_says() -> None:
-    shown = list(commands())
+    shown = list(guide_commands())
     assert len(shown) == 4
     for arguments, below in shown:
         code, out, err = run(*arguments)
-        assert own(err) == below
+        assert own_messages(err) == below
         assert (code, bool(out)) == ((2, False) if below else (0, True))
     _, out, _ = run(*shown[0][0])
     (block,) = re.findall(r"^```yaml\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)

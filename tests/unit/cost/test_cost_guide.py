@@ -19,7 +19,7 @@ def test_every_table_is_there() -> None:
 
 def test_documents_compute_their_own_savings_rightly() -> None:
     """So that a difference is in prices, not in arithmetic."""
-    for table in cost_guide.documents()["comparisons"]:
+    for table in cost_guide.older_figures()["comparisons"]:
         for row in table["rows"]:
             then = cost_guide.saving(row["gpu"]["usd_per_hour"], row["other"]["usd_per_hour"])
             assert then == row["saving_percent"], row["workload"]
@@ -43,7 +43,7 @@ def test_savings_of_today(workload: str, now: int) -> None:
 
 def test_what_is_wrong_with_a_comparison_is_said() -> None:
     training = {
-        row["workload"]: list(cost_guide.notes(row)) for row in cost_guide.documents()["comparisons"][0]["rows"]
+        row["workload"]: list(cost_guide.notes(row)) for row in cost_guide.older_figures()["comparisons"][0]["rows"]
     }
     withdrawn, gpu, trainium = training["7B Model Training"]
     assert "p3.2xlarge" in withdrawn

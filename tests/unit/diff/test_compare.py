@@ -12,17 +12,14 @@ from eks_hardware.diff.node_pools import pool_changes
 from eks_hardware.kubernetes import Bundle, bundle
 from eks_hardware.resolve import resolve
 from helpers.diff import compared_without_node as compared
-from helpers.strategies import SYSTEM, gpu_pool, group, pools, strategy
+from helpers.sections import node_groups
+from helpers.strategies import gpu_pool, group, pools, strategy
 
 GROUP = group("g5.xlarge")
 
 
-def of(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {"node_groups": [SYSTEM, *groups], **fields}
-
-
-def cluster(**fields: Any) -> dict[str, Any]:
-    return of(GROUP, cluster={"creator_is_admin": True, **fields})
+def with_cluster(**fields: Any) -> dict[str, Any]:
+    return node_groups(GROUP, cluster={"creator_is_admin": True, **fields})
 
 
 # Karpenter.
@@ -69,7 +66,9 @@ UPGRADED: dict[str, tuple[dict[str, Any], list[tuple[str, bool]]]] = {
 def test_another_version_replaces_nodes_whose_image_follows_it(
     versions: tuple[str, str], fields: dict[str, Any], expected: list[tuple[str, bool]]
 ) -> None:
-    before, after = ({**cluster(kubernetes_version=each), **pools(gpu_pool("burst", **fields))} for each in versions)
+    before, after = (
+        {**with_cluster(kubernetes_version=each), **pools(gpu_pool("burst", **fields))} for each in versions
+    )
     changes = compared(before, after)
     assert [(each.nodes, each.held) for each in changes.pools] == expected
     assert all(f"kubernetes_version {' -> '.join(versions)}" in str(pool_sentence(each)) for each in changes.pools)
@@ -78,8 +77,8 @@ def test_another_version_replaces_nodes_whose_image_follows_it(
 def test_an_alias_instead_of_an_image_is_said_once() -> None:
     """A change to or from an alias drifts because of its terms."""
     own = gpu_pool("burst", instance_families=["g5"], ami={"image_id": "ami-0123456789abcdef0"})
-    before = {**cluster(kubernetes_version="1.34"), **pools(own)}
-    after = {**cluster(kubernetes_version="1.35"), **pools({**own, "ami": {}})}
+    before = {**with_cluster(kubernetes_version="1.34"), **pools(own)}
+    after = {**with_cluster(kubernetes_version="1.35"), **pools({**own, "ami": {}})}
     [pool] = compared(before, after).pools
     assert (pool.fields, pool.nodes) == (("EC2NodeClass amiFamily", "EC2NodeClass amiSelectorTerms"), "unmatched")
 
@@ -138,7 +137,7 @@ UNINSTALLED = {
 
 @pytest.mark.parametrize(("before", "after", "note"), UNINSTALLED.values(), ids=UNINSTALLED)
 def test_nodes_go_with_the_release_of_their_pools(before: dict[str, Any], after: dict[str, Any], note: str) -> None:
-    changes = compared({**of(), **TWO, "kubernetes": before}, {**of(), **TWO, "kubernetes": after})
+    changes = compared({**node_groups(), **TWO, "kubernetes": before}, {**node_groups(), **TWO, "kubernetes": after})
     assert [(each.name, each.action, each.nodes) for each in changes.pools] == [
         ("burst", "replaced", "all"),
         ("train", "replaced", "all"),
@@ -152,13 +151,13 @@ def test_nodes_go_with_the_release_of_their_pools(before: dict[str, Any], after:
 
 
 def test_without_karpenter_no_node_goes_with_a_release() -> None:
-    changes = compared(of(GROUP, kubernetes=HELM), of(GROUP, kubernetes={"delivery": "manifests"}))
+    changes = compared(node_groups(GROUP, kubernetes=HELM), node_groups(GROUP, kubernetes={"delivery": "manifests"}))
     assert [each.partition(":")[0] for each in changes.notes] == ["Terraform no longer manages the charts"]
     assert changes.pools == ()
 
 
 def test_pools_that_go_with_karpenter_are_deleted() -> None:
-    changes = compared({**of(GROUP), **TWO, "kubernetes": HELM}, {**of(GROUP), "kubernetes": HELM})
+    changes = compared({**node_groups(GROUP), **TWO, "kubernetes": HELM}, {**node_groups(GROUP), "kubernetes": HELM})
     assert {each.action for each in changes.pools} == {"deleted"}
     assert changes.notes == ()
 
@@ -174,7 +173,9 @@ def test_pools_come_and_go() -> None:
 
 
 def test_hardware() -> None:
-    changes = compared(of(group("g5.xlarge"), group("p4d.24xlarge", name="train", efa=True)), of(group("g6.xlarge")))
+    changes = compared(
+        node_groups(group("g5.xlarge"), group("p4d.24xlarge", name="train", efa=True)), node_groups(group("g6.xlarge"))
+    )
     by_path = {each.path: each for each in changes.hardware}
     assert [(each.path, each.action) for each in changes.hardware] == [
         ("node_groups[gpu]", "changed"),
@@ -188,7 +189,7 @@ def test_hardware() -> None:
 
 
 def test_a_group_under_another_name_is_recognized() -> None:
-    changes = compared(of(GROUP), of(group("g5.xlarge", name="training")))
+    changes = compared(node_groups(GROUP), node_groups(group("g5.xlarge", name="training")))
     assert [each.renamed_to for each in changes.hardware if each.action == "removed"] == ["training"]
 
 

@@ -21,7 +21,7 @@ def body(path: str, **arguments: Any) -> dict[str, Any]:
     return {"//": {"metadata": {"path": f"demo/{path}"}}, **arguments}
 
 
-def document(bodies: Mapping[str, Mapping[str, Any]], **rest: Any) -> dict[str, Any]:
+def terraform_document(bodies: Mapping[str, Mapping[str, Any]], **rest: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"resource": {}, **rest}
     for address, each in bodies.items():
         type_, _, id_ = address.partition(".")
@@ -30,7 +30,7 @@ def document(bodies: Mapping[str, Mapping[str, Any]], **rest: Any) -> dict[str, 
 
 
 def read(bodies: Mapping[str, Mapping[str, Any]], **rest: Any) -> dict[str, Resource]:
-    return {each.address: each for each in resources((document(bodies, **rest),))}
+    return {each.address: each for each in resources((terraform_document(bodies, **rest),))}
 
 
 def base(**fields: Any) -> dict[str, dict[str, Any]]:
@@ -50,7 +50,7 @@ def base(**fields: Any) -> dict[str, dict[str, Any]]:
 
 
 def planned(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, ResourceChange]:
-    found = changes(resources((document(before),)), resources((document(after),)))
+    found = changes(resources((terraform_document(before),)), resources((terraform_document(after),)))
     return {each.resource.address: each for each in found}
 
 
@@ -149,7 +149,10 @@ def test_a_chart_is_told_from_our_own_objects() -> None:
 
 
 def test_the_second_stack_has_the_charts() -> None:
-    first, second = document({VPC: body("platform/network/vpc")}), document({"helm_release.a": body("kubernetes/a")})
+    first, second = (
+        terraform_document({VPC: body("platform/network/vpc")}),
+        terraform_document({"helm_release.a": body("kubernetes/a")}),
+    )
     assert [each.key for each in resources((first, second))] == [("", VPC), ("kubernetes", "helm_release.a")]
 
 
@@ -222,7 +225,7 @@ def test_what_comes_and_goes() -> None:
 
 def test_in_another_region_all_but_iam_is_left_behind() -> None:
     role = {"aws_iam_role.nodes": body("platform/node-role/Resource", name="nodes")}
-    one, other = (resources((document({**base(), **role}),)) for _ in range(2))
+    one, other = (resources((terraform_document({**base(), **role}),)) for _ in range(2))
     found = forgotten(one, other)
     assert {each.resource.address for each in found if each.action is Action.FORGET} == set(base())
     assert {each.resource.address for each in found if each.action is Action.CREATE} == set(base())

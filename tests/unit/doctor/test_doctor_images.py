@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from eks_hardware.doctor import images
-from helpers.doctor import RefusedError, answering, found, look
+from helpers.doctor import RefusedError, answering, look
+from helpers.findings import codes
 from helpers.strategies import group, pools
 
 EKS = "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023"
 STANDARD = f"{EKS}/x86_64/standard/recommended/image_id"
 
 
-def account(*there: str, **answers: Any) -> Any:
+def account_with_parameters(*there: str, **answers: Any) -> Any:
     def parameters(params: dict[str, Any]) -> dict[str, Any]:
         known = [name for name in params["Names"] if name in (STANDARD, *there)]
         answer: dict[str, Any] = {"Parameters": [{"Name": name, "Value": "ami-12345678"} for name in known]}
@@ -49,11 +50,11 @@ def account(*there: str, **answers: Any) -> Any:
 )
 def test_release_of_a_group(fields: dict[str, Any], parameter: str) -> None:
     given = {"name": "gpu", "scaling": {"max": 4}, **fields}
-    assert found(look(images, account(parameter), given)) == []
-    outcome = look(images, account(), given)
+    assert codes(look(images, account_with_parameters(parameter), given).findings) == []
+    outcome = look(images, account_with_parameters(), given)
     pinned = "release_version" in fields.get("ami", {})
     path = "node_groups[gpu].ami.release_version" if pinned else "node_groups[gpu]"
-    assert found(outcome) == [("IMAGE_RELEASE_MISSING", path)]
+    assert codes(outcome.findings) == [("IMAGE_RELEASE_MISSING", path)]
     folder = parameter.rsplit("/", 2)[0]
     assert f"get-parameters-by-path --path {folder} --recursive " in outcome.findings[0].command
 
@@ -73,12 +74,12 @@ def test_release_of_a_group(fields: dict[str, Any], parameter: str) -> None:
 )
 def test_release_of_a_pool(ami: dict[str, str], parameter: str) -> None:
     pool = {"name": "l4", "instance_types": ["g6.xlarge"], "ami": ami, "limits": {"nvidia.com/gpu": 4}}
-    assert found(look(images, account(parameter), **pools(pool))) == []
-    outcome = look(images, account(), **pools(pool))
-    assert found(outcome) == [("IMAGE_RELEASE_MISSING", "karpenter.node_pools[l4].ami.version")]
+    assert codes(look(images, account_with_parameters(parameter), **pools(pool)).findings) == []
+    outcome = look(images, account_with_parameters(), **pools(pool))
+    assert codes(outcome.findings) == [("IMAGE_RELEASE_MISSING", "karpenter.node_pools[l4].ami.version")]
 
 
-def own(image_id: str = "ami-0123456789abcdef0") -> dict[str, Any]:
+def own_image(image_id: str = "ami-0123456789abcdef0") -> dict[str, Any]:
     return group("m6i.xlarge", name="own", ami={"image_id": image_id})
 
 
@@ -94,12 +95,12 @@ def own(image_id: str = "ami-0123456789abcdef0") -> dict[str, Any]:
 )
 def test_own_image(code: str | None, answer: Any) -> None:
     expected = [(code, "node_groups[own].ami.image_id")] if code else []
-    assert found(look(images, account(DescribeImages=answer), own())) == expected
+    assert codes(look(images, account_with_parameters(DescribeImages=answer), own_image()).findings) == expected
 
 
 def test_denied() -> None:
-    outcome = look(images, answering({}, otherwise=RefusedError("AccessDeniedException")), own())
-    assert found(outcome) == [
+    outcome = look(images, answering({}, otherwise=RefusedError("AccessDeniedException")), own_image())
+    assert codes(outcome.findings) == [
         ("CHECK_DENIED", "node_groups[system]"),
         ("CHECK_DENIED", "node_groups[own].ami.image_id"),
     ]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from eks_hardware.doctor import keys
-from helpers.doctor import ACCOUNT, RefusedError, answering, found, look
+from helpers.doctor import ACCOUNT, RefusedError, answering, look
+from helpers.findings import codes
 from helpers.strategies import group, pools
 
 ARN = f"arn:aws:kms:us-west-2:{ACCOUNT}:key/12345678-1234-1234-1234-123456789012"
@@ -18,7 +19,7 @@ def secrets(arn: str = ARN) -> dict[str, Any]:
     return {"cluster": {"creator_is_admin": True, "secrets_encryption": {"kms_key_arn": arn}}}
 
 
-def key(**fields: Any) -> Any:
+def account_with_key(**fields: Any) -> Any:
     state = fields.get("KeyState", "Enabled")
     usual = {"KeyId": "x", "KeyUsage": "ENCRYPT_DECRYPT", "KeySpec": "SYMMETRIC_DEFAULT", "Enabled": state == "Enabled"}
     return answering({"kms:DescribeKey": {"KeyMetadata": {**usual, "KeyState": state, **fields}}})
@@ -34,7 +35,7 @@ def test_every_field_is_asked() -> None:
     gone = answering({"kms:DescribeKey": RefusedError("NotFoundException")})
     disk = group("m6i.xlarge", name="batch", disk={"kms_key_arn": ARN})
     outcome = look(keys, gone, disk, **secrets(), **pools(pool), storage=storage)
-    assert found(outcome) == [
+    assert codes(outcome.findings) == [
         ("KEY_MISSING", PATH),
         ("KEY_MISSING", "node_groups[batch].disk.kms_key_arn"),
         ("KEY_MISSING", "karpenter.node_pools[pool].disk.kms_key_arn"),
@@ -45,7 +46,7 @@ def test_every_field_is_asked() -> None:
 
 
 def test_fit() -> None:
-    assert found(look(keys, key(), **secrets())) == []
+    assert codes(look(keys, account_with_key(), **secrets()).findings) == []
 
 
 @pytest.mark.parametrize(
@@ -59,12 +60,12 @@ def test_fit() -> None:
     ],
 )
 def test_unfit(code: str, fields: dict[str, Any], command: str) -> None:
-    outcome = look(keys, key(**fields), **secrets())
-    assert found(outcome) == [(code, PATH)]
+    outcome = look(keys, account_with_key(**fields), **secrets())
+    assert codes(outcome.findings) == [(code, PATH)]
     assert outcome.findings[0].command == f"aws kms {command} --key-id {ARN} --region us-west-2"
 
 
 def test_denied() -> None:
     outcome = look(keys, answering({"kms:DescribeKey": RefusedError("AccessDeniedException")}), **secrets())
-    assert found(outcome) == [("CHECK_DENIED", PATH)]
+    assert codes(outcome.findings) == [("CHECK_DENIED", PATH)]
     assert "kms:DescribeKey" in outcome.findings[0].message

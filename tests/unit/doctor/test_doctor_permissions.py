@@ -11,7 +11,8 @@ from eks_hardware import facts
 from eks_hardware.doctor import permissions
 from eks_hardware.doctor.aws import Caller
 from helpers.cases import in_one_test
-from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, found, look
+from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, look
+from helpers.findings import codes
 from helpers.paths import GOLDEN, SHIPPED, SPECIAL
 from helpers.strategies import resolved_of
 
@@ -19,7 +20,9 @@ ROWS = facts.account()["permissions"]["rows"]
 STACKS = sorted(file.parent.name for file in GOLDEN.glob("*/addresses.txt"))
 
 
-def account(asked: list[dict[str, Any]] | None = None, role: Any = None, **results: dict[str, Any]) -> Any:
+def account_with_permissions(
+    asked: list[dict[str, Any]] | None = None, role: Any = None, **results: dict[str, Any]
+) -> Any:
     """Return an account that allows everything except ``results``, by action with ``_`` for ``:``."""
 
     def simulated(params: dict[str, Any]) -> dict[str, Any]:
@@ -37,7 +40,7 @@ def account(asked: list[dict[str, Any]] | None = None, role: Any = None, **resul
 
 def test_all_allowed() -> None:
     asked: list[dict[str, Any]] = []
-    assert found(look(permissions, account(asked))) == []
+    assert codes(look(permissions, account_with_permissions(asked)).findings) == []
     assert {each["PolicySourceArn"] for each in asked} == {CALLER}
     by_action = {action: each["ResourceArns"] for each in asked for action in each["ActionNames"]}
     assert by_action["eks:CreateCluster"] == [f"arn:aws:eks:us-west-2:{ACCOUNT}:cluster/demo"]
@@ -50,7 +53,7 @@ def test_only_what_the_strategy_needs() -> None:
     asked: list[dict[str, Any]] = []
     private = {"usw2-az1": "subnet-0aaaaaaaa", "usw2-az2": "subnet-0bbbbbbbb"}
     existing = {"vpc_id": "vpc-0aaaaaaaa", "private_subnets": private}
-    look(permissions, account(asked), network={"existing": existing}, storage={"fsx_lustre": {}})
+    look(permissions, account_with_permissions(asked), network={"existing": existing}, storage={"fsx_lustre": {}})
     actions = {action for each in asked for action in each["ActionNames"]}
     assert "fsx:CreateFileSystem" in actions
     assert not {"ec2:CreateVpc", "ec2:CreateNatGateway", "elasticfilesystem:CreateFileSystem"} & actions
@@ -66,8 +69,8 @@ def test_only_what_the_strategy_needs() -> None:
     ],
 )
 def test_refused(result: dict[str, Any], word: str) -> None:
-    outcome = look(permissions, account(ec2_CreateVpc={"EvalDecision": "implicitDeny", **result}))
-    assert found(outcome) == [("PERMISSION_MISSING", "network")]
+    outcome = look(permissions, account_with_permissions(ec2_CreateVpc={"EvalDecision": "implicitDeny", **result}))
+    assert codes(outcome.findings) == [("PERMISSION_MISSING", "network")]
     (finding,) = outcome.findings
     assert word in finding.message
     assert finding.command.startswith(
@@ -77,8 +80,8 @@ def test_refused(result: dict[str, Any], word: str) -> None:
 
 def test_refused_for_lack_of_context() -> None:
     result = {"EvalDecision": "implicitDeny", "MissingContextValues": ["aws:RequestTag/team"]}
-    outcome = look(permissions, account(ec2_CreateVpc=result))
-    assert found(outcome) == [("PERMISSION_UNSURE", "network")]
+    outcome = look(permissions, account_with_permissions(ec2_CreateVpc=result))
+    assert codes(outcome.findings) == [("PERMISSION_UNSURE", "network")]
     assert outcome.findings[0].severity.value == "warning"
     assert "aws:RequestTag/team" in outcome.findings[0].message
 
@@ -89,18 +92,18 @@ def test_session_of_a_role_is_the_role() -> None:
     session = Caller(ACCOUNT, f"arn:aws:sts::{ACCOUNT}:assumed-role/Admin/anna")
     for answer, source in (({"Role": role}, arn), (None, f"arn:aws:iam::{ACCOUNT}:role/Admin")):
         asked: list[dict[str, Any]] = []
-        assert found(look(permissions, account(asked, role=answer), caller=session)) == []
+        assert codes(look(permissions, account_with_permissions(asked, role=answer), caller=session).findings) == []
         assert {each["PolicySourceArn"] for each in asked} == {source}
 
 
 @pytest.mark.parametrize("arn", [f"arn:aws:iam::{ACCOUNT}:root", f"arn:aws:sts::{ACCOUNT}:federated-user/anna"])
 def test_nothing_is_simulated_for(arn: str) -> None:
-    assert found(look(permissions, answering({}), caller=Caller(ACCOUNT, arn))) == []
+    assert codes(look(permissions, answering({}), caller=Caller(ACCOUNT, arn)).findings) == []
 
 
 def test_denied() -> None:
     outcome = look(permissions, answering({}, otherwise=RefusedError("AccessDenied")))
-    assert [code for code, _ in found(outcome)] == ["CHECK_DENIED"]
+    assert [code for code, _ in codes(outcome.findings)] == ["CHECK_DENIED"]
     assert "iam:SimulatePrincipalPolicy" in outcome.findings[0].message
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from eks_hardware.doctor import principals
-from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, date, found, look
+from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, date, look
+from helpers.findings import codes
 
 
-def role(name: str, account: str = ACCOUNT) -> str:
+def role_arn(name: str, account: str = ACCOUNT) -> str:
     return f"arn:aws:iam::{account}:role/{name}"
 
 
@@ -25,7 +26,7 @@ def test_nothing_named_asks_nothing() -> None:
 
 
 def test_other_accounts_are_left_alone() -> None:
-    assert look(principals, answering({}), **admins(role("theirs", "999999999999"))).probes == 0
+    assert look(principals, answering({}), **admins(role_arn("theirs", "999999999999"))).probes == 0
 
 
 _ROLE = {"Path": "/teams/", "RoleName": "platform", "RoleId": "AROAEXAMPLEEXAMPLE", "CreateDate": date("2026-01-01")}
@@ -33,10 +34,10 @@ _USER = {"Path": "/", "UserName": "anna", "UserId": "AIDAEXAMPLEEXAMPLE", "Creat
 BOUNDARY = f"arn:aws:iam::{ACCOUNT}:policy/boundary"
 
 
-def account() -> Any:
+def account_with_principals() -> Any:
     """Return an account with the role ``/teams/platform``, the user ``anna`` and a policy."""
     there = {
-        "platform": {"Role": {"Arn": role("teams/platform"), **_ROLE}},
+        "platform": {"Role": {"Arn": role_arn("teams/platform"), **_ROLE}},
         "anna": {"User": {"Arn": user("anna"), **_USER}},
     }
     gone = RefusedError("NoSuchEntity")
@@ -52,44 +53,44 @@ def account() -> Any:
 def test_all_there() -> None:
     right = {
         "cluster": {
-            "admins": [role("teams/platform")],
+            "admins": [role_arn("teams/platform")],
             "access_entries": [{"name": "anna", "principal_arn": user("anna")}],
         },
         "aws": {"permissions_boundary_arn": BOUNDARY},
         "karpenter": {"node_policies": [BOUNDARY]},
     }
-    assert found(look(principals, account(), **right)) == []
+    assert codes(look(principals, account_with_principals(), **right).findings) == []
 
 
 def test_gone() -> None:
     wrong = {
         "cluster": {
-            "admins": [role("platform"), role("gone")],
+            "admins": [role_arn("platform"), role_arn("gone")],
             "access_entries": [{"name": "anna", "principal_arn": user("bert")}],
         },
         "aws": {"permissions_boundary_arn": f"{BOUNDARY}-gone"},
         "karpenter": {"node_policies": [f"{BOUNDARY}-gone"]},
     }
-    outcome = look(principals, account(), **wrong)
-    assert found(outcome) == [
+    outcome = look(principals, account_with_principals(), **wrong)
+    assert codes(outcome.findings) == [
         ("PRINCIPAL_MISSING", "cluster.admins[0]"),
         ("PRINCIPAL_MISSING", "cluster.admins[1]"),
         ("PRINCIPAL_MISSING", "cluster.access_entries[anna].principal_arn"),
         ("BOUNDARY_MISSING", "aws.permissions_boundary_arn"),
         ("POLICY_MISSING", "karpenter.node_policies[0]"),
     ]
-    assert role("teams/platform") in outcome.findings[0].message
+    assert role_arn("teams/platform") in outcome.findings[0].message
     assert outcome.findings[1].command == "aws iam list-roles --query 'Roles[].Arn' --output text"
     assert outcome.findings[2].command == "aws iam list-users --query 'Users[].Arn' --output text"
 
 
 def test_denied() -> None:
     fields = {
-        **admins(role("platform"), CALLER),
+        **admins(role_arn("platform"), CALLER),
         "aws": {"permissions_boundary_arn": f"arn:aws:iam::{ACCOUNT}:policy/b"},
     }
     outcome = look(principals, answering({}, otherwise=RefusedError("AccessDenied")), **fields)
-    assert found(outcome) == [
+    assert codes(outcome.findings) == [
         ("CHECK_DENIED", "cluster.admins[0]"),
         ("CHECK_DENIED", "cluster.admins[1]"),
         ("CHECK_DENIED", "aws.permissions_boundary_arn"),
@@ -99,4 +100,6 @@ def test_denied() -> None:
 
 def test_another_error_is_no_missing_role() -> None:
     aws = answering({"iam:GetRole": RefusedError("ServiceFailure", "try again")})
-    assert found(look(principals, aws, **admins(role("platform")))) == [("CHECK_FAILED", "cluster.admins[0]")]
+    assert codes(look(principals, aws, **admins(role_arn("platform"))).findings) == [
+        ("CHECK_FAILED", "cluster.admins[0]")
+    ]

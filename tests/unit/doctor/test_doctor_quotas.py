@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from eks_hardware.doctor import quotas
-from helpers.doctor import ACCOUNT, Answer, RefusedError, answering, found, look
+from helpers.doctor import ACCOUNT, Answer, RefusedError, answering, look
+from helpers.findings import codes
 from helpers.strategies import group, pools
 
 P, STANDARD, STANDARD_SPOT, VPCS = "L-417A185B", "L-1216C47A", "L-34B43A08", "L-F678F1CE"
@@ -15,7 +16,7 @@ ADDRESSES, NAT, CLUSTERS, GATEWAYS = "L-0263D0A3", "L-FE5A380F", "L-1194D53C", "
 A100 = group("p4d.24xlarge", name="a100", scaling={"max": 4})  # 384 vCPUs, 960 during an update
 
 
-def account(values: dict[str, float] | None = None, **answers: Answer) -> dict[str, Answer]:
+def account_with_quotas(values: dict[str, float] | None = None, **answers: Answer) -> dict[str, Answer]:
     """Return an account with ample quotas and no running instances; ``values`` are quotas by code."""
 
     def quota(params: dict[str, Any]) -> dict[str, Any]:
@@ -37,13 +38,13 @@ def account(values: dict[str, float] | None = None, **answers: Answer) -> dict[s
 
 
 def test_enough() -> None:
-    assert found(look(quotas, answering(account()), A100)) == []
+    assert codes(look(quotas, answering(account_with_quotas()), A100).findings) == []
 
 
 def test_too_low_names_the_group_and_what_to_ask_for() -> None:
     # trap: aws/karpenter-provider-aws#3372
-    outcome = look(quotas, answering(account({P: 383})), A100)
-    assert found(outcome) == [("QUOTA_TOO_LOW", "node_groups[a100].scaling.max")]
+    outcome = look(quotas, answering(account_with_quotas({P: 383})), A100)
+    assert codes(outcome.findings) == [("QUOTA_TOO_LOW", "node_groups[a100].scaling.max")]
     (finding,) = outcome.findings
     # Two more nodes in each of three zones during an update.
     assert finding.command == (
@@ -55,25 +56,25 @@ def test_too_low_names_the_group_and_what_to_ask_for() -> None:
 
 
 def test_just_enough_but_not_while_groups_are_updated() -> None:
-    outcome = look(quotas, answering(account({P: 384})), A100)
-    assert found(outcome) == [("QUOTA_UPDATE", "node_groups[a100].scaling.max")]
+    outcome = look(quotas, answering(account_with_quotas({P: 384})), A100)
+    assert codes(outcome.findings) == [("QUOTA_UPDATE", "node_groups[a100].scaling.max")]
     assert [each.severity.value for each in outcome.findings] == ["warning"]
     minimal = {**A100, "update": {"strategy": "minimal"}}
-    assert found(look(quotas, answering(account({P: 384})), minimal)) == []
+    assert codes(look(quotas, answering(account_with_quotas({P: 384})), minimal).findings) == []
 
 
 def test_default_where_nothing_is_applied() -> None:
-    answers = account(
+    answers = account_with_quotas(
         servicequotas__GetServiceQuota=RefusedError("NoSuchResourceException"),
         servicequotas__GetAWSDefaultServiceQuota=lambda _: {"Quota": {"Value": 0.0}},
     )
-    codes = {code for code, _ in found(look(quotas, answering(answers), A100))}
-    assert codes == {"QUOTA_TOO_LOW"}
+    found = {code for code, _ in codes(look(quotas, answering(answers), A100).findings)}
+    assert found == {"QUOTA_TOO_LOW"}
 
 
 def test_open_request_is_shown_and_not_made_twice() -> None:
     request = {"Id": "abc", "Status": "CASE_OPENED", "DesiredValue": 768.0}
-    answers = account(
+    answers = account_with_quotas(
         {P: 0}, servicequotas__ListRequestedServiceQuotaChangeHistoryByQuota={"RequestedQuotas": [request]}
     )
     (finding,) = look(quotas, answering(answers), A100).findings
@@ -85,8 +86,8 @@ def test_open_request_is_shown_and_not_made_twice() -> None:
 
 def test_request_history_may_be_denied() -> None:
     denied = RefusedError("AccessDeniedException")
-    answers = account({P: 0}, servicequotas__ListRequestedServiceQuotaChangeHistoryByQuota=denied)
-    assert [code for code, _ in found(look(quotas, answering(answers), A100))] == ["QUOTA_TOO_LOW"]
+    answers = account_with_quotas({P: 0}, servicequotas__ListRequestedServiceQuotaChangeHistoryByQuota=denied)
+    assert [code for code, _ in codes(look(quotas, answering(answers), A100).findings)] == ["QUOTA_TOO_LOW"]
 
 
 def instances(*each: dict[str, Any]) -> dict[str, Any]:
@@ -95,10 +96,10 @@ def instances(*each: dict[str, Any]) -> dict[str, Any]:
 
 def test_instances_of_others_count() -> None:
     running = instances({"InstanceType": "p5.48xlarge"}, {"InstanceType": "m7i.large"})
-    outcome = look(quotas, answering(account({P: 600}, ec2__DescribeInstances=running)), group_minimal())
-    assert found(outcome) == []
-    outcome = look(quotas, answering(account({P: 575}, ec2__DescribeInstances=running)), group_minimal())
-    assert found(outcome) == [("QUOTA_SHARED", "node_groups[a100].scaling.max")]
+    outcome = look(quotas, answering(account_with_quotas({P: 600}, ec2__DescribeInstances=running)), group_minimal())
+    assert codes(outcome.findings) == []
+    outcome = look(quotas, answering(account_with_quotas({P: 575}, ec2__DescribeInstances=running)), group_minimal())
+    assert codes(outcome.findings) == [("QUOTA_SHARED", "node_groups[a100].scaling.max")]
     assert outcome.findings[0].command.endswith("--desired-value 576 --region us-west-2")
 
 
@@ -113,14 +114,23 @@ def group_minimal() -> dict[str, Any]:
 def test_instances_of_this_cluster_do_not_count(tag: tuple[str, str]) -> None:
     tags = [{"Key": tag[0], "Value": tag[1]}]
     running = instances({"InstanceType": "p5.48xlarge", "Tags": tags})
-    assert found(look(quotas, answering(account({P: 384}, ec2__DescribeInstances=running)), group_minimal())) == []
+    assert (
+        codes(
+            look(
+                quotas, answering(account_with_quotas({P: 384}, ec2__DescribeInstances=running)), group_minimal()
+            ).findings
+        )
+        == []
+    )
 
 
 def test_spot_and_on_demand_are_two_quotas() -> None:
     running = instances({"InstanceType": "m7i.48xlarge", "InstanceLifecycle": "spot"})
     spot = group("m7i.xlarge", name="batch", capacity="spot", scaling={"max": 2})
-    answers = account({STANDARD: 500, STANDARD_SPOT: 199}, ec2__DescribeInstances=running)
-    assert found(look(quotas, answering(answers), spot)) == [("QUOTA_SHARED", "node_groups[batch].scaling.max")]
+    answers = account_with_quotas({STANDARD: 500, STANDARD_SPOT: 199}, ec2__DescribeInstances=running)
+    assert codes(look(quotas, answering(answers), spot).findings) == [
+        ("QUOTA_SHARED", "node_groups[batch].scaling.max")
+    ]
 
 
 def reservation(**fields: Any) -> dict[str, Any]:
@@ -147,22 +157,22 @@ def reservation(**fields: Any) -> dict[str, Any]:
 )
 def test_unused_reservations_of_the_account_count(fields: dict[str, Any], counts: bool) -> None:
     reserved = {"CapacityReservations": [reservation(**fields)]}
-    answers = account({P: 500}, ec2__DescribeCapacityReservations=reserved)
-    assert bool(found(look(quotas, answering(answers), group_minimal()))) is counts
+    answers = account_with_quotas({P: 500}, ec2__DescribeCapacityReservations=reserved)
+    assert bool(codes(look(quotas, answering(answers), group_minimal()).findings)) is counts
 
 
 def test_reservation_of_the_group_does_not_count_twice() -> None:
     given = {"id": "cr-0aaaaaaaaaaaaaaaa", "zone": "usw2-az1"}
     h100 = group("p5.48xlarge", name="h100", capacity="reserved", reservation=given, scaling={"max": 1})
     reserved = {"CapacityReservations": [reservation()]}
-    answers = account({P: 192}, ec2__DescribeCapacityReservations=reserved)
-    assert found(look(quotas, answering(answers), h100)) == []
+    answers = account_with_quotas({P: 192}, ec2__DescribeCapacityReservations=reserved)
+    assert codes(look(quotas, answering(answers), h100).findings) == []
 
 
 def test_capacity_block_was_counted_when_it_was_bought() -> None:
     given = {"id": "cr-0aaaaaaaaaaaaaaaa", "zone": "usw2-az1"}
     block = group("p5.48xlarge", name="h100", capacity="capacity-block", reservation=given, scaling={"max": 8})
-    assert found(look(quotas, answering(account({P: 0})), block)) == []
+    assert codes(look(quotas, answering(account_with_quotas({P: 0})), block).findings) == []
 
 
 def things(key: str, count: int, **fields: Any) -> dict[str, Any]:
@@ -181,47 +191,47 @@ OURS = [{"Key": "eks-hardware/strategy", "Value": "demo"}]
     ],
 )
 def test_what_is_made_at_once_has_to_fit_beside_what_is_there(code: str, call: str, key: str, path: str) -> None:
-    fits = account({code: 5}, **{call: things(key, 4)})
-    assert found(look(quotas, answering(fits))) == []
-    full = account({code: 5}, **{call: things(key, 5)})
-    assert found(look(quotas, answering(full))) == [("QUOTA_EXHAUSTED", path)]
-    ours = account({code: 5}, **{call: things(key, 5, Tags=OURS)})
-    assert found(look(quotas, answering(ours))) == []
+    fits = account_with_quotas({code: 5}, **{call: things(key, 4)})
+    assert codes(look(quotas, answering(fits)).findings) == []
+    full = account_with_quotas({code: 5}, **{call: things(key, 5)})
+    assert codes(look(quotas, answering(full)).findings) == [("QUOTA_EXHAUSTED", path)]
+    ours = account_with_quotas({code: 5}, **{call: things(key, 5, Tags=OURS)})
+    assert codes(look(quotas, answering(ours)).findings) == []
 
 
 def test_nat_gateways_count_by_zone() -> None:
     subnets = {"Subnets": [{"SubnetId": "s1", "AvailabilityZoneId": "usw2-az1"}, {"SubnetId": "s2"}]}
     full = things("NatGateways", 5, SubnetId="s1")
-    answers = account({NAT: 5}, ec2__DescribeNatGateways=full, ec2__DescribeSubnets=subnets)
-    assert found(look(quotas, answering(answers))) == [("QUOTA_EXHAUSTED", "network.nat_gateways")]
-    elsewhere = account(
+    answers = account_with_quotas({NAT: 5}, ec2__DescribeNatGateways=full, ec2__DescribeSubnets=subnets)
+    assert codes(look(quotas, answering(answers)).findings) == [("QUOTA_EXHAUSTED", "network.nat_gateways")]
+    elsewhere = account_with_quotas(
         {NAT: 5}, ec2__DescribeNatGateways=things("NatGateways", 5, SubnetId="s2"), ec2__DescribeSubnets=subnets
     )
-    assert found(look(quotas, answering(elsewhere))) == []
+    assert codes(look(quotas, answering(elsewhere)).findings) == []
 
 
 def test_clusters() -> None:
-    full = account({CLUSTERS: 2}, eks__ListClusters={"clusters": ["one", "two"]})
-    assert found(look(quotas, answering(full))) == [("QUOTA_EXHAUSTED", "name")]
-    again = account({CLUSTERS: 2}, eks__ListClusters={"clusters": ["one", "demo"]})
-    assert found(look(quotas, answering(again))) == []
+    full = account_with_quotas({CLUSTERS: 2}, eks__ListClusters={"clusters": ["one", "two"]})
+    assert codes(look(quotas, answering(full)).findings) == [("QUOTA_EXHAUSTED", "name")]
+    again = account_with_quotas({CLUSTERS: 2}, eks__ListClusters={"clusters": ["one", "demo"]})
+    assert codes(look(quotas, answering(again)).findings) == []
 
 
 def test_pool_is_named_at_its_limits() -> None:
     pool = {"name": "gpu", "instance_families": ["g6"], "capacity": ["spot"], "limits": {"nvidia.com/gpu": 4}}
-    answers = account({"L-3819A6DF": 0})
+    answers = account_with_quotas({"L-3819A6DF": 0})
     outcome = look(quotas, answering(answers), **pools(pool))
-    assert found(outcome) == [("QUOTA_TOO_LOW", "karpenter.node_pools[gpu].limits")]
+    assert codes(outcome.findings) == [("QUOTA_TOO_LOW", "karpenter.node_pools[gpu].limits")]
 
 
 def test_denied() -> None:
-    answers = account(servicequotas__GetServiceQuota=RefusedError("AccessDeniedException"))
+    answers = account_with_quotas(servicequotas__GetServiceQuota=RefusedError("AccessDeniedException"))
     outcome = look(quotas, answering(answers), A100)
-    assert [code for code, _ in found(outcome)] == ["CHECK_DENIED"]
+    assert [code for code, _ in codes(outcome.findings)] == ["CHECK_DENIED"]
     assert "servicequotas:GetServiceQuota" in outcome.findings[0].message
 
 
 def test_usage_denied_leaves_the_comparison() -> None:
-    answers = account({P: 0}, ec2__DescribeInstances=RefusedError("UnauthorizedOperation"))
+    answers = account_with_quotas({P: 0}, ec2__DescribeInstances=RefusedError("UnauthorizedOperation"))
     outcome = look(quotas, answering(answers), A100)
-    assert sorted(code for code, _ in found(outcome)) == ["CHECK_DENIED", "QUOTA_TOO_LOW"]
+    assert sorted(code for code, _ in codes(outcome.findings)) == ["CHECK_DENIED", "QUOTA_TOO_LOW"]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from eks_hardware.doctor import reservations
-from helpers.doctor import ACCOUNT, RefusedError, answering, date, found, look
+from helpers.doctor import ACCOUNT, RefusedError, answering, date, look
+from helpers.findings import codes
 from helpers.strategies import group, pools
 
 ID = "cr-0aaaaaaaaaaaaaaaa"
@@ -31,7 +32,7 @@ def reservation(**fields: Any) -> dict[str, Any]:
     }
 
 
-def account(*each: dict[str, Any], **answers: Any) -> Any:
+def account_with_reservations(*each: dict[str, Any], **answers: Any) -> Any:
     listed = {"ec2:DescribeCapacityReservations": {"CapacityReservations": list(each)}}
     return answering({**listed, **{f"resource-groups:{name}": answer for name, answer in answers.items()}})
 
@@ -44,9 +45,9 @@ def h100(capacity: str = "reserved", scaling: dict[str, int] | None = None, **ta
 
 
 def test_fits() -> None:
-    assert found(look(reservations, account(reservation()), h100())) == []
+    assert codes(look(reservations, account_with_reservations(reservation()), h100()).findings) == []
     block = reservation(ReservationType="capacity-block", EndDate=NOW + datetime.timedelta(days=9))
-    assert found(look(reservations, account(block), h100("capacity-block"))) == []
+    assert codes(look(reservations, account_with_reservations(block), h100("capacity-block")).findings) == []
 
 
 def test_no_reservation_asks_nothing() -> None:
@@ -55,8 +56,10 @@ def test_no_reservation_asks_nothing() -> None:
 
 
 def test_missing() -> None:
-    outcome = look(reservations, account(reservation(CapacityReservationId="cr-0bbbbbbbbbbbbbbbb")), h100())
-    assert found(outcome) == [("RESERVATION_NOT_FOUND", PATH)]
+    outcome = look(
+        reservations, account_with_reservations(reservation(CapacityReservationId="cr-0bbbbbbbbbbbbbbbb")), h100()
+    )
+    assert codes(outcome.findings) == [("RESERVATION_NOT_FOUND", PATH)]
     assert "Name=instance-type,Values=p5.48xlarge" in outcome.findings[0].command
 
 
@@ -76,32 +79,36 @@ def test_missing() -> None:
 )
 def test_does_not_fit(code: str, severity: str, fields: dict[str, Any]) -> None:
     # trap: eksctl-io/eksctl#8320
-    outcome = look(reservations, account(reservation(**fields)), h100())
-    assert found(outcome) == [(code, PATH)]
+    outcome = look(reservations, account_with_reservations(reservation(**fields)), h100())
+    assert codes(outcome.findings) == [(code, PATH)]
     (finding,) = outcome.findings
     assert finding.severity.value == severity
     assert finding.command.startswith("aws ec2 describe-capacity-reservations ")
 
 
 def test_block_that_is_none() -> None:
-    assert found(look(reservations, account(reservation()), h100("capacity-block"))) == [("RESERVATION_KIND", PATH)]
+    assert codes(look(reservations, account_with_reservations(reservation()), h100("capacity-block")).findings) == [
+        ("RESERVATION_KIND", PATH)
+    ]
 
 
 def test_nodes_that_are_asked_for_before_the_block_starts() -> None:
     coming = reservation(ReservationType="capacity-block", State="scheduled", StartDate=date("2026-12-01"))
-    outcome = look(reservations, account(coming), h100("capacity-block", {"min": 0, "desired": 4, "max": 8}))
-    assert found(outcome) == [("RESERVATION_NOT_STARTED", PATH)]
+    outcome = look(
+        reservations, account_with_reservations(coming), h100("capacity-block", {"min": 0, "desired": 4, "max": 8})
+    )
+    assert codes(outcome.findings) == [("RESERVATION_NOT_STARTED", PATH)]
     assert "2026-12-01" in outcome.findings[0].message
     assert "4" in outcome.findings[0].message
 
 
 def test_too_small() -> None:
-    outcome = look(reservations, account(reservation(TotalInstanceCount=4)), h100())
-    assert found(outcome) == [("RESERVATION_TOO_SMALL", "node_groups[h100].scaling.max")]
+    outcome = look(reservations, account_with_reservations(reservation(TotalInstanceCount=4)), h100())
+    assert codes(outcome.findings) == [("RESERVATION_TOO_SMALL", "node_groups[h100].scaling.max")]
     assert ID in outcome.findings[0].command
 
 
-def members(*ids: str) -> dict[str, Any]:
+def group_members(*ids: str) -> dict[str, Any]:
     arns = [f"arn:aws:ec2:us-west-2:{ACCOUNT}:capacity-reservation/{each}" for each in ids]
     identifiers = [{"ResourceArn": arn, "ResourceType": "AWS::EC2::CapacityReservation"} for arn in arns]
     return {"ResourceIdentifiers": identifiers}
@@ -113,25 +120,25 @@ def test_resource_group() -> None:
         reservation(TotalInstanceCount=4),
         reservation(CapacityReservationId=other, TotalInstanceCount=4),
     )
-    aws = account(*pair, ListGroupResources=members(ID, other))
-    assert found(look(reservations, aws, h100(resource_group_arn=ARN))) == []
-    aws = account(*pair, ListGroupResources=members(ID))
-    assert found(look(reservations, aws, h100(resource_group_arn=ARN))) == [
+    aws = account_with_reservations(*pair, ListGroupResources=group_members(ID, other))
+    assert codes(look(reservations, aws, h100(resource_group_arn=ARN)).findings) == []
+    aws = account_with_reservations(*pair, ListGroupResources=group_members(ID))
+    assert codes(look(reservations, aws, h100(resource_group_arn=ARN)).findings) == [
         ("RESERVATION_TOO_SMALL", "node_groups[h100].scaling.max")
     ]
 
 
 def test_resource_group_without_a_fitting_reservation() -> None:
     path = "node_groups[h100].reservation.resource_group_arn"
-    aws = account(ListGroupResources=members())
-    assert found(look(reservations, aws, h100(resource_group_arn=ARN))) == [("RESERVATION_NOT_FOUND", path)]
-    aws = account(ListGroupResources=RefusedError("NotFoundException"))
-    assert found(look(reservations, aws, h100(resource_group_arn=ARN))) == [("RESERVATION_NOT_FOUND", path)]
-    aws = account(reservation(InstanceType="p5e.48xlarge"), ListGroupResources=members(ID))
-    assert found(look(reservations, aws, h100(resource_group_arn=ARN))) == [("RESERVATION_OTHER_TYPE", path)]
+    aws = account_with_reservations(ListGroupResources=group_members())
+    assert codes(look(reservations, aws, h100(resource_group_arn=ARN)).findings) == [("RESERVATION_NOT_FOUND", path)]
+    aws = account_with_reservations(ListGroupResources=RefusedError("NotFoundException"))
+    assert codes(look(reservations, aws, h100(resource_group_arn=ARN)).findings) == [("RESERVATION_NOT_FOUND", path)]
+    aws = account_with_reservations(reservation(InstanceType="p5e.48xlarge"), ListGroupResources=group_members(ID))
+    assert codes(look(reservations, aws, h100(resource_group_arn=ARN)).findings) == [("RESERVATION_OTHER_TYPE", path)]
 
 
-def pool(*given: dict[str, Any], capacity: tuple[str, ...] = ("reserved", "on-demand")) -> dict[str, Any]:
+def reserved_pool(*given: dict[str, Any], capacity: tuple[str, ...] = ("reserved", "on-demand")) -> dict[str, Any]:
     return pools(
         {
             "name": "h100",
@@ -145,32 +152,47 @@ def pool(*given: dict[str, Any], capacity: tuple[str, ...] = ("reserved", "on-de
 
 def test_pool_by_id() -> None:
     given = {"id": ID, "zone": "usw2-az2"}
-    assert found(look(reservations, account(reservation()), **pool(given))) == []
-    assert found(look(reservations, account(reservation(AvailabilityZoneId="usw2-az1")), **pool(given))) == [
-        ("RESERVATION_OTHER_ZONE", "karpenter.node_pools[h100].reservations[0].id")
-    ]
+    assert codes(look(reservations, account_with_reservations(reservation()), **reserved_pool(given)).findings) == []
+    assert codes(
+        look(
+            reservations, account_with_reservations(reservation(AvailabilityZoneId="usw2-az1")), **reserved_pool(given)
+        ).findings
+    ) == [("RESERVATION_OTHER_ZONE", "karpenter.node_pools[h100].reservations[0].id")]
 
 
 def test_pool_that_takes_either_kind() -> None:
     given = {"id": ID, "zone": "usw2-az2"}
-    both = pool(given, capacity=("reserved", "capacity-block"))
-    assert found(look(reservations, account(reservation()), **both)) == []
-    assert found(look(reservations, account(reservation(ReservationType="capacity-block")), **both)) == []
+    both = reserved_pool(given, capacity=("reserved", "capacity-block"))
+    assert codes(look(reservations, account_with_reservations(reservation()), **both).findings) == []
+    assert (
+        codes(
+            look(
+                reservations, account_with_reservations(reservation(ReservationType="capacity-block")), **both
+            ).findings
+        )
+        == []
+    )
 
 
 def test_pool_by_tags() -> None:
     tagged = reservation(Tags=[{"Key": "team", "Value": "llm"}, {"Key": "more", "Value": "x"}])
     given = {"tags": {"team": "llm"}}
     path = "karpenter.node_pools[h100].reservations[0].tags"
-    assert found(look(reservations, account(tagged), **pool(given))) == []
-    assert found(look(reservations, account(reservation()), **pool(given))) == [("RESERVATION_NOT_FOUND", path)]
+    assert codes(look(reservations, account_with_reservations(tagged), **reserved_pool(given)).findings) == []
+    assert codes(look(reservations, account_with_reservations(reservation()), **reserved_pool(given)).findings) == [
+        ("RESERVATION_NOT_FOUND", path)
+    ]
     ended = {**tagged, "State": "expired"}
-    assert found(look(reservations, account(ended), **pool(given))) == [("RESERVATION_NOT_FOUND", path)]
+    assert codes(look(reservations, account_with_reservations(ended), **reserved_pool(given)).findings) == [
+        ("RESERVATION_NOT_FOUND", path)
+    ]
     theirs = {**given, "owner_account_id": "999999999999"}
-    assert found(look(reservations, account(tagged), **pool(theirs))) == [("RESERVATION_NOT_FOUND", path)]
+    assert codes(look(reservations, account_with_reservations(tagged), **reserved_pool(theirs)).findings) == [
+        ("RESERVATION_NOT_FOUND", path)
+    ]
 
 
 def test_denied() -> None:
     outcome = look(reservations, answering({}, otherwise=RefusedError("UnauthorizedOperation")), h100())
-    assert found(outcome) == [("CHECK_DENIED", PATH)]
+    assert codes(outcome.findings) == [("CHECK_DENIED", PATH)]
     assert "ec2:DescribeCapacityReservations" in outcome.findings[0].message

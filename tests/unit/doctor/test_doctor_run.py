@@ -26,7 +26,7 @@ KEY = f"arn:aws:kms:us-west-2:{ACCOUNT}:key/12345678-1234-1234-1234-123456789012
 GUIDE = ROOT / "docs" / "guides" / "doctor.md"
 
 
-def everything() -> Any:
+def strategy_for_every_check() -> Any:
     """Return a strategy for which every check makes a request."""
     given = {"id": "cr-0aaaaaaaaaaaaaaaa", "zone": "usw2-az2"}
     by_group = {"resource_group_arn": f"arn:aws:resource-groups:us-west-2:{ACCOUNT}:group/h100", "zone": "usw2-az2"}
@@ -46,7 +46,7 @@ def everything() -> Any:
 def test_nothing_but_denials() -> None:
     """Without any permission, the output is one line per permission of each check, and no traceback."""
     aws = answering({}, otherwise=RefusedError("AccessDenied"))
-    report = examine(everything(), aws=aws)
+    report = examine(strategy_for_every_check(), aws=aws)
     assert {each.code for each in report.findings} == {"CHECK_DENIED"}
     assert report.errors == ()
     said = {permission for each in report.findings for permission in re.findall(r"[a-z0-9-]+:[A-Z]\w+$", each.message)}

@@ -12,7 +12,7 @@ from helpers.cases import in_one_test
 from helpers.explained import FILES, explained
 
 
-def rows(name: str) -> Iterator[tuple[str, str, Row]]:
+def kinds_and_rows(name: str) -> Iterator[tuple[str, str, Row]]:
     """Return kind and path of each value, and the value."""
     for section in explained(FILES[name]):
         for row in section.rows:
@@ -21,12 +21,16 @@ def rows(name: str) -> Iterator[tuple[str, str, Row]]:
 
 @in_one_test("name", FILES)
 def test_a_reason_is_more_than_a_word(name: str) -> None:
-    assert [(place, row.reason.text) for _, place, row in rows(name) if " " not in row.reason.text] == []
+    assert [(place, row.reason.text) for _, place, row in kinds_and_rows(name) if " " not in row.reason.text] == []
 
 
 @in_one_test("name", FILES)
 def test_what_is_of_the_catalogue_names_its_row(name: str) -> None:
-    without = [place for _, place, row in rows(name) if row.reason.origin is Origin.CATALOGUE and not row.reason.source]
+    without = [
+        place
+        for _, place, row in kinds_and_rows(name)
+        if row.reason.origin is Origin.CATALOGUE and not row.reason.source
+    ]
     assert without == []
 
 
@@ -56,7 +60,7 @@ def test_sources(name: str) -> None:
     fields = {(kind, field) for kind, names in SOURCED.items() for field in names.split()}
     without = [
         place
-        for kind, place, row in rows(name)
+        for kind, place, row in kinds_and_rows(name)
         if (kind, row.field) in fields and row.derived and not row.reason.source
     ]
     assert without == []

@@ -26,7 +26,7 @@ ROLE = "arn:aws:iam::111122223333:role/a"
 VIEW = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSViewPolicy"
 
 
-def layout(name: str) -> tuple[Any, ...]:
+def efa_layout(name: str) -> tuple[Any, ...]:
     return load().get(name).efa_interfaces
 
 
@@ -40,10 +40,10 @@ CASES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "map": (MappingProxyType({"a": "b", "c": "d"}), ("a=b", "c=d")),
     "nested": (MappingProxyType({"kubelet": MappingProxyType({"maxPods": 250})}), ("kubelet:", "  maxPods: 250")),
     "EFA of p5": (
-        layout("p5.48xlarge"),
+        efa_layout("p5.48xlarge"),
         ("33 interfaces, 32 EFA", "(0,0) interface", "(0,1) efa-only", "(1..31,0) efa-only"),
     ),
-    "EFA on one card": (layout("g6.8xlarge"), ("2 interfaces, 1 EFA", "(0,0) interface", "(0,1) efa-only")),
+    "EFA on one card": (efa_layout("g6.8xlarge"), ("2 interfaces, 1 EFA", "(0,0) interface", "(0,1) efa-only")),
     "taints": (
         (ResolvedTaint("nvidia.com/gpu", "true", "NO_SCHEDULE"), ResolvedTaint("a", "", "PREFER_NO_SCHEDULE")),
         ("nvidia.com/gpu=true:NoSchedule", "a:PreferNoSchedule"),

@@ -12,11 +12,11 @@ from eks_hardware.resolve import resolve
 from helpers.strategies import group, pool, strategy
 
 
-def of_group(instance_types: str | list[str], **fields: Any) -> NodeSet:
+def node_set_of_group(instance_types: str | list[str], **fields: Any) -> NodeSet:
     return node_sets(resolve(strategy(group(instance_types, **fields))), load())[1]
 
 
-def of_pool(**fields: Any) -> NodeSet:
+def node_set_of_pool(**fields: Any) -> NodeSet:
     found = node_sets(resolve(strategy(karpenter={"node_pools": [pool(**fields)]})), load())
     return found[1]
 
@@ -34,14 +34,14 @@ def of_pool(**fields: Any) -> NodeSet:
     ],
 )
 def test_hardware(instance_types: Any, types: str | None, devices: tuple[int, int, str] | None) -> None:
-    found = of_group(instance_types)
+    found = node_set_of_group(instance_types)
     if types:
         assert found.types == types
     assert (found.devices and (found.devices.fewest, found.devices.most, found.devices.text)) == devices
 
 
 def test_a_training_group() -> None:
-    found = of_group("p4d.24xlarge", efa=True, scaling={"min": 1, "desired": 2, "max": 1000})
+    found = node_set_of_group("p4d.24xlarge", efa=True, scaling={"min": 1, "desired": 2, "max": 1000})
     assert (found.is_pool, found.size, found.capacity) == (False, "min 1, desired 2, max 1,000", "On-Demand")
     assert (found.efa, found.marks, len(found.zone_ids)) == (4, ("placement group",), 1)
     assert found.taints == ("nvidia.com/gpu=true:NoSchedule",)
@@ -49,7 +49,9 @@ def test_a_training_group() -> None:
 
 
 def test_shared_gpus() -> None:
-    assert of_group("g6.xlarge", gpu_sharing={"time_slicing": {"replicas": 4}}).marks == ("4 pods share a GPU",)
+    assert node_set_of_group("g6.xlarge", gpu_sharing={"time_slicing": {"replicas": 4}}).marks == (
+        "4 pods share a GPU",
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,10 +67,12 @@ def test_shared_gpus() -> None:
     ],
 )
 def test_what_the_limits_of_a_pool_allow(fields: dict[str, Any], most: int) -> None:
-    found = of_pool(**fields)
+    found = node_set_of_pool(**fields)
     assert (found.is_pool, found.most_devices) == (True, most)
 
 
 def test_a_pool_says_its_limits_and_how_it_buys() -> None:
-    found = of_pool(instance_families=["g6"], capacity=["spot", "on-demand"], limits={"nvidia.com/gpu": 8, "cpu": 400})
+    found = node_set_of_pool(
+        instance_families=["g6"], capacity=["spot", "on-demand"], limits={"nvidia.com/gpu": 8, "cpu": 400}
+    )
     assert (found.size, found.capacity) == ("limits: nvidia.com/gpu 8, cpu 400", "Spot, On-Demand")

@@ -10,6 +10,7 @@ import pytest
 from eks_hardware.iam_policies import karpenter
 from eks_hardware.iam_policies.cluster import secrets_key_policy, use_of_secrets_key
 from eks_hardware.iam_policies.document import MANAGED_POLICY_SIZE, assumed_by_pods, assumed_by_service
+from helpers.policies import as_list
 
 ACCOUNT = "111122223333"
 LAUNCHED = ["ec2:CreateFleet", "ec2:RunInstances"]
@@ -73,7 +74,7 @@ ACTIONS = {
 UNSCOPED = {"AllowPricingReadActions", "AllowUnscopedInstanceProfileListAction"}
 
 
-def documents(
+def karpenter_documents(
     cluster: str = "demo", region: str = "us-west-2", partition: str = "aws", path: str = "/"
 ) -> dict[str, str]:
     return karpenter.documents(
@@ -94,15 +95,11 @@ def statements(text: str) -> list[dict[str, Any]]:
     return found
 
 
-def many(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
-
-
 def test_sids_and_actions_are_those_of_karpenter() -> None:
     # trap: aws/karpenter-provider-aws#9185
     found = {
-        key: {statement["Sid"]: sorted(many(statement["Action"])) for statement in statements(text)}
-        for key, text in documents().items()
+        key: {statement["Sid"]: sorted(as_list(statement["Action"])) for statement in statements(text)}
+        for key, text in karpenter_documents().items()
     }
     assert found == ACTIONS
     assert tuple(found) == karpenter.names()
@@ -115,23 +112,25 @@ def test_sids_and_actions_are_those_of_karpenter() -> None:
 def test_size_with_the_longest_names(region: str, partition: str) -> None:
     # trap: terraform-aws-modules/terraform-aws-eks#3512
     path = f"/{'p' * 510}/"
-    sizes = {key: len("".join(text.split())) for key, text in documents("c" * 100, region, partition, path).items()}
+    sizes = {
+        key: len("".join(text.split())) for key, text in karpenter_documents("c" * 100, region, partition, path).items()
+    }
     assert max(sizes.values()) < MANAGED_POLICY_SIZE == 6144, sizes
 
 
 def test_nothing_is_broader_than_it_has_to_be() -> None:
-    for text in documents().values():
+    for text in karpenter_documents().values():
         for statement in statements(text):
             assert statement["Effect"] == "Allow"
-            assert not any("*" in action for action in many(statement["Action"])), statement["Sid"]
-            if many(statement["Resource"]) == ["*"] and statement["Sid"] not in UNSCOPED:
+            assert not any("*" in action for action in as_list(statement["Action"])), statement["Sid"]
+            if as_list(statement["Resource"]) == ["*"] and statement["Sid"] not in UNSCOPED:
                 assert statement["Condition"], statement["Sid"]
             assert "NotAction" not in statement
             assert "NotResource" not in statement
 
 
 def test_the_cluster_is_in_every_condition_on_writes() -> None:
-    for statement in [*statements(documents()["node-lifecycle"]), *statements(documents()["iam"])]:
+    for statement in [*statements(karpenter_documents()["node-lifecycle"]), *statements(karpenter_documents()["iam"])]:
         if statement["Sid"] not in ("AllowScopedEC2InstanceAccessActions", "AllowPassingInstanceRole"):
             assert "kubernetes.io/cluster/demo" in json.dumps(statement["Condition"]["StringEquals"]), statement["Sid"]
 
@@ -141,7 +140,7 @@ def test_the_cluster_is_in_every_condition_on_writes() -> None:
     [("aws", "ec2.amazonaws.com"), ("aws-us-gov", "ec2.amazonaws.com"), ("aws-cn", "ec2.amazonaws.com.cn")],
 )
 def test_the_node_role_is_passed_to_ec2_only(partition: str, service: str) -> None:
-    passing = statements(documents(partition=partition)["iam"])[0]
+    passing = statements(karpenter_documents(partition=partition)["iam"])[0]
     assert passing["Resource"] == f"arn:{partition}:iam::{ACCOUNT}:role/{'r' * 64}"
     assert passing["Condition"] == {"StringEquals": {"iam:PassedToService": service}}
 
@@ -153,7 +152,7 @@ def test_a_policy_for_nothing_is_left_out() -> None:
 
 
 def test_keys_of_volumes_are_used_through_ec2() -> None:
-    found = list(statements(documents()["volume-keys"]))
+    found = list(statements(karpenter_documents()["volume-keys"]))
     for statement in found:
         assert len(statement["Resource"]) == 20
         assert statement["Condition"]["StringLike"] == {"kms:ViaService": "ec2.us-west-2.amazonaws.com*"}

@@ -13,6 +13,7 @@ from eks_hardware.iam_policies.document import MANAGED_POLICY_SIZE
 from eks_hardware.iam_policies.service_roles import document, policies
 from eks_hardware.iam_policies.service_roles import roles as recorded_roles
 from eks_hardware.resolve import ServiceRole, resolve
+from helpers.policies import as_list
 from helpers.strategies import strategy
 
 ACCOUNT = "111122223333"
@@ -24,17 +25,13 @@ def text(key: str, policy: str, *, cluster: str = "demo", region: str = "us-west
     return document(policies(key, cluster)[policy], partition=partition, region=region, account_id=ACCOUNT)
 
 
-def statements(key: str, **where: Any) -> dict[str, Any]:
+def role_statements(key: str, **where: Any) -> dict[str, Any]:
     """Return all statements of a role by Sid."""
     return {
         each["Sid"]: each
         for name in policies(key, "demo")
         for each in json.loads(text(key, name, **where))["Statement"]
     }
-
-
-def many(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
 
 
 EVERY = [(key, policy) for key, role in recorded_roles().items() for policy in role["policies"]]
@@ -143,7 +140,7 @@ AUTOSCALER_ACTIONS = [
     ("key", "expected"), [(LOAD_BALANCERS, LOAD_BALANCER_ACTIONS), (AUTOSCALER, AUTOSCALER_ACTIONS)]
 )
 def test_actions_are_those_of_the_documentation(key: str, expected: list[str]) -> None:
-    found = {action for each in statements(key).values() for action in many(each["Action"])}
+    found = {action for each in role_statements(key).values() for action in as_list(each["Action"])}
     assert sorted(found) == sorted(expected)
 
 
@@ -171,22 +168,22 @@ EVERYWHERE = {LOAD_BALANCERS: {"Read", "Global", "SetWebAcl"}, AUTOSCALER: {"Des
 
 @pytest.mark.parametrize("key", recorded_roles())
 def test_nothing_is_broader_than_it_has_to_be(key: str) -> None:
-    for sid, statement in statements(key).items():
+    for sid, statement in role_statements(key).items():
         assert statement["Effect"] == "Allow"
-        assert not any("*" in action for action in many(statement["Action"])), sid
-        assert ("*" in many(statement["Resource"])) == (sid in EVERYWHERE[key]), sid
-        for resource in many(statement["Resource"]):
+        assert not any("*" in action for action in as_list(statement["Action"])), sid
+        assert ("*" in as_list(statement["Resource"])) == (sid in EVERYWHERE[key]), sid
+        for resource in as_list(statement["Resource"]):
             assert resource == "*" or resource.split(":")[4] in (ACCOUNT, "*"), sid
             assert resource == "*" or resource.split(":")[3] in ("us-west-2", ""), sid
 
 
 def test_reading_is_all_that_is_allowed_everywhere() -> None:
-    read = statements(LOAD_BALANCERS)["Read"]["Action"] + statements(AUTOSCALER)["Describe"]["Action"]
+    read = role_statements(LOAD_BALANCERS)["Read"]["Action"] + role_statements(AUTOSCALER)["Describe"]["Action"]
     assert all(re.match(r"[a-z0-9]+:(Describe|Get|List)", action) for action in read)
 
 
 def test_the_autoscaler_scales_its_own_groups() -> None:
-    found = statements(AUTOSCALER)
+    found = role_statements(AUTOSCALER)
     assert found["Scale"]["Condition"] == {"StringEquals": {"aws:ResourceTag/k8s.io/cluster-autoscaler/demo": "owned"}}
     assert found["DescribeNodeGroups"]["Resource"] == f"arn:aws:eks:us-west-2:{ACCOUNT}:nodegroup/demo/*/*"
 
@@ -210,7 +207,7 @@ MADE = {"aws:RequestTag/elbv2.k8s.aws/cluster": "demo"}
     ],
 )
 def test_the_cluster_is_in_every_condition_on_writes(sid: str, tags: dict[str, str]) -> None:
-    condition = statements(LOAD_BALANCERS)[sid]["Condition"]["StringEquals"]
+    condition = role_statements(LOAD_BALANCERS)[sid]["Condition"]["StringEquals"]
     assert tags.items() <= condition.items()
 
 
@@ -218,9 +215,9 @@ def test_which_writes_have_no_condition() -> None:
     """Listeners and rules can have no tags; target groups, web ACLs and protections can belong to others."""
     found = {
         sid
-        for sid, each in statements(LOAD_BALANCERS).items()
+        for sid, each in role_statements(LOAD_BALANCERS).items()
         if "Condition" not in each
-        and not all(re.match(r"[a-z0-9-]+:(Describe|Get|List)", action) for action in many(each["Action"]))
+        and not all(re.match(r"[a-z0-9-]+:(Describe|Get|List)", action) for action in as_list(each["Action"]))
     }
     assert found == {"Global", "WebAcls", "Protections", "MakeSecurityGroup", "Listen", "TagListeners", "Register"}
 

@@ -6,20 +6,16 @@ from typing import Any
 
 from eks_hardware.catalogue import load
 from eks_hardware.kubernetes.allocatable import allocatable
-from eks_hardware.resolve import resolve
 from helpers.cases import in_one_test
-from helpers.strategies import gpu_pool, group, pools, strategy
+from helpers.strategies import resolved_gpu_pool, resolved_group
 
 MIB = 2**20
 BOTTLEROCKET = {"ami": {"family": "bottlerocket"}}
 
 
-def found(name: str, fields: dict[str, Any], *, pool: bool) -> tuple[int, int]:
+def cpu_and_memory(name: str, fields: dict[str, Any], *, pool: bool) -> tuple[int, int]:
     """Return millicores and MiB, rounded down."""
-    if pool:
-        node: Any = resolve(strategy(**pools(gpu_pool(instance_types=[name], **fields)))).node_pools[0]
-    else:
-        node = resolve(strategy(group(name, **fields))).node_groups[-1]
+    node: Any = resolved_gpu_pool(name, **fields) if pool else resolved_group(name, **fields)
     most = allocatable(node, load().get(name))
     return int(most["cpu"] * 1000), int(most["memory"] / MIB)
 
@@ -74,4 +70,4 @@ def found(name: str, fields: dict[str, Any], *, pool: bool) -> tuple[int, int]:
     ],
 )
 def test_cpu_and_memory(name: str, fields: dict[str, Any], millicores: int, mib: int, pool: bool) -> None:
-    assert found(name, fields, pool=pool) == (millicores, mib)
+    assert cpu_and_memory(name, fields, pool=pool) == (millicores, mib)

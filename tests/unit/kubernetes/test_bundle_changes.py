@@ -15,7 +15,7 @@ from helpers.strategies import document
 POOLS = "karpenter-resources"
 
 
-def chart(name: str, *after: str, **fields: Any) -> ChartRelease:
+def chart_after(name: str, *after: str, **fields: Any) -> ChartRelease:
     given: dict[str, Any] = {"namespace": name, "chart": name, "repository": "https://charts.example.com"}
     return ChartRelease(name=name, after=after, **{**given, "version": "1.0.0", "values": {}, **fields})
 
@@ -41,7 +41,7 @@ ORDERS: dict[str, tuple[Sequence[tuple[str, ...]], list[str], list[str]]] = {
 @pytest.mark.parametrize("case", ORDERS)
 def test_order(ours: Bundle, case: str) -> None:
     added, before, behind = ORDERS[case]
-    found = ours.plus(*(chart(name, *after) for name, *after in added))
+    found = ours.plus(*(chart_after(name, *after) for name, *after in added))
     assert list(found.names) == ["karpenter-crd", "karpenter", *before, POOLS, *behind]
     assert set(found.release(POOLS).after) == {"karpenter-crd", "karpenter", *before}
     done: set[str] = set()
@@ -51,12 +51,12 @@ def test_order(ours: Bundle, case: str) -> None:
 
 
 def test_added_in_two_steps_is_the_same(ours: Bundle) -> None:
-    a, b = chart("a"), chart("b", "a")
+    a, b = chart_after("a"), chart_after("b", "a")
     assert ours.plus(a).plus(b) == ours.plus(a, b)
 
 
 def test_what_is_there_stays_as_it_is(ours: Bundle) -> None:
-    found = ours.plus(chart("keda"))
+    found = ours.plus(chart_after("keda"))
     assert [found.release(name) for name in ("karpenter-crd", "karpenter")] == list(ours.releases[:2])
     assert "keda" not in ours.names
 
@@ -69,13 +69,13 @@ def test_objects_too(ours: Bundle) -> None:
 
 
 REFUSED: dict[str, tuple[list[ChartRelease], str]] = {
-    "a name of the strategy's": ([chart("karpenter")], "RELEASE_NAME 'karpenter' is in use"),
-    "twice the same name": ([chart("a"), chart("a")], "RELEASE_NAME 'a' is in use"),
-    "a name that Helm refuses": ([chart("Keda")], "RELEASE_NAME 'Keda': a name must have"),
-    "a name that is too long": ([chart("a" * 54)], "RELEASE_NAME .* at most 53 characters"),
-    "after nothing there is": ([chart("a", "karpentr")], "RELEASE_AFTER a: .*'karpentr'; did you mean karpenter"),
-    "after itself": ([chart("a", "a")], "RELEASE_CYCLE .*: a"),
-    "after each other": ([chart("a", "b"), chart("b", "a")], "RELEASE_CYCLE .*: a, b"),
+    "a name of the strategy's": ([chart_after("karpenter")], "RELEASE_NAME 'karpenter' is in use"),
+    "twice the same name": ([chart_after("a"), chart_after("a")], "RELEASE_NAME 'a' is in use"),
+    "a name that Helm refuses": ([chart_after("Keda")], "RELEASE_NAME 'Keda': a name must have"),
+    "a name that is too long": ([chart_after("a" * 54)], "RELEASE_NAME .* at most 53 characters"),
+    "after nothing there is": ([chart_after("a", "karpentr")], "RELEASE_AFTER a: .*'karpentr'; did you mean karpenter"),
+    "after itself": ([chart_after("a", "a")], "RELEASE_CYCLE .*: a"),
+    "after each other": ([chart_after("a", "b"), chart_after("b", "a")], "RELEASE_CYCLE .*: a, b"),
 }
 
 
@@ -87,7 +87,7 @@ def test_what_cannot_be_added_is_said(ours: Bundle, case: str) -> None:
 
 
 def test_the_longest_name_is_taken(ours: Bundle) -> None:
-    assert f"{'a' * 53}" in ours.plus(chart("a" * 53)).names
+    assert f"{'a' * 53}" in ours.plus(chart_after("a" * 53)).names
 
 
 def test_a_release_is_changed(ours: Bundle) -> None:

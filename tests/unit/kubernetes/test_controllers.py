@@ -17,7 +17,7 @@ GPU_LABEL = "k8s.amazonaws.com/accelerator"
 RESOURCES = "k8s.io/cluster-autoscaler/node-template/resources/"
 
 
-def values(key: str, *groups: dict[str, Any], **fields: Any) -> Any:
+def chart_values(key: str, *groups: dict[str, Any], **fields: Any) -> Any:
     switches = {"load_balancer_controller": True, "cluster_autoscaler": True}
     given = strategy(*groups, kubernetes={**switches, **fields.pop("kubernetes", {})}, **fields)
     return next(each.values for each in releases(resolve(given)) if each.key == key)
@@ -29,7 +29,7 @@ def test_nothing_unless_asked_for() -> None:
 
 def test_load_balancer_controller() -> None:
     # trap: terraform-aws-modules/terraform-aws-eks#3333
-    found = values(LOAD_BALANCERS)
+    found = chart_values(LOAD_BALANCERS)
     assert (found["clusterName"], found["region"]) == ("demo", "us-west-2")
     # Pods cannot access instance metadata, from which it would read the VPC.
     assert found["vpcId"] == Reference.VPC_ID.text
@@ -41,12 +41,12 @@ def test_load_balancer_controller() -> None:
 
 @pytest.mark.parametrize("network", [{"private": True}, {"nat_gateways": "none"}])
 def test_services_without_an_endpoint_are_off_where_there_is_no_way_out(network: dict[str, Any]) -> None:
-    found = values(LOAD_BALANCERS, network=network)
+    found = chart_values(LOAD_BALANCERS, network=network)
     assert [found[each] for each in ("enableShield", "enableWaf", "enableWafv2")] == [False] * 3
 
 
 def test_cluster_autoscaler() -> None:
-    found = values(AUTOSCALER)
+    found = chart_values(AUTOSCALER)
     assert (found["cloudProvider"], found["awsRegion"]) == ("aws", "us-west-2")
     assert found["autoDiscovery"] == {"clusterName": "demo"}
     assert found["rbac"] == {"serviceAccount": {"create": True, "name": "cluster-autoscaler"}}
@@ -60,13 +60,13 @@ def test_cluster_autoscaler() -> None:
 
 @pytest.mark.parametrize("version", sorted(facts.eks()["versions"]["supported"]))
 def test_image_is_of_the_cluster_s_minor(version: str) -> None:
-    tag = values(AUTOSCALER, cluster={"kubernetes_version": version})["image"]["tag"]
+    tag = chart_values(AUTOSCALER, cluster={"kubernetes_version": version})["image"]["tag"]
     assert tag.startswith(f"v{version}.")
 
 
 def test_a_strategy_s_values_win() -> None:
     own = {"values": {"extraArgs": {"expander": "priority"}, "image": {"tag": "v1.35.2"}}}
-    found = values(AUTOSCALER, kubernetes={"charts": {AUTOSCALER: own}})
+    found = chart_values(AUTOSCALER, kubernetes={"charts": {AUTOSCALER: own}})
     assert found["extraArgs"]["expander"] == "priority"
     assert found["extraArgs"]["balance-similar-node-groups"] is True
     assert found["image"] == {"tag": "v1.35.2"}
@@ -146,4 +146,4 @@ def test_the_autoscaler_waits_for_the_device_plugin(fields: dict[str, Any], labe
 def test_an_existing_vpc_is_reached_as_its_owner_made_it() -> None:
     subnets = {"usw2-az1": "subnet-01234567", "usw2-az2": "subnet-01234568"}
     network = {"existing": {"vpc_id": "vpc-01234567", "private_subnets": subnets}}
-    assert "enableShield" not in values(LOAD_BALANCERS, network=network)
+    assert "enableShield" not in chart_values(LOAD_BALANCERS, network=network)

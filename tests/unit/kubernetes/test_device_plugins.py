@@ -22,11 +22,11 @@ TEAM = {"key": "team", "operator": "Exists", "effect": "NoSchedule"}
 TRAINIUM = {"instance_types": ["trn1.2xlarge"], "limits": {"aws.amazon.com/neuron": 4}, "name": "trainium"}
 
 
-def charts(*groups: dict[str, Any], **fields: Any) -> dict[str, ChartRelease]:
+def charts_by_key(*groups: dict[str, Any], **fields: Any) -> dict[str, ChartRelease]:
     return {each.key: each for each in releases(resolve(strategy(*groups, **fields)))}
 
 
-def turns(replicas: int, **fields: Any) -> dict[str, Any]:
+def time_slicing(replicas: int, **fields: Any) -> dict[str, Any]:
     return {"gpu_sharing": {"time_slicing": {"replicas": replicas, **fields}}}
 
 
@@ -49,7 +49,7 @@ NVIDIA, EFA, NEURONS = "nvidia-device-plugin", "aws-efa-k8s-device-plugin", "neu
     ],
 )
 def test_which_charts(groups: list[dict[str, Any]], fields: dict[str, Any], expected: set[str]) -> None:
-    found = charts(*groups, **fields)
+    found = charts_by_key(*groups, **fields)
     assert expected == set(found)
     for key, chart in found.items():
         assert unknown_keys(key, chart.values) == []
@@ -64,7 +64,7 @@ def requires(key: str) -> list[dict[str, Any]]:
 
 
 def test_nvidia() -> None:
-    values = charts(
+    values = charts_by_key(
         group("g6.xlarge"),
         group("g5.xlarge", "mine", taints=[{"key": "team", "value": "a"}]),
         group("g6e.xlarge", "image", ami=BOTTLEROCKET, taints=[{"key": "other"}]),
@@ -78,12 +78,12 @@ def test_nvidia() -> None:
 
 
 def test_time_slicing() -> None:
-    found = charts(
-        group("g6.xlarge", **turns(4)),
-        group("g5.xlarge", "again", **turns(4)),
-        group("g5.xlarge", "renamed", **turns(8, rename=True)),
+    found = charts_by_key(
+        group("g6.xlarge", **time_slicing(4)),
+        group("g5.xlarge", "again", **time_slicing(4)),
+        group("g5.xlarge", "renamed", **time_slicing(8, rename=True)),
         group("g5.xlarge", "whole"),
-        group("g6.xlarge", "image", ami=BOTTLEROCKET, **turns(2)),
+        group("g6.xlarge", "image", ami=BOTTLEROCKET, **time_slicing(2)),
     )
     config = found[NVIDIA].values["config"]
     assert config["default"] == "default"
@@ -104,7 +104,9 @@ def test_time_slicing() -> None:
 
 def test_every_label_selects_a_configuration_that_is_there() -> None:
     resolved = resolve(
-        strategy(group("g6.xlarge", **turns(4)), **pools(gpu_pool(instance_types=["g6.xlarge"], **turns(3))))
+        strategy(
+            group("g6.xlarge", **time_slicing(4)), **pools(gpu_pool(instance_types=["g6.xlarge"], **time_slicing(3)))
+        )
     )
     (plugin,) = releases(resolved)
     labels = [
@@ -115,7 +117,7 @@ def test_every_label_selects_a_configuration_that_is_there() -> None:
 
 
 def test_neuron() -> None:
-    values = charts(group("inf2.xlarge", taints=[{"key": "team"}]), **pools(TRAINIUM))[NEURONS].values
+    values = charts_by_key(group("inf2.xlarge", taints=[{"key": "team"}]), **pools(TRAINIUM))[NEURONS].values
     assert terms(values["devicePlugin"]["affinity"]) == requires("aws.amazon.com/neuron.present")
     assert values["devicePlugin"]["tolerations"] == [CRITICAL, NEURON, TEAM]
     assert values["devicePlugin"]["enabled"] is True
@@ -134,14 +136,14 @@ def test_neuron() -> None:
 )
 def test_scheduler_extension(groups: list[dict[str, Any]], fields: dict[str, Any], expected: bool) -> None:
     # trap: aws/containers-roadmap#1735
-    scheduler = charts(*groups, **fields)[NEURONS].values["scheduler"]
+    scheduler = charts_by_key(*groups, **fields)[NEURONS].values["scheduler"]
     assert expected == scheduler["enabled"]
 
 
 @pytest.mark.parametrize("version", ["1.34", "1.36"])
 def test_scheduler_is_of_the_version_of_the_cluster(version: str) -> None:
     cluster = {"kubernetes_version": version, "creator_is_admin": True}
-    scheduler = charts(group("trn1.32xlarge"), cluster=cluster)[NEURONS].values["scheduler"]
+    scheduler = charts_by_key(group("trn1.32xlarge"), cluster=cluster)[NEURONS].values["scheduler"]
     custom = scheduler["customScheduler"]
     assert custom["enabled"] is True
     assert custom["fullnameOverride"] == NEURON_SCHEDULER
@@ -152,7 +154,7 @@ def test_scheduler_is_of_the_version_of_the_cluster(version: str) -> None:
 
 
 def test_efa() -> None:
-    values = charts(
+    values = charts_by_key(
         group("p4d.24xlarge", efa=True, taints=[{"key": "team"}]),
         group("trn1.32xlarge", "trainium", efa=True),
         group("g6.xlarge", "other", taints=[{"key": "other"}]),
@@ -177,7 +179,7 @@ def test_efa_image_is_of_the_region(region: str, repository: str | None) -> None
 
 def test_the_strategy_has_the_last_word() -> None:
     mine = {"charts": {NVIDIA: {"values": {"gfd": {"enabled": True}, "tolerations": []}, "version": "0.19.0"}}}
-    chart = charts(group("g6.xlarge"), kubernetes=mine)[NVIDIA]
+    chart = charts_by_key(group("g6.xlarge"), kubernetes=mine)[NVIDIA]
     assert (chart.version, chart.values["gfd"], list(chart.values["tolerations"])) == ("0.19.0", {"enabled": True}, [])
     assert terms(chart.values["affinity"]) == requires("nvidia.com/gpu.present")
 

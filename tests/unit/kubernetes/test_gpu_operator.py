@@ -18,7 +18,7 @@ TEAM = {"key": "team", "operator": "Exists", "effect": "NoSchedule"}
 MAINTENANCE = {"key": "maintenance", "operator": "Exists", "effect": "NoExecute"}
 
 
-def values(*groups: dict[str, Any], kubernetes: dict[str, Any] | None = None, **fields: Any) -> Any:
+def operator_values(*groups: dict[str, Any], kubernetes: dict[str, Any] | None = None, **fields: Any) -> Any:
     given = strategy(*groups, kubernetes={"gpu_operator": True, **(kubernetes or {})}, **fields)
     (release,) = releases(resolve(given))
     assert unknown_keys(release.key, release.values) == []
@@ -31,14 +31,14 @@ def test_only_where_it_is_asked_for() -> None:
 
 def test_what_the_image_brings_is_off() -> None:
     # trap: NVIDIA/gpu-operator#1492
-    found = values(group("g6.xlarge"))
+    found = operator_values(group("g6.xlarge"))
     assert found["driver"] == found["toolkit"] == {"enabled": False}
     assert found["devicePlugin"] == found["nfd"] == found["gfd"] == {"enabled": True}
     assert found["migManager"] == {"enabled": False}
 
 
 def test_tolerations_are_those_of_the_nodes_it_works_on() -> None:
-    found = values(
+    found = operator_values(
         group("g6.xlarge", taints=[{"key": "team"}]),
         group("g6.xlarge", "image", ami=BOTTLEROCKET, taints=[{"key": "other"}]),
         group("inf2.xlarge", "neuron"),
@@ -52,11 +52,11 @@ def test_tolerations_are_those_of_the_nodes_it_works_on() -> None:
 
 def test_no_empty_list_of_tolerations() -> None:
     """The operator treats an empty list as unset, and uses its own default."""
-    assert values(group("g6.xlarge", accelerator_taint=False))["daemonsets"]["tolerations"] == [GPU]
+    assert operator_values(group("g6.xlarge", accelerator_taint=False))["daemonsets"]["tolerations"] == [GPU]
 
 
 def test_mig() -> None:
-    found = values(group("p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}))
+    found = operator_values(group("p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}))
     # A slice has its own name: no pod is bound to a whole GPU before partitioning.
     assert found["mig"] == {"strategy": "mixed"}
     assert found["migManager"] == {
@@ -68,7 +68,7 @@ def test_mig() -> None:
 
 
 def test_mig_of_bottlerocket_is_not_its_business() -> None:
-    found = values(
+    found = operator_values(
         group("p4d.24xlarge", ami=BOTTLEROCKET, gpu_sharing={"mig_profile": "1g.5gb"}), group("g6.xlarge", "g6")
     )
     assert found["migManager"] == {"enabled": False}
@@ -76,7 +76,7 @@ def test_mig_of_bottlerocket_is_not_its_business() -> None:
 
 def test_time_slicing() -> None:
     sharing = {"time_slicing": {"replicas": 4}}
-    found = values(**pools(gpu_pool(instance_types=["g6.xlarge"], gpu_sharing=sharing)))
+    found = operator_values(**pools(gpu_pool(instance_types=["g6.xlarge"], gpu_sharing=sharing)))
     config = found["devicePlugin"]["config"]
     assert (config["create"], config["name"], config["default"]) == (True, "time-slicing", "default")
     assert set(config["data"]) == {"default", "time-slicing-4"}

@@ -26,21 +26,23 @@ PRIVATE: dict[str, Any] = {"network": {"private": True}}
 NOTHING = object()
 
 
-def resolved(*pools: dict[str, Any], karpenter: dict[str, Any] | None = None, **fields: Any) -> ResolvedStrategy:
+def resolved_with_pools(
+    *pools: dict[str, Any], karpenter: dict[str, Any] | None = None, **fields: Any
+) -> ResolvedStrategy:
     base = {"name": "pool", "instance_types": ["g6.xlarge"], "limits": {"nvidia.com/gpu": 4}}
     section = {"node_pools": [{**base, **pool} for pool in pools], **(karpenter or {})}
     return resolve(strategy(karpenter=section, **fields))
 
 
 def bundle(*pools: dict[str, Any], **fields: Any) -> Bundle:
-    return Bundle(tuple(releases(resolved(*pools, **fields))))
+    return Bundle(tuple(releases(resolved_with_pools(*pools, **fields))))
 
 
-def values(**fields: Any) -> Any:
+def karpenter_values(**fields: Any) -> Any:
     return next(each.values for each in bundle(**fields).charts if each.name == "karpenter")
 
 
-def objects(kind: str, *pools: dict[str, Any], **fields: Any) -> list[Any]:
+def karpenter_objects(kind: str, *pools: dict[str, Any], **fields: Any) -> list[Any]:
     return [each for each in bundle(*pools, **fields).objects if each["kind"] == kind]
 
 
@@ -133,7 +135,7 @@ SPREAD = {
     ],
 )
 def test_controller(fields: dict[str, Any], path: str, expected: object) -> None:
-    assert at(values(**fields), path) == expected
+    assert at(karpenter_values(**fields), path) == expected
 
 
 def test_sharing_gpus_switches_overlays_on() -> None:
@@ -147,7 +149,7 @@ def test_sharing_gpus_switches_overlays_on() -> None:
 @pytest.mark.parametrize("fields", [{}, PRIVATE])
 def test_every_reference_is_known_beforehand(fields: dict[str, Any]) -> None:
     """Manifests are complete without a stack's outputs."""
-    whole = resolved({}, **fields)
+    whole = resolved_with_pools({}, **fields)
     names = known(whole)
     found = Bundle(tuple(releases(whole)))
     texts = str([*found.objects, *(each.values for each in found.charts)])
@@ -157,12 +159,12 @@ def test_every_reference_is_known_beforehand(fields: dict[str, Any]) -> None:
 
 def test_known_names() -> None:
     assert known(resolve(strategy())) == {Reference.CLUSTER_NAME: "demo"}
-    assert known(resolved({})) == {
+    assert known(resolved_with_pools({})) == {
         Reference.CLUSTER_NAME: "demo",
         Reference.KARPENTER_QUEUE: "demo-karpenter",
         Reference.KARPENTER_NODE_ROLE: "demo-us-west-2-karpenter-node",
     }
-    assert known(resolved({}, karpenter={"interruption_queue": False}, **PRIVATE)) == {
+    assert known(resolved_with_pools({}, karpenter={"interruption_queue": False}, **PRIVATE)) == {
         Reference.CLUSTER_NAME: "demo",
         Reference.KARPENTER_NODE_ROLE: "demo-us-west-2-karpenter-node",
         Reference.KARPENTER_INSTANCE_PROFILE: "demo-us-west-2-karpenter-node",
@@ -174,7 +176,7 @@ def test_known_names() -> None:
 TEMPLATE = "template.spec"
 
 
-def requirement(pool: Any, key: str) -> Any:
+def required_values(pool: Any, key: str) -> Any:
     found = [each for each in at(pool, "spec.template.spec.requirements") if each["key"] == key]
     assert [each["operator"] for each in found] == ["In"]
     return found[0]["values"]
@@ -201,14 +203,14 @@ def requirement(pool: Any, key: str) -> Any:
     ],
 )
 def test_requirements(fields: dict[str, Any], key: str, expected: list[str]) -> None:
-    (pool,) = objects("NodePool", fields)
-    assert requirement(pool, key) == expected
+    (pool,) = karpenter_objects("NodePool", fields)
+    assert required_values(pool, key) == expected
 
 
 def test_efa_stays_in_one_zone() -> None:
     # trap: aws-samples/amazon-eks-machine-learning-with-terraform-and-kubeflow#83
-    (pool,) = objects("NodePool", EFA)
-    assert len(requirement(pool, "topology.k8s.aws/zone-id")) == 1
+    (pool,) = karpenter_objects("NodePool", EFA)
+    assert len(required_values(pool, "topology.k8s.aws/zone-id")) == 1
 
 
 @in_one_test(
@@ -261,7 +263,7 @@ def test_efa_stays_in_one_zone() -> None:
 )
 def test_node_pool(fields: dict[str, Any], path: str, expected: object) -> None:
     # trap: awsdocs/amazon-eks-user-guide#618
-    (pool,) = objects("NodePool", {"workload": "development", **fields})
+    (pool,) = karpenter_objects("NodePool", {"workload": "development", **fields})
     assert pool["metadata"] == {"name": "pool"}
     assert at(pool["spec"], path) == expected
 
@@ -272,7 +274,7 @@ def test_node_pool(fields: dict[str, Any], path: str, expected: object) -> None:
 )
 def test_a_budget_lasts_whole_minutes(duration: str, expected: str) -> None:
     budget = {"nodes": "0", "schedule": "@daily", "duration": duration}
-    (pool,) = objects("NodePool", {"disruption": {"budgets": [budget]}})
+    (pool,) = karpenter_objects("NodePool", {"disruption": {"budgets": [budget]}})
     assert at(pool, "spec.disruption.budgets") == [{"nodes": "0", "schedule": "@daily", "duration": expected}]
 
 
@@ -280,7 +282,7 @@ def test_a_budget_lasts_whole_minutes(duration: str, expected: str) -> None:
 def test_no_label_of_karpenters_own(fields: dict[str, Any]) -> None:
     """Karpenter refuses a pool that sets one."""
     types = {"instance_types": ["p4d.24xlarge"]} if "gpu_sharing" in fields else {}
-    (pool,) = objects("NodePool", {**types, **fields})
+    (pool,) = karpenter_objects("NodePool", {**types, **fields})
     for key in pool["spec"]["template"]["metadata"]["labels"]:
         domain = key.rpartition("/")[0]
         assert not domain.endswith(("karpenter.sh", "karpenter.k8s.aws"))
@@ -359,7 +361,7 @@ DISCOVERY = {"tags": {"karpenter.sh/discovery": "demo"}}
     ],
 )
 def test_node_class(fields: dict[str, Any], path: str, expected: object) -> None:
-    (node_class,) = objects("EC2NodeClass", fields)
+    (node_class,) = karpenter_objects("EC2NodeClass", fields)
     assert node_class["metadata"] == {"name": "pool"}
     assert at(node_class["spec"], path) == expected
 
@@ -394,7 +396,7 @@ def test_node_class(fields: dict[str, Any], path: str, expected: object) -> None
     ],
 )
 def test_volumes_are_encrypted_and_go_with_the_node(fields: dict[str, Any], expected: list[dict[str, Any]]) -> None:
-    (node_class,) = objects("EC2NodeClass", fields)
+    (node_class,) = karpenter_objects("EC2NodeClass", fields)
     always = {"encrypted": True, "deleteOnTermination": True}
     assert node_class["spec"]["blockDeviceMappings"] == [
         {**device, "ebs": {**device["ebs"], **always}} for device in expected
@@ -412,7 +414,7 @@ def test_volumes_are_encrypted_and_go_with_the_node(fields: dict[str, Any], expe
 def test_interfaces(instance_type: str, efa_only: list[tuple[int, int]]) -> None:
     # trap: aws/karpenter-provider-aws#6296
     neuron = NEURON if instance_type.startswith("trn") else {}
-    (node_class,) = objects("EC2NodeClass", {**neuron, "instance_types": [instance_type], "efa": True})
+    (node_class,) = karpenter_objects("EC2NodeClass", {**neuron, "instance_types": [instance_type], "efa": True})
     first, *others = node_class["spec"]["networkInterfaces"]
     assert first == {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}
     assert [(each["networkCardIndex"], each["deviceIndex"]) for each in others] == efa_only
@@ -439,7 +441,7 @@ def test_interfaces(instance_type: str, efa_only: list[tuple[int, int]]) -> None
     ],
 )
 def test_user_data(fields: dict[str, Any], texts: tuple[str, ...]) -> None:
-    (node_class,) = objects("EC2NodeClass", fields)
+    (node_class,) = karpenter_objects("EC2NodeClass", fields)
     for text in texts:
         assert text in node_class["spec"]["userData"]
     # Settings with a Karpenter field are not set in a second place, where the two could differ.
@@ -456,7 +458,7 @@ def test_user_data(fields: dict[str, Any], texts: tuple[str, ...]) -> None:
     ],
 )
 def test_a_lustre_client_is_installed(fields: dict[str, Any], parts: list[str]) -> None:
-    (node_class,) = objects("EC2NodeClass", fields, storage={"fsx_lustre": {"size_gib": 1200}})
+    (node_class,) = karpenter_objects("EC2NodeClass", fields, storage={"fsx_lustre": {"size_gib": 1200}})
     text = node_class["spec"].get("userData", "")
     types = [line for line in text.splitlines() if line.startswith("Content-Type: ") and "multipart" not in line]
     assert [line.removeprefix("Content-Type: ").partition(";")[0] for line in types] == parts
@@ -464,7 +466,7 @@ def test_a_lustre_client_is_installed(fields: dict[str, Any], parts: list[str]) 
 
 def test_a_private_network_has_an_instance_profile() -> None:
     """IAM is not reachable from it, so Karpenter creates none."""
-    (node_class,) = objects("EC2NodeClass", {}, **PRIVATE)
+    (node_class,) = karpenter_objects("EC2NodeClass", {}, **PRIVATE)
     assert node_class["spec"]["instanceProfile"] == Reference.KARPENTER_INSTANCE_PROFILE.text
     assert "role" not in node_class["spec"]
 
@@ -477,7 +479,7 @@ def test_subnets_that_may_not_be_tagged_are_named() -> None:
             "tag_subnets": False,
         }
     }
-    (node_class,) = objects("EC2NodeClass", {"zones": ["usw2-az2"]}, network=network)
+    (node_class,) = karpenter_objects("EC2NodeClass", {"zones": ["usw2-az2"]}, network=network)
     assert node_class["spec"]["subnetSelectorTerms"] == [{"id": "subnet-12345678"}]
 
 
@@ -508,7 +510,7 @@ def test_subnets_that_may_not_be_tagged_are_named() -> None:
     ],
 )
 def test_overlays(fields: dict[str, Any], expected: list[tuple[str, list[str], dict[str, str]]]) -> None:
-    found = objects("NodeOverlay", fields)
+    found = karpenter_objects("NodeOverlay", fields)
     assert [each["apiVersion"] for each in found] == ["karpenter.sh/v1alpha1"] * len(expected)
     for overlay, (name, types, capacity) in zip(found, expected, strict=True):
         assert overlay["metadata"] == {"name": name}

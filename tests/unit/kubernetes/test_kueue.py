@@ -30,7 +30,9 @@ NEURON, CORE = "aws.amazon.com/neuron", "aws.amazon.com/neuroncore"
 GROUP, POOL, ARCHITECTURE = "eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool", "kubernetes.io/arch"
 
 
-def resolved(*groups: dict[str, Any], pools: tuple[dict[str, Any], ...] = (), **kubernetes: Any) -> ResolvedStrategy:
+def resolved_with_kueue(
+    *groups: dict[str, Any], pools: tuple[dict[str, Any], ...] = (), **kubernetes: Any
+) -> ResolvedStrategy:
     system = group(name="system", workload="system", scaling={"min": 2, "max": 2})
     karpenter = {"karpenter": {"node_pools": list(pools)}} if pools else {}
     given = strategy(node_groups=[system, *groups], kubernetes={"kueue": True, **kubernetes}, **karpenter)
@@ -41,15 +43,15 @@ def queues(given: ResolvedStrategy) -> ObjectRelease:
     return next(each for each in releases(given) if isinstance(each, ObjectRelease))
 
 
-def objects(given: ResolvedStrategy, kind: str) -> list[Any]:
+def queue_objects(given: ResolvedStrategy, kind: str) -> list[Any]:
     return [each for each in queues(given).objects if each["kind"] == kind]
 
 
-def quotas(given: ResolvedStrategy) -> dict[str, dict[str, str]]:
+def flavor_quotas(given: ResolvedStrategy) -> dict[str, dict[str, str]]:
     """Return the quota of each flavor in the ClusterQueues."""
     return {
         flavor["name"]: {each["name"]: each["nominalQuota"] for each in flavor["resources"]}
-        for queue in objects(given, "ClusterQueue")
+        for queue in queue_objects(given, "ClusterQueue")
         for flavor in queue["spec"]["resourceGroups"][0]["flavors"]
     }
 
@@ -133,7 +135,7 @@ L4 = {"name": "l4", "instance_types": ["g6.xlarge", "g6.12xlarge"], "limits": {G
     ],
 )
 def test_flavors(groups: list[Any], pools: tuple[Any, ...], expected: dict[str, set[str]]) -> None:
-    given = resolved(*groups, pools=pools)
+    given = resolved_with_kueue(*groups, pools=pools)
     found = {
         each.name: {node.name for node in nodes(given) if each.labels.items() <= labels_of(node).items()}
         for each in flavors(given)
@@ -143,7 +145,7 @@ def test_flavors(groups: list[Any], pools: tuple[Any, ...], expected: dict[str, 
 
 def test_a_flavor_has_the_labels_that_jobs_select_by() -> None:
     """Kueue ignores a selector whose key the flavor lacks: an x86 job would be assigned to Graviton and wait there."""
-    (found,) = flavors(resolved(group("g5g.xlarge", workload="inference")))
+    (found,) = flavors(resolved_with_kueue(group("g5g.xlarge", workload="inference")))
     assert found.labels == {
         "hardware-type": "nvidia-gpu",
         "accelerator": "t4g",
@@ -154,7 +156,7 @@ def test_a_flavor_has_the_labels_that_jobs_select_by() -> None:
 
 def test_a_job_tolerates_what_is_not_the_accelerator_s() -> None:
     taints = [{"key": "team", "value": "a"}, {"key": "soft", "effect": "PreferNoSchedule"}]
-    (flavor,) = objects(resolved(group("g5.xlarge", taints=taints)), "ResourceFlavor")
+    (flavor,) = queue_objects(resolved_with_kueue(group("g5.xlarge", taints=taints)), "ResourceFlavor")
     assert flavor["spec"]["nodeTaints"] == [{"key": "team", "value": "a", "effect": "NoSchedule"}]
     assert flavor["spec"]["tolerations"] == [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}]
 
@@ -197,7 +199,7 @@ def test_a_job_tolerates_what_is_not_the_accelerator_s() -> None:
     ],
 )
 def test_quota_of_a_group(given: dict[str, Any], expected: dict[str, str]) -> None:
-    (found,) = quotas(resolved(given)).values()
+    (found,) = flavor_quotas(resolved_with_kueue(given)).values()
     assert expected == found
 
 
@@ -225,13 +227,13 @@ def test_quota_of_a_group(given: dict[str, Any], expected: dict[str, str]) -> No
     ],
 )
 def test_quota_of_a_pool(given: dict[str, Any], expected: dict[str, str]) -> None:
-    (found,) = quotas(resolved(pools=({"name": "pool", **given},))).values()
+    (found,) = flavor_quotas(resolved_with_kueue(pools=({"name": "pool", **given},))).values()
     assert expected == found
 
 
 def test_groups_and_pools_of_a_flavor_add_up() -> None:
-    given = resolved(group("g6.xlarge", scaling={"max": 2}), pools=(L4,))
-    assert quotas(given) == {"l4": {"cpu": "103460m", "memory": "386191Mi", GPU: "10"}}
+    given = resolved_with_kueue(group("g6.xlarge", scaling={"max": 2}), pools=(L4,))
+    assert flavor_quotas(given) == {"l4": {"cpu": "103460m", "memory": "386191Mi", GPU: "10"}}
 
 
 @in_one_test("file", FILES, ids=lambda file: str(file.stem))
@@ -250,47 +252,49 @@ def test_one_node_of_each_type_fits_its_quota(file: Path) -> None:
 
 
 def test_a_queue_for_each_kind_of_hardware_in_each_namespace() -> None:
-    given = resolved(group("g5.xlarge", name="a"), group("m6i.xlarge", name="b"), teams=TEAMS)
-    assert [each["metadata"]["name"] for each in objects(given, "ClusterQueue")] == ["nvidia-gpu", "cpu"]
-    found = [(each["metadata"]["namespace"], each["metadata"]["name"]) for each in objects(given, "LocalQueue")]
+    given = resolved_with_kueue(group("g5.xlarge", name="a"), group("m6i.xlarge", name="b"), teams=TEAMS)
+    assert [each["metadata"]["name"] for each in queue_objects(given, "ClusterQueue")] == ["nvidia-gpu", "cpu"]
+    found = [(each["metadata"]["namespace"], each["metadata"]["name"]) for each in queue_objects(given, "LocalQueue")]
     assert found == [(team, name) for team in ("research", "serving") for name in ("nvidia-gpu", "cpu")]
-    for each in objects(given, "LocalQueue"):
+    for each in queue_objects(given, "LocalQueue"):
         assert each["spec"] == {"clusterQueue": each["metadata"]["name"]}
 
 
 def test_without_teams_jobs_are_in_the_default_namespace() -> None:
-    (queue,) = objects(resolved(group("g5.xlarge")), "LocalQueue")
+    (queue,) = queue_objects(resolved_with_kueue(group("g5.xlarge")), "LocalQueue")
     assert queue["metadata"] == {"name": "nvidia-gpu", "namespace": "default"}
 
 
 def test_a_job_without_accelerators_never_gets_to_accelerated_nodes() -> None:
-    given = resolved(group("g5.xlarge", name="a"), group("trn1.2xlarge", name="b"), group("m6i.xlarge", name="c"))
+    given = resolved_with_kueue(
+        group("g5.xlarge", name="a"), group("trn1.2xlarge", name="b"), group("m6i.xlarge", name="c")
+    )
     by_queue = {
         queue["metadata"]["name"]: [each["name"] for each in queue["spec"]["resourceGroups"][0]["flavors"]]
-        for queue in objects(given, "ClusterQueue")
+        for queue in queue_objects(given, "ClusterQueue")
     }
     assert by_queue == {"nvidia-gpu": ["a10g"], "trainium": ["trainium"], "cpu": ["cpu"]}
 
 
 def test_what_a_flavor_lacks_has_a_quota_of_nothing() -> None:
     shared = {"gpu_sharing": {"time_slicing": {"replicas": 2, "rename": True}}}
-    given = resolved(group("g5.xlarge", name="a", **shared), group("g6.8xlarge", name="b", efa=True))
-    assert quotas(given) == {
+    given = resolved_with_kueue(group("g5.xlarge", name="a", **shared), group("g6.8xlarge", name="b", efa=True))
+    assert flavor_quotas(given) == {
         "a10g": {"cpu": "15680m", "memory": "56648Mi", GPU: "0", SHARED: "8", EFA: "0"},
         "l4": {"cpu": "127400m", "memory": "432226Mi", GPU: "4", SHARED: "0", EFA: "4"},
     }
 
 
 def test_order() -> None:
-    given = resolved(group("g5.xlarge"), teams=TEAMS)
+    given = resolved_with_kueue(group("g5.xlarge"), teams=TEAMS)
     assert queues(given).after == ("kueue", "namespaces")
     kinds = [each["kind"] for each in queues(given).objects]
     assert kinds == ["ResourceFlavor", "ClusterQueue", "LocalQueue", "LocalQueue"]
 
 
 def test_only_system_nodes() -> None:
-    assert [type(each) for each in releases(resolved())] == [ChartRelease]
-    assert list(releases(resolved(kueue=False))) == []
+    assert [type(each) for each in releases(resolved_with_kueue())] == [ChartRelease]
+    assert list(releases(resolved_with_kueue(kueue=False))) == []
 
 
 # --- the chart's values
@@ -306,14 +310,14 @@ def configuration(given: ResolvedStrategy) -> Any:
     [(TEAMS, {QUEUES_LABEL: "true"}), ([], {"kubernetes.io/metadata.name": "default"})],
 )
 def test_pods_elsewhere_start_while_kueue_is_down(teams: list[Any], labels: dict[str, str]) -> None:
-    given = resolved(group("g5.xlarge"), teams=teams)
+    given = resolved_with_kueue(group("g5.xlarge"), teams=teams)
     assert configuration(given)["managedJobsNamespaceSelector"] == {"matchLabels": labels}
-    for queue in objects(given, "ClusterQueue"):
+    for queue in queue_objects(given, "ClusterQueue"):
         assert queue["spec"]["namespaceSelector"] == {"matchLabels": labels}
 
 
 def test_configuration() -> None:
-    found = configuration(resolved(group("g5.xlarge")))
+    found = configuration(resolved_with_kueue(group("g5.xlarge")))
     assert (found["apiVersion"], found["kind"]) == ("config.kueue.x-k8s.io/v1beta2", "Configuration")
     assert found["manageJobsWithoutQueueName"] is False
     assert {"batch/job", "kubeflow.org/pytorchjob", "pod", "jobset.x-k8s.io/jobset"} <= set(
@@ -337,10 +341,10 @@ def test_configuration() -> None:
 def test_a_neuron_core_is_part_of_a_device(types: list[str], devices_per_core: str) -> None:
     """With a separate quota, each device would be counted twice: once by its name, once by its cores."""
     # trap: aws/containers-roadmap#1735
-    given = resolved(*(group(each, name=f"n{index}") for index, each in enumerate(types)))
+    given = resolved_with_kueue(*(group(each, name=f"n{index}") for index, each in enumerate(types)))
     (found,) = configuration(given)["resources"]["transformations"]
     assert found == {"input": CORE, "strategy": "Replace", "outputs": {NEURON: devices_per_core}}
-    for queue in objects(given, "ClusterQueue"):
+    for queue in queue_objects(given, "ClusterQueue"):
         assert CORE not in queue["spec"]["resourceGroups"][0]["coveredResources"]
     # All cores of a node count as its devices, for the type with the fewest cores per device.
     fewest = min(
@@ -375,7 +379,7 @@ FRAMEWORKS = {
 
 
 def test_frameworks_are_known_to_kueue() -> None:
-    found = configuration(resolved(group("g5.xlarge")))["integrations"]["frameworks"]
+    found = configuration(resolved_with_kueue(group("g5.xlarge")))["integrations"]["frameworks"]
     assert set(found) <= FRAMEWORKS
     assert len(found) == len(set(found))
 
@@ -408,7 +412,7 @@ SPECS: dict[str, Any] = {
 MOST = {"nodeLabels": 8, "nodeTaints": 8, "tolerations": 8, "resourceGroups": 16, "coveredResources": 64, "flavors": 64}
 
 
-def faults(value: Any, form: Any, path: str) -> list[str]:
+def spec_faults(value: Any, form: Any, path: str) -> list[str]:
     if isinstance(form, str):
         return [] if isinstance(value, str) and re.fullmatch(form, value) else [f"{path}: {value!r}"]
     if type(value) is not type(form):
@@ -417,17 +421,17 @@ def faults(value: Any, form: Any, path: str) -> list[str]:
     found = [f"{path}: {len(value)} of {most}"] if len(value) > most else []
     if isinstance(form, list):
         found += [f"{path}: empty"] if not value else []
-        return found + [each for item in value for each in faults(item, form[0], path)]
+        return found + [each for item in value for each in spec_faults(item, form[0], path)]
     for name, each in value.items():
         known = form.get(name, form.get("*"))
-        found += faults(each, known, f"{path}.{name}") if known is not None else [f"{path}.{name}: unknown"]
+        found += spec_faults(each, known, f"{path}.{name}") if known is not None else [f"{path}.{name}: unknown"]
     return found
 
 
 def structure(item: Any) -> list[str]:
-    found = faults(item["spec"], SPECS[item["kind"]], "spec")
+    found = spec_faults(item["spec"], SPECS[item["kind"]], "spec")
     found += [] if item["apiVersion"] == "kueue.x-k8s.io/v1beta2" else ["apiVersion"]
-    found += faults(item["metadata"], {"name": NAME, "namespace": NAME}, "metadata")
+    found += spec_faults(item["metadata"], {"name": NAME, "namespace": NAME}, "metadata")
     found += [] if ("namespace" in item["metadata"]) == (item["kind"] == "LocalQueue") else ["metadata.namespace"]
     for each in item["spec"].get("resourceGroups", ()):
         for flavor in each["flavors"]:
@@ -446,7 +450,7 @@ def test_structure(file: Path) -> None:
     names = [(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"]) for each in found]
     assert len(names) == len(set(names))
     made = {each["metadata"]["name"] for each in found if each["kind"] == "ResourceFlavor"}
-    assert made == set(quotas(given)) if found else not made
+    assert made == set(flavor_quotas(given)) if found else not made
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ INF2, TRN1 = group("inf2.xlarge", "inf2"), group("trn1.32xlarge", "trn1", efa=Tr
 ALL = [G6, P4D, INF2, TRN1]
 
 
-def built(*groups: dict[str, Any], **kubernetes: Any) -> Bundle:
+def bundle_with(*groups: dict[str, Any], **kubernetes: Any) -> Bundle:
     return bundle(resolve(strategy(*groups, kubernetes=kubernetes)))
 
 
-def objects(found: Bundle, kind: str) -> dict[str, Any]:
+def objects_by_name(found: Bundle, kind: str) -> dict[str, Any]:
     return {each["metadata"]["name"]: each for each in found.objects if each["kind"] == kind}
 
 
@@ -49,7 +49,7 @@ STACK = "kube-prometheus-stack"
     ],
 )
 def test_which_releases(groups: list[dict[str, Any]], kubernetes: dict[str, Any], expected: set[str]) -> None:
-    found = built(*groups, **kubernetes)
+    found = bundle_with(*groups, **kubernetes)
     plugins = {"nvidia-device-plugin", "neuron-helm-chart", "aws-efa-k8s-device-plugin"}
     assert expected == {each.name for each in found.releases} - plugins
     for chart in found.charts:
@@ -57,18 +57,18 @@ def test_which_releases(groups: list[dict[str, Any]], kubernetes: dict[str, Any]
 
 
 def test_what_prometheus_reads_comes_after_it() -> None:
-    found = built(*ALL, prometheus=True, dcgm_exporter=True, neuron_monitor=True)
+    found = bundle_with(*ALL, prometheus=True, dcgm_exporter=True, neuron_monitor=True)
     for name in ("dcgm-exporter", "neuron-monitor", "efa-metrics", "dashboards"):
         assert found.release(name).after == (STACK,), name
     # Its resource definitions exist only with it.
     for kubernetes in ({"dcgm_exporter": True, "neuron_monitor": True}, {}):
-        alone = built(*ALL, **kubernetes)
-        assert objects(alone, "ServiceMonitor") == {}
+        alone = bundle_with(*ALL, **kubernetes)
+        assert objects_by_name(alone, "ServiceMonitor") == {}
         assert all(not each.values["serviceMonitor"]["enabled"] for each in alone.charts if each.key == "dcgm-exporter")
 
 
 def test_prometheus() -> None:
-    (chart,) = built(prometheus=True).charts
+    (chart,) = bundle_with(prometheus=True).charts
     for part in ("kubeControllerManager", "kubeScheduler", "kubeEtcd"):
         assert chart.values[part] == {"enabled": False}
     # Monitors of every release are read, not only its own.
@@ -78,23 +78,23 @@ def test_prometheus() -> None:
 
 def test_dcgm_exporter() -> None:
     bottlerocket = group("g6.xlarge", "image", ami={"family": "bottlerocket"}, taints=[{"key": "team"}])
-    found = built(G6, bottlerocket, INF2, dcgm_exporter=True, prometheus=True)
+    found = bundle_with(G6, bottlerocket, INF2, dcgm_exporter=True, prometheus=True)
     chart = next(each for each in found.charts if each.key == "dcgm-exporter")
     assert [each["key"] for each in chart.values["tolerations"]] == ["nvidia.com/gpu", "team"]
     assert chart.values["serviceMonitor"] == {"enabled": True}
 
 
 def test_objects_fit_their_schemas() -> None:
-    found = built(*ALL, prometheus=True, dcgm_exporter=True, neuron_monitor=True)
+    found = bundle_with(*ALL, prometheus=True, dcgm_exporter=True, neuron_monitor=True)
     assert check_objects(list(found.objects), "1.35", custom_groups=["monitoring.coreos.com"]) == []
-    assert set(objects(found, "DaemonSet")) == {"neuron-monitor", "efa-metrics"}
+    assert set(objects_by_name(found, "DaemonSet")) == {"neuron-monitor", "efa-metrics"}
 
 
 def test_a_monitor_finds_its_service_and_the_service_its_pods() -> None:
-    found = built(*ALL, prometheus=True, neuron_monitor=True)
-    services, monitors = objects(found, "Service"), objects(found, "ServiceMonitor")
-    assert set(services) == set(monitors) == set(objects(found, "DaemonSet"))
-    for name, daemonset in objects(found, "DaemonSet").items():
+    found = bundle_with(*ALL, prometheus=True, neuron_monitor=True)
+    services, monitors = objects_by_name(found, "Service"), objects_by_name(found, "ServiceMonitor")
+    assert set(services) == set(monitors) == set(objects_by_name(found, "DaemonSet"))
+    for name, daemonset in objects_by_name(found, "DaemonSet").items():
         template = daemonset["spec"]["template"]
         assert services[name]["spec"]["selector"].items() <= template["metadata"]["labels"].items()
         assert monitors[name]["spec"]["selector"]["matchLabels"].items() <= services[name]["metadata"]["labels"].items()
@@ -120,8 +120,8 @@ def test_a_monitor_finds_its_service_and_the_service_its_pods() -> None:
     ],
 )
 def test_dashboards_are_of_the_hardware_that_is_there(groups: list[dict[str, Any]], expected: set[str]) -> None:
-    found = built(*groups, prometheus=True)
-    maps = {name: each for name, each in objects(found, "ConfigMap").items() if name != "efa-metrics"}
+    found = bundle_with(*groups, prometheus=True)
+    maps = {name: each for name, each in objects_by_name(found, "ConfigMap").items() if name != "efa-metrics"}
     assert expected == set(maps)
     sidecar = next(each for each in found.charts if each.key == STACK).values["grafana"]["sidecar"]["dashboards"]
     for name, each in maps.items():
@@ -162,7 +162,7 @@ def test_dashboard(name: str) -> None:
 # --- the exporter of EFA counters
 
 
-def run_script(sysfs: Path) -> str:
+def run_exporter_script(sysfs: Path) -> str:
     done = subprocess.run(
         ["/bin/sh", EFA_SCRIPT],
         env={"PATH": "/usr/bin:/bin", "SYSFS": str(sysfs)},
@@ -190,23 +190,23 @@ def test_efa_counters(tmp_path: Path, devices: int) -> None:
             f'node_amazonefa_{name}{{device="rdmap{index}s0",port="1"}} {value and value + index}'
             for index in range(devices)
         ]
-    assert run_script(tmp_path).splitlines() == expected
+    assert run_exporter_script(tmp_path).splitlines() == expected
 
 
 def test_a_node_without_efa_devices_has_no_counters(tmp_path: Path) -> None:
-    assert run_script(tmp_path) == ""
+    assert run_exporter_script(tmp_path) == ""
     (tmp_path / "class" / "infiniband").mkdir(parents=True)
-    assert run_script(tmp_path) == ""
+    assert run_exporter_script(tmp_path) == ""
 
 
 def test_the_script_is_what_the_server_runs() -> None:
-    found = built(P4D, prometheus=True)
-    daemonset = objects(found, "DaemonSet")["efa-metrics"]
+    found = bundle_with(P4D, prometheus=True)
+    daemonset = objects_by_name(found, "DaemonSet")["efa-metrics"]
     pod = daemonset["spec"]["template"]["spec"]
     (container,), (volume,) = pod["containers"], pod["volumes"]
     (mount,) = container["volumeMounts"]
-    (endpoint,) = objects(found, "ServiceMonitor")["efa-metrics"]["spec"]["endpoints"]
-    script = objects(found, "ConfigMap")[volume["configMap"]["name"]]["data"]
+    (endpoint,) = objects_by_name(found, "ServiceMonitor")["efa-metrics"]["spec"]["endpoints"]
+    script = objects_by_name(found, "ConfigMap")[volume["configMap"]["name"]]["data"]
     root = container["command"][container["command"].index("-h") + 1]
     assert [f"{mount['mountPath']}/{name}" for name in script] == [root + endpoint["path"]]
     assert volume["configMap"]["defaultMode"] & 0o111

@@ -25,7 +25,9 @@ ALL = {
 }
 
 
-def objects(teams: tuple[str, ...] = (), addons: tuple[str, ...] = (), **storage: Any) -> dict[str, Mapping[str, Any]]:
+def storage_objects(
+    teams: tuple[str, ...] = (), addons: tuple[str, ...] = (), **storage: Any
+) -> dict[str, Mapping[str, Any]]:
     """Return the objects by kind and name."""
     resolved = resolve(
         strategy(
@@ -41,7 +43,7 @@ def objects(teams: tuple[str, ...] = (), addons: tuple[str, ...] = (), **storage
 
 
 def test_no_storage_is_no_release() -> None:
-    assert objects() == {}
+    assert storage_objects() == {}
 
 
 def test_the_bundle_has_it() -> None:
@@ -50,12 +52,12 @@ def test_the_bundle_has_it() -> None:
 
 @pytest.mark.parametrize("version", sorted(facts.eks()["versions"]["supported"]))
 def test_the_api_takes_every_object(version: str) -> None:
-    found = list(objects(("research",), ("aws-ebs-csi-driver",), **ALL).values())
+    found = list(storage_objects(("research",), ("aws-ebs-csi-driver",), **ALL).values())
     assert check_objects([dict(item) for item in found], version) == []
 
 
 def test_lustre_is_one_volume_that_a_claim_of_its_class_binds() -> None:
-    found = objects(fsx_lustre=ALL["fsx_lustre"])
+    found = storage_objects(fsx_lustre=ALL["fsx_lustre"])
     assert set(found) == {"StorageClass/fsx-lustre", "PersistentVolume/fsx-lustre"}
     storage_class, volume = found["StorageClass/fsx-lustre"], found["PersistentVolume/fsx-lustre"]["spec"]
     # No claim can create a file system, or delete one when it is removed.
@@ -71,7 +73,7 @@ def test_lustre_is_one_volume_that_a_claim_of_its_class_binds() -> None:
 
 
 def test_a_claim_of_efs_gets_a_directory_of_its_own() -> None:
-    found = objects(efs={})
+    found = storage_objects(efs={})
     assert set(found) == {"StorageClass/efs"}
     assert found["StorageClass/efs"]["provisioner"] == "efs.csi.aws.com"
     assert found["StorageClass/efs"]["parameters"] == {
@@ -82,7 +84,7 @@ def test_a_claim_of_efs_gets_a_directory_of_its_own() -> None:
 
 
 def test_a_bucket_is_written_only_where_the_strategy_says_so() -> None:
-    found = objects(s3_buckets=ALL["s3_buckets"])
+    found = storage_objects(s3_buckets=ALL["s3_buckets"])
     assert set(found) == {"PersistentVolume/s3-data-in", "PersistentVolume/s3-data-out"}
     read, written = (found[f"PersistentVolume/{bucket_volume(name)}"]["spec"] for name in ("data-in", "data-out"))
     assert (read["accessModes"], written["accessModes"]) == (["ReadOnlyMany"], ["ReadWriteMany"])
@@ -93,7 +95,7 @@ def test_a_bucket_is_written_only_where_the_strategy_says_so() -> None:
 
 
 def test_each_team_has_volumes_that_only_its_claim_binds() -> None:
-    found = objects(("one", "two"), **ALL)
+    found = storage_objects(("one", "two"), **ALL)
     volumes = [item for item in found.values() if item["kind"] == "PersistentVolume"]
     kept = {
         (item["spec"]["claimRef"]["namespace"], item["spec"]["claimRef"]["name"])
@@ -107,7 +109,7 @@ def test_each_team_has_volumes_that_only_its_claim_binds() -> None:
 
 def test_no_name_or_handle_is_too_long_or_taken_twice() -> None:
     buckets = [{"name": name} for name in ("b" * 63, "abc", "abc.def", "abc-def")]
-    found = objects(("t" * 63, "def", "abc-def"), fsx_lustre={}, s3_buckets=buckets)
+    found = storage_objects(("t" * 63, "def", "abc-def"), fsx_lustre={}, s3_buckets=buckets)
     ids = {Reference.FSX_ID: "fs-0123456789abcdef0"}
     handles = [
         replaced(item["spec"]["csi"]["volumeHandle"], lambda each: ids[each])
@@ -119,7 +121,7 @@ def test_no_name_or_handle_is_too_long_or_taken_twice() -> None:
 
 
 def test_ebs_volumes_are_the_default_and_encrypted() -> None:
-    found = objects(addons=("aws-ebs-csi-driver",))
+    found = storage_objects(addons=("aws-ebs-csi-driver",))
     assert set(found) == {"StorageClass/gp3"}
     storage_class = found["StorageClass/gp3"]
     assert storage_class["metadata"]["annotations"] == {"storageclass.kubernetes.io/is-default-class": "true"}
@@ -139,7 +141,7 @@ def _blocks() -> list[Any]:
 
 def test_the_claims_of_the_guide_bind() -> None:
     section, *manifests = _blocks()
-    found = objects(("research",), **section["storage"])
+    found = storage_objects(("research",), **section["storage"])
     assert check_objects(manifests, "1.35") == []
     claims = [item for item in manifests if item["kind"] == "PersistentVolumeClaim"]
     assert len(claims) == 3

@@ -15,7 +15,7 @@ QUOTA = {"cpu": 64, "memory": "256Gi", "pods": 20, "nvidia.com/gpu": 8}
 DEFAULTS = {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"memory": "8Gi"}}
 
 
-def objects(*teams: dict[str, Any], **fields: Any) -> list[Any]:
+def team_objects(*teams: dict[str, Any], **fields: Any) -> list[Any]:
     given = strategy(group("g5.xlarge"), kubernetes={"teams": list(teams), **fields})
     return [each for release in releases(resolve(given)) for each in release.objects]
 
@@ -38,12 +38,12 @@ def test_nothing_without_teams() -> None:
     ],
 )
 def test_what_a_team_gets(team: dict[str, Any], kinds: list[str]) -> None:
-    found = objects({"name": "research", **team}, {"name": "serving"})
+    found = team_objects({"name": "research", **team}, {"name": "serving"})
     assert named(found) == [*((kind, "research") for kind in kinds), ("Namespace", "serving")]
 
 
 def test_quota_and_defaults() -> None:
-    _, quota, limits = objects({"name": "research", "quota": QUOTA, "container_defaults": DEFAULTS})
+    _, quota, limits = team_objects({"name": "research", "quota": QUOTA, "container_defaults": DEFAULTS})
     # Extended resources are counted only by requests.
     assert quota["spec"]["hard"] == {
         "requests.cpu": "64",
@@ -57,7 +57,7 @@ def test_quota_and_defaults() -> None:
 
 
 def test_quota_of_shared_gpus() -> None:
-    _, quota = objects({"name": "research", "quota": {"nvidia.com/gpu.shared": 16, "nvidia.com/mig-1g.10gb": 7}})
+    _, quota = team_objects({"name": "research", "quota": {"nvidia.com/gpu.shared": 16, "nvidia.com/mig-1g.10gb": 7}})
     assert quota["spec"]["hard"] == {
         "requests.nvidia.com/gpu.shared": "16",
         "requests.nvidia.com/mig-1g.10gb": "7",
@@ -66,16 +66,16 @@ def test_quota_of_shared_gpus() -> None:
 
 @pytest.mark.parametrize(("kueue", "labels"), [(True, {QUEUES_LABEL: "true"}), (False, None)])
 def test_kueue_knows_its_namespaces(kueue: bool, labels: dict[str, str] | None) -> None:
-    (namespace,) = objects({"name": "research"}, kueue=kueue)
+    (namespace,) = team_objects({"name": "research"}, kueue=kueue)
     assert namespace["metadata"].get("labels") == labels
 
 
 def test_a_team_that_leaves_keeps_its_work() -> None:
-    (namespace,) = objects({"name": "research"})
+    (namespace,) = team_objects({"name": "research"})
     assert namespace["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
 
 
 @pytest.mark.parametrize("version", ["1.31", "1.36"])
 def test_objects_are_valid(version: str) -> None:
-    found = objects({"name": "research", "quota": QUOTA, "container_defaults": DEFAULTS}, kueue=True)
+    found = team_objects({"name": "research", "quota": QUOTA, "container_defaults": DEFAULTS}, kueue=True)
     assert check_objects(found, version) == []

@@ -73,7 +73,7 @@ NASTY = {
 }
 
 
-def chart(name: str = "karpenter", **fields: Any) -> ChartRelease:
+def karpenter_release(name: str = "karpenter", **fields: Any) -> ChartRelease:
     own: dict[str, Any] = {
         "namespace": "kube-system",
         "key": "karpenter",
@@ -93,7 +93,7 @@ def present(folder: Path) -> set[str]:
 @pytest.mark.parametrize("version", ["1.1", "1.2"])
 def test_reads_back_as_the_bundle(tmp_path: Path, version: str) -> None:
     known = {Reference.VPC_ID: "vpc-1"}
-    files = put(tmp_path, chart(values=NASTY), objects(item(data=NASTY)), known=known)
+    files = put(tmp_path, karpenter_release(values=NASTY), objects(item(data=NASTY)), known=known)
     assert read_yaml(files["values/karpenter.yaml"], version) == NASTY
     assert read_yaml(files["manifests/resources/configmap-a.yaml"], version) == item(data=NASTY)
 
@@ -105,16 +105,16 @@ def test_several_lines_are_a_block(tmp_path: Path) -> None:
 
 
 def test_the_same_bundle_gives_the_same_files(tmp_path: Path) -> None:
-    releases = (chart(values=NASTY), objects(item(), item(name="b")))
+    releases = (karpenter_release(values=NASTY), objects(item(), item(name="b")))
     first = {name: file.read_bytes() for name, file in put(tmp_path / "a", *releases).items()}
     second = {name: file.read_bytes() for name, file in put(tmp_path / "b", *releases).items()}
     assert first == second
 
 
 def test_files_that_have_not_changed_are_left_alone(tmp_path: Path) -> None:
-    file = put(tmp_path, chart())["values/karpenter.yaml"]
+    file = put(tmp_path, karpenter_release())["values/karpenter.yaml"]
     os.utime(file, (1, 1))
-    put(tmp_path, chart(), objects(item()))
+    put(tmp_path, karpenter_release(), objects(item()))
     assert file.stat().st_mtime == 1
 
 
@@ -156,7 +156,7 @@ def test_an_object_twice_is_refused(tmp_path: Path) -> None:
 
 def test_the_list_of_releases(tmp_path: Path) -> None:
     pools = objects(item("NodePool", "a"), item("NodePool", "b"), after=("karpenter",), timeout_seconds=90)
-    files = put(tmp_path, chart(), pools)
+    files = put(tmp_path, karpenter_release(), pools)
     assert read_yaml(files["releases.yaml"]) == {
         "cluster": "demo",
         "region": "us-west-2",
@@ -238,7 +238,7 @@ exit 0
 """
 
 
-def run(script: Path, tools: Path, **variables: str) -> tuple[int, list[str]]:
+def run_with_fake_tools(script: Path, tools: Path, **variables: str) -> tuple[int, list[str]]:
     """Run a script; return the exit code, and the calls with their standard input."""
     tools.mkdir()
     for name in ("helm", "kubectl"):
@@ -260,11 +260,11 @@ def test_install_and_uninstall_in_order(tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     files = put(
         folder,
-        chart(),
-        chart("exporter", repository="https://charts.example", namespace="gpu"),
+        karpenter_release(),
+        karpenter_release("exporter", repository="https://charts.example", namespace="gpu"),
         objects(item("ConfigMap", namespace="b"), item("Namespace", "b")),
     )
-    code, calls = run(files[INSTALL], tmp_path / "in")
+    code, calls = run_with_fake_tools(files[INSTALL], tmp_path / "in")
     common = "--create-namespace --values values/{}.yaml --wait --timeout 600s".format
     assert (code, calls) == (
         0,
@@ -277,7 +277,7 @@ def test_install_and_uninstall_in_order(tmp_path: Path) -> None:
             " --filename manifests/resources",
         ],
     )
-    code, calls = run(files[UNINSTALL], tmp_path / "out")
+    code, calls = run_with_fake_tools(files[UNINSTALL], tmp_path / "out")
     assert (code, [call.split(" --")[0] for call in calls]) == (
         0,
         ["kubectl delete", "helm uninstall exporter", "helm uninstall karpenter"],
@@ -304,16 +304,16 @@ def test_install_creates_the_namespaces_that_no_release_creates(tmp_path: Path) 
 
 def test_install_fills_in_the_stack_s_outputs_alone(tmp_path: Path) -> None:
     text = f"{Reference.VPC_ID.text} ${{datasource}} $HOME"
-    files = put(tmp_path / "out", chart(values={"a": text}), objects(item(data={"a": text})))
-    code, calls = run(files[INSTALL], tmp_path / "tools", vpc_id="vpc-1")
+    files = put(tmp_path / "out", karpenter_release(values={"a": text}), objects(item(data={"a": text})))
+    code, calls = run_with_fake_tools(files[INSTALL], tmp_path / "tools", vpc_id="vpc-1")
     assert code == 0
     filled = [line for line in calls if "vpc-1" in line]
     assert [line.strip() for line in filled] == ['a: "vpc-1 ${datasource} $HOME"'] * 2
 
 
 def test_install_says_what_is_not_set(tmp_path: Path) -> None:
-    files = put(tmp_path / "out", chart(values={"a": Reference.VPC_ID.text}))
-    code, calls = run(files[INSTALL], tmp_path / "tools")
+    files = put(tmp_path / "out", karpenter_release(values={"a": Reference.VPC_ID.text}))
+    code, calls = run_with_fake_tools(files[INSTALL], tmp_path / "tools")
     assert (code != 0, calls) == (True, [])
 
 
@@ -321,7 +321,7 @@ def test_install_says_what_is_not_set(tmp_path: Path) -> None:
 
 
 def test_what_is_no_longer_there_is_removed(tmp_path: Path) -> None:
-    put(tmp_path, chart(), objects(item(), item(name="b")))
+    put(tmp_path, karpenter_release(), objects(item(), item(name="b")))
     (tmp_path / "manifests" / "resources" / "mine.yaml").write_text("mine")
     put(tmp_path, objects(item(), name="others"))
     kept = {"manifests/resources/mine.yaml", "manifests/others/configmap-a.yaml"}
@@ -331,12 +331,12 @@ def test_what_is_no_longer_there_is_removed(tmp_path: Path) -> None:
 
 def test_remove_leaves_what_is_not_ours(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    put(folder, chart(), objects(item()))
+    put(folder, karpenter_release(), objects(item()))
     (folder / "mine.yaml").write_text("mine")
     remove(folder)
     assert present(folder) == {"mine.yaml"}
     (folder / "mine.yaml").unlink()
-    put(folder, chart())
+    put(folder, karpenter_release())
     remove(folder)
     remove(folder)
     assert not folder.exists()
@@ -345,18 +345,18 @@ def test_remove_leaves_what_is_not_ours(tmp_path: Path) -> None:
 def test_a_folder_of_someone_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("mine")
     with pytest.raises(WriteError, match="--force"):
-        put(tmp_path, chart())
+        put(tmp_path, karpenter_release())
     assert present(tmp_path) == {"README.md"}
-    put(tmp_path, chart(), force=True)
+    put(tmp_path, karpenter_release(), force=True)
     assert (tmp_path / "README.md").read_text() != "mine"
 
 
 def test_a_file_of_someone_else_in_our_folder_is_refused(tmp_path: Path) -> None:
-    put(tmp_path, chart())
+    put(tmp_path, karpenter_release())
     mine = tmp_path / "values" / "other.yaml"
     mine.write_text("mine")
     with pytest.raises(WriteError, match="--force"):
-        put(tmp_path, chart("other"))
+        put(tmp_path, karpenter_release("other"))
     assert mine.read_text() == "mine"
     assert "values/karpenter.yaml" in present(tmp_path)
 
@@ -366,16 +366,16 @@ def test_a_list_leads_nowhere_else(tmp_path: Path, line: str) -> None:
     outside = tmp_path / "outside"
     outside.write_text("mine")
     folder = tmp_path / "out"
-    put(folder, chart())
+    put(folder, karpenter_release())
     (folder / "link").symlink_to(tmp_path)
     with (folder / LIST_FILE).open("a") as file:
         file.write(line.format(outside=outside) + "\n")
-    put(folder, chart())
+    put(folder, karpenter_release())
     assert outside.read_text() == "mine"
 
 
 def test_an_interrupted_run_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(tmp_path, chart(), objects(item()))
+    put(tmp_path, karpenter_release(), objects(item()))
     replace, left = Path.replace, iter(range(3))
 
     def interrupted(self: Path, target: Path) -> Path:
@@ -386,9 +386,9 @@ def test_an_interrupted_run_is_made_good(tmp_path: Path, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            put(tmp_path, chart("a"), chart("b"), objects(item(name="c")))
+            put(tmp_path, karpenter_release("a"), karpenter_release("b"), objects(item(name="c")))
     (tmp_path / "values" / ".a.yaml.draft").write_text("what a killed run leaves")
-    put(tmp_path, chart("z"))
+    put(tmp_path, karpenter_release("z"))
     assert present(tmp_path) == {LIST_FILE, "README.md", INSTALL, UNINSTALL, "releases.yaml", "values/z.yaml"}
 
 
@@ -399,7 +399,7 @@ def test_a_file_where_a_folder_belongs(tmp_path: Path, place: str) -> None:
     blocked.parent.mkdir(exist_ok=True)
     blocked.write_text("mine")
     with pytest.raises(WriteError, match="out"):
-        put(folder, chart(), force=True)
+        put(folder, karpenter_release(), force=True)
     assert blocked.read_text() == "mine"
 
 
@@ -409,4 +409,4 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Path, "write_bytes", refuse)
     with pytest.raises(WriteError, match=r"out/.*: Permission denied"):
-        put(tmp_path / "out", chart())
+        put(tmp_path / "out", karpenter_release())

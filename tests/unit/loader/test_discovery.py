@@ -29,15 +29,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def names(files: list[Path]) -> list[str]:
+def file_names(files: list[Path]) -> list[str]:
     return [file.name for file in files]
 
 
 def test_the_default_is_every_strategy_in_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "default_folder", lambda: folder)
-    assert names(discover(None)) == ["C.YAML", "a.yml", "b.yaml"]
-    assert names(discover([])) == ["C.YAML", "a.yml", "b.yaml"]
-    assert names(discover(["", " "])) == ["C.YAML", "a.yml", "b.yaml"]
+    assert file_names(discover(None)) == ["C.YAML", "a.yml", "b.yaml"]
+    assert file_names(discover([])) == ["C.YAML", "a.yml", "b.yaml"]
+    assert file_names(discover(["", " "])) == ["C.YAML", "a.yml", "b.yaml"]
 
 
 def test_a_checkout_has_strategies_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,13 +61,13 @@ def test_an_installed_package_takes_none_of_its_own(tmp_path: Path, monkeypatch:
 def test_named_files_and_folders_count_once(folder: Path) -> None:
     (folder / "link.yaml").symlink_to(folder / "b.yaml")
     found = discover([str(folder / "b.yaml"), folder / "empty" / ".." / "b.yaml", folder / "link.yaml"])
-    assert names(found) == ["b.yaml"]
-    assert names(discover([folder / "notes.txt", folder / "b.yaml"])) == ["b.yaml", "notes.txt"]
+    assert file_names(found) == ["b.yaml"]
+    assert file_names(discover([folder / "notes.txt", folder / "b.yaml"])) == ["b.yaml", "notes.txt"]
 
 
 def test_a_broken_link_is_kept_so_that_reading_it_says_so(folder: Path) -> None:
     (folder / "empty" / "x.yaml").symlink_to("gone")
-    assert names(discover([folder / "empty"])) == ["x.yaml"]
+    assert file_names(discover([folder / "empty"])) == ["x.yaml"]
 
 
 @pytest.mark.parametrize("default", ["empty", "gone"])

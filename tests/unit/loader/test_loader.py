@@ -94,7 +94,7 @@ class Root(Model):
         return self
 
 
-def found(text: str) -> list[tuple[str, str, int, int]]:
+def refusals_of(text: str) -> list[tuple[str, str, int, int]]:
     with pytest.raises(StrategyError) as caught:
         load_document("version: 1\n" + text, Root, file="f")
     return [(f.code, f.path, f.position.line, f.position.column) for f in caught.value.findings if f.position]
@@ -169,7 +169,7 @@ def found(text: str) -> list[tuple[str, str, int, int]]:
     ],
 )  # fmt: skip
 def test_findings(text: str, expected: list[tuple[str, str, int, int]]) -> None:
-    assert found(text) == expected
+    assert refusals_of(text) == expected
 
 
 @in_one_test(

@@ -12,6 +12,7 @@ from eks_hardware.loader import load_document, read_strategies
 from eks_hardware.loader import overlays as ov
 from eks_hardware.loader.yaml_document import parse
 from helpers.cases import in_one_test
+from helpers.strategies import write_overlay
 
 
 class Model(BaseModel):
@@ -52,16 +53,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def overlay(name: str, text: str) -> str:
-    Path(f"overlays/{name}.yaml").write_text(text)
-    return name
-
-
 def load(*names: str) -> Root:
     return load_document(Path("strategies/base.yaml"), Root, overlays=names).value
 
 
-def found(*names: str) -> list[tuple[str, str, str]]:
+def refusals_with(*names: str) -> list[tuple[str, str, str]]:
     with pytest.raises(StrategyError) as caught:
         load(*names)
     return [(f.code, f.path, str(f.position)) for f in caught.value.findings]
@@ -96,8 +92,8 @@ def test_merge(base: str, over: str, expected: object) -> None:
 
 
 def test_overlays_are_laid_over_in_order() -> None:
-    overlay("a", "nat: 5\ngroups: [{name: gpu, efa: true}, {name: extra, size: 7}]\n")
-    overlay("b", "nat: null\ntags: {b: ~, c: z}\nzones: [z9]\n")
+    write_overlay("a", "nat: 5\ngroups: [{name: gpu, efa: true}, {name: extra, size: 7}]\n")
+    write_overlay("b", "nat: null\ntags: {b: ~, c: z}\nzones: [z9]\n")
     assert load("a", "b") == Root(
         name="base",
         nat=3,
@@ -105,14 +101,14 @@ def test_overlays_are_laid_over_in_order() -> None:
         groups=(Group(name="cpu", size=1), Group(name="gpu", size=2, efa=True), Group(name="extra", size=7)),
         zones=("z9",),
     )
-    overlay("c", "nat: 8\n")
+    write_overlay("c", "nat: 8\n")
     assert load("c", "a").nat == 5
     assert load("a", "c").nat == 8
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "{}\n"])
 def test_an_overlay_may_be_empty(text: str) -> None:
-    assert load(overlay("e", text)).name == "base"
+    assert load(write_overlay("e", text)).name == "base"
 
 
 @pytest.mark.parametrize(
@@ -132,14 +128,14 @@ def test_an_overlay_may_be_empty(text: str) -> None:
     ],
 )  # fmt: skip
 def test_findings_point_into_the_overlay(text: str, expected: list[tuple[str, str, str]]) -> None:
-    overlay("o", text)
-    assert found("o") == expected
+    write_overlay("o", text)
+    assert refusals_with("o") == expected
 
 
 def test_findings_of_base_and_overlay_come_together() -> None:
     Path("strategies/base.yaml").write_text(BASE + "bad: 1\n")
-    overlay("o", "nat: x\n")
-    assert found("o") == [
+    write_overlay("o", "nat: x\n")
+    assert refusals_with("o") == [
         ("FIELD_UNKNOWN", "bad", "strategies/base.yaml:8:1"),
         ("FIELD_TYPE", "nat", "overlays/o.yaml:1:6"),
     ]
@@ -147,11 +143,11 @@ def test_findings_of_base_and_overlay_come_together() -> None:
 
 @pytest.mark.parametrize("name", ["../x", "A", "", "a/b", "a.yaml", "-a", "a" * 64, "a\nb", "a\0"])
 def test_names_that_are_none(name: str) -> None:
-    assert found(name) == [("OVERLAY_NAME", "", "None")]
+    assert refusals_with(name) == [("OVERLAY_NAME", "", "None")]
 
 
 def test_unknown_names() -> None:
-    overlay("private", "")
+    write_overlay("private", "")
     with pytest.raises(StrategyError) as caught:
         load("privte", "zzz", "X")
     first, second, third = caught.value.findings
@@ -164,36 +160,36 @@ def test_folders_are_searched_in_order() -> None:
     Path("strategies/overlays").mkdir()
     Path("strategies/overlays/o.yml").write_text("nat: 7\n")
     assert load("o").nat == 7
-    overlay("o", "nat: 6\n")
+    write_overlay("o", "nat: 6\n")
     assert load("o").nat == 6
 
 
 def test_a_broken_link_is_not_passed_over() -> None:
     Path("overlays/o.yaml").symlink_to("gone")
-    assert found("o") == [("FILE_UNREADABLE", "", "overlays/o.yaml")]
+    assert refusals_with("o") == [("FILE_UNREADABLE", "", "overlays/o.yaml")]
 
 
 def test_the_working_directory_may_be_the_strategy_folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    overlay("o", "nat: 6\n")
+    write_overlay("o", "nat: 6\n")
     monkeypatch.chdir(place / "strategies")
     assert load_document(Path("base.yaml"), Root, overlays=["o"]).value.nat == 6
 
 
 def test_one_bad_overlay_under_many_strategies_is_reported_once() -> None:
     Path("strategies/other.yaml").write_text(BASE.replace("base", "other"))
-    overlay("o", "x: [\n")
+    write_overlay("o", "x: [\n")
     reading = read_strategies(["strategies/base.yaml", "strategies/other.yaml"], ["o"])
     assert [finding.code for finding in reading.findings] == ["YAML_SYNTAX"]
 
 
 @pytest.mark.parametrize(("strategies", "expected"), [("[base]", 5), ("[other, base]", 5), ("[other]", 1), ("[]", 1)])
 def test_an_overlay_can_be_for_some_strategies_only(strategies: str, expected: int) -> None:
-    assert load(overlay("scoped", f"strategies: {strategies}\nnat: 5\n")).nat == expected
+    assert load(write_overlay("scoped", f"strategies: {strategies}\nnat: 5\n")).nat == expected
 
 
 @pytest.mark.parametrize("strategies", ["base", "{base: 1}", "[1]", "[[base]]"])
 def test_strategies_of_an_overlay_are_a_list_of_names(strategies: str) -> None:
     place = "overlays/scoped.yaml:1:13"
-    assert found(overlay("scoped", f"strategies: {strategies}\nnat: 5\n")) == [
+    assert refusals_with(write_overlay("scoped", f"strategies: {strategies}\nnat: 5\n")) == [
         ("OVERLAY_STRATEGIES", "strategies", place)
     ]

@@ -16,12 +16,12 @@ from eks_hardware.loader.yaml_files import MAX_BYTES, display_name, read_text
 from helpers.cases import in_one_test
 
 
-def found(text: str) -> list[tuple[str, int, int]]:
+def places_of_findings(text: str) -> list[tuple[str, int, int]]:
     parsed = parse(text, "f")
     return [(f.code, f.position.line, f.position.column) for f in parsed.findings if f.position]
 
 
-def data(text: str) -> object:
+def plain_value(text: str) -> object:
     parsed = parse(text, "f")
     assert parsed.findings == ()
     assert parsed.root is not None
@@ -82,7 +82,7 @@ MERGE_BOMB = "m0: &m0 {a: 1, b: 2}\n" + "".join(
     ],
 )
 def test_refused(text: str, expected: list[tuple[str, int, int]]) -> None:
-    assert found(text) == expected
+    assert places_of_findings(text) == expected
 
 
 @in_one_test(
@@ -135,16 +135,16 @@ def test_reads_without_libyaml(text: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("bomb", [BOMB, MERGE_BOMB])
 def test_bombs_are_refused_without_being_expanded(bomb: str) -> None:
-    assert [code for code, _, _ in found(bomb)] == ["YAML_ALIAS_LIMIT"]
+    assert [code for code, _, _ in places_of_findings(bomb)] == ["YAML_ALIAS_LIMIT"]
 
 
 def test_a_chain_of_aliases_is_limited_in_depth() -> None:
     chain = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 60))
-    assert [code for code, _, _ in found(chain)] == ["YAML_DEPTH"]
+    assert [code for code, _, _ in places_of_findings(chain)] == ["YAML_DEPTH"]
 
 
 def test_too_many_values_and_too_much_text() -> None:
-    assert [code for code, _, _ in found("a: [" + "1," * MAX_NODES + "]")] == ["FILE_TOO_LARGE"]
+    assert [code for code, _, _ in places_of_findings("a: [" + "1," * MAX_NODES + "]")] == ["FILE_TOO_LARGE"]
     assert parse("#" * (MAX_BYTES + 1), "f").findings[0].code == "FILE_TOO_LARGE"
 
 
@@ -177,11 +177,11 @@ def test_too_many_values_and_too_much_text() -> None:
     ],
 )
 def test_accepted(text: str, expected: object) -> None:
-    assert data(text) == expected
+    assert plain_value(text) == expected
 
 
 def test_a_huge_number_stays_text() -> None:
-    assert data("a: " + "9" * 5000) == {"a": "9" * 5000}
+    assert plain_value("a: " + "9" * 5000) == {"a": "9" * 5000}
 
 
 @in_one_test(

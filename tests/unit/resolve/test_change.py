@@ -22,7 +22,7 @@ def mixed() -> ResolvedStrategy:
     return resolve(load_strategy(SHIPPED / "mixed-hardware.yaml").strategy)
 
 
-def places(resolved: ResolvedStrategy) -> Iterator[tuple[str, Row]]:
+def places_and_rows(resolved: ResolvedStrategy) -> Iterator[tuple[str, Row]]:
     """Return every path that ``eks-hardware explain`` prints."""
     for section in sections(resolved):
         yield from ((f"{section.path}.{row.field}", row) for row in section.rows)
@@ -32,10 +32,10 @@ def places(resolved: ResolvedStrategy) -> Iterator[tuple[str, Row]]:
 def test_every_place_that_explain_prints_can_be_changed(file: Any) -> None:
     """To its current value: the value has the field's type, and only the reason changes."""
     resolved = resolve(load_strategy(file).strategy)
-    found = dict(places(resolved))
+    found = dict(places_and_rows(resolved))
     changed = change(resolved, {place: row.value for place, row in found.items()}, because="ours")
     assert changed == resolved
-    assert {place: str(row.reason) for place, row in places(changed)} == dict.fromkeys(found, "ours [caller]")
+    assert {place: str(row.reason) for place, row in places_and_rows(changed)} == dict.fromkeys(found, "ours [caller]")
 
 
 # Path, value, and how it is read back.
@@ -66,7 +66,7 @@ def test_a_change_arrives_and_nothing_else_is_another(mixed: ResolvedStrategy, p
     value, read = CHANGES[place]
     changed = change(mixed, {place: value}, because="we know better")
     assert read(changed) == value != read(mixed)
-    before, after = dict(places(mixed)), dict(places(changed))
+    before, after = dict(places_and_rows(mixed)), dict(places_and_rows(changed))
     assert {each for each in before if before[each] != after[each]} == {place}
     assert str(after[place].reason) == "we know better [caller]"
 

@@ -19,12 +19,12 @@ NODE_POLICIES = tuple(
 )
 
 
-def cluster(network: dict[str, Any] | None = None, **fields: Any) -> ResolvedCluster:
+def resolved_cluster(network: dict[str, Any] | None = None, **fields: Any) -> ResolvedCluster:
     return resolve(strategy(cluster=fields, network=network or {})).cluster
 
 
 def test_defaults_are_private_logged_and_encrypted() -> None:
-    resolved = cluster()
+    resolved = resolved_cluster()
     assert (
         resolved.public_cidrs,
         resolved.creator_is_admin,
@@ -62,7 +62,7 @@ def test_shipped_strategies_can_be_deployed_from_anywhere(name: str) -> None:
 
 
 def test_the_api_is_private_unless_stated() -> None:
-    assert cluster().public_cidrs == ()
+    assert resolved_cluster().public_cidrs == ()
 
 
 @in_one_test("overlay", OVERLAYS)
@@ -85,7 +85,7 @@ DEFAULT_ADDONS = ["vpc-cni", "kube-proxy", "eks-pod-identity-agent", "coredns", 
 
 
 def test_addons_and_phases() -> None:
-    phases = {addon.name: addon.before_nodes for addon in cluster().addons}
+    phases = {addon.name: addon.before_nodes for addon in resolved_cluster().addons}
     assert phases == {
         "vpc-cni": True,
         "kube-proxy": True,
@@ -110,7 +110,7 @@ def test_addons_and_phases() -> None:
 )
 def test_addon_identity(addon: str, account: str | None, namespace: str | None, policy: str | None) -> None:
     # trap: atlassian-labs/data-center-terraform#474
-    resolved = next(each for each in cluster(addons={addon: {}}).addons if each.name == addon)
+    resolved = next(each for each in resolved_cluster(addons={addon: {}}).addons if each.name == addon)
     arns = (f"arn:aws:iam::aws:policy/{policy}",) if policy else ()
     role = f"demo-us-west-2-{addon}" if account else None
     assert (account, namespace, arns, role) == (
@@ -122,7 +122,7 @@ def test_addon_identity(addon: str, account: str | None, namespace: str | None, 
 
 
 def test_addon_settings() -> None:
-    resolved = cluster(
+    resolved = resolved_cluster(
         addons={
             "coredns": {"version": "v1.12.4-eksbuild.1", "configuration": {"replicaCount": 3}},
             "metrics-server": {"enabled": False},
@@ -139,7 +139,7 @@ def test_addon_settings() -> None:
 
 
 def test_pod_subnets_switch_custom_networking_on() -> None:
-    resolved = cluster(network={"pod_cidr": "100.64.0.0/16"})
+    resolved = resolved_cluster(network={"pod_cidr": "100.64.0.0/16"})
     environment = next(addon for addon in resolved.addons if addon.name == "vpc-cni").configuration["env"]
     assert resolved.custom_networking
     assert environment["AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"] == "true"
@@ -153,7 +153,7 @@ def test_access_entries() -> None:
     admin = f"arn:aws:iam::{ACCOUNT}:role/admin"
     reader = f"arn:aws:iam::{ACCOUNT}:user/reader"
     policies = [{"policy": "AmazonEKSViewPolicy", "namespaces": ["a", "b"]}]
-    resolved = cluster(
+    resolved = resolved_cluster(
         admins=[admin, admin],
         access_entries=[
             {"name": "reader", "principal_arn": reader, "kubernetes_groups": ["readers"], "policies": policies}
@@ -180,11 +180,11 @@ def test_keys_of_admins_are_unique_and_stay() -> None:
         for account in (ACCOUNT, "444455556666")
         for path in ("role/admin", "user/admin", "role/team/admin", "role/team-admin", "role/team.admin", "role/a/b")
     ]
-    keys = {entry.principal_arn: entry.key for entry in cluster(admins=arns).access_entries}
+    keys = {entry.principal_arn: entry.key for entry in resolved_cluster(admins=arns).access_entries}
     assert set(arns) == set(keys)
     assert len(set(keys.values())) == len(arns)
     assert all(set(key) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for key in keys.values())
-    assert keys == {entry.principal_arn: entry.key for entry in cluster(admins=arns[::-1]).access_entries}
+    assert keys == {entry.principal_arn: entry.key for entry in resolved_cluster(admins=arns[::-1]).access_entries}
 
 
 # --- provider and backend

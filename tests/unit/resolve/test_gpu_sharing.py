@@ -9,30 +9,22 @@ import pytest
 
 from eks_hardware import facts
 from eks_hardware.catalogue import load
-from eks_hardware.resolve import GpuShares, ResolvedNodeGroup, ResolvedNodePool, mig_profiles, resolve
+from eks_hardware.resolve import GpuShares, mig_profiles
 from eks_hardware.resolve.gpu_sharing import mig_bottlerocket_key
-from helpers.strategies import gpu_pool, group, pools, strategy
+from helpers.strategies import resolved_gpu_pool, resolved_group
 
 BOTTLEROCKET = {"family": "bottlerocket"}
 
 
-def turns(**fields: Any) -> dict[str, Any]:
+def in_four_turns(**fields: Any) -> dict[str, Any]:
     return {"time_slicing": {"replicas": 4, **fields}}
-
-
-def of_group(name: str, **fields: Any) -> ResolvedNodeGroup:
-    return resolve(strategy(group(name, **fields))).node_groups[-1]
-
-
-def of_pool(name: str, **fields: Any) -> ResolvedNodePool:
-    return resolve(strategy(**pools(gpu_pool(instance_types=[name], **fields)))).node_pools[0]
 
 
 CASES: list[tuple[str, dict[str, Any] | None, GpuShares | None, dict[str, str], dict[str, Any]]] = [
     ("g6.xlarge", None, None, {}, {}),
     (
         "g6.xlarge",
-        turns(),
+        in_four_turns(),
         GpuShares("time-slicing-4", "nvidia.com/gpu", 4, None),
         {"nvidia.com/device-plugin.config": "time-slicing-4"},
         {
@@ -42,7 +34,7 @@ CASES: list[tuple[str, dict[str, Any] | None, GpuShares | None, dict[str, str], 
     ),
     (
         "g6.xlarge",
-        turns(rename=True),
+        in_four_turns(rename=True),
         GpuShares("time-slicing-4-renamed", "nvidia.com/gpu.shared", 4, None),
         {"nvidia.com/device-plugin.config": "time-slicing-4-renamed"},
         {
@@ -68,7 +60,7 @@ CASES: list[tuple[str, dict[str, Any] | None, GpuShares | None, dict[str, str], 
 SELECTORS = frozenset({"nvidia.com/device-plugin.config", "nvidia.com/mig.config"})
 
 
-@pytest.mark.parametrize("built", [of_group, of_pool])
+@pytest.mark.parametrize("built", [resolved_group, resolved_gpu_pool], ids=["of_group", "of_pool"])
 @pytest.mark.parametrize(("name", "sharing", "shares", "labels", "settings"), CASES)
 def test_sharing(
     built: Any,
@@ -93,18 +85,18 @@ def test_sharing(
 
 def test_nothing_fits_an_al2023_node_before_its_gpus_are_cut() -> None:
     """Until then, the plugin shows whole GPUs, and the MIG manager can reboot the node under pods that got one."""
-    pool = of_pool("p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}, limits={"nvidia.com/gpu": 16})
+    pool = resolved_gpu_pool("p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}, limits={"nvidia.com/gpu": 16})
     assert pool.limits == {"nvidia.com/mig-1g.5gb": "112", "cpu": "192"}
     (overlay,) = pool.overlays
     assert overlay.capacity == {"nvidia.com/gpu": "0", "nvidia.com/mig-1g.5gb": "56"}
-    image = of_pool(
+    image = resolved_gpu_pool(
         "p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}, limits={"nvidia.com/gpu": 16}, ami=BOTTLEROCKET
     )
     assert image.limits == {"nvidia.com/gpu": "112", "cpu": "192"}
     assert [each.capacity for each in image.overlays] == [{"nvidia.com/gpu": "56"}]
 
 
-@pytest.mark.parametrize("built", [of_group, of_pool])
+@pytest.mark.parametrize("built", [resolved_group, resolved_gpu_pool], ids=["of_group", "of_pool"])
 def test_plugin_labels(built: Any) -> None:
     """A Bottlerocket node with NVIDIA GPUs has no label that a plugin's daemonset selects."""
     assert built("g6.xlarge").labels["nvidia.com/gpu.present"] == "true"

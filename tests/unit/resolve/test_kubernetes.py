@@ -17,7 +17,9 @@ SHARED = {"time_slicing": {"replicas": 4}}
 KARPENTER = ["karpenter-crd", "karpenter"]
 
 
-def built(*groups: dict[str, Any], kubernetes: dict[str, Any] | None = None, **fields: Any) -> ResolvedKubernetes:
+def resolved_kubernetes(
+    *groups: dict[str, Any], kubernetes: dict[str, Any] | None = None, **fields: Any
+) -> ResolvedKubernetes:
     return resolve(strategy(*groups, kubernetes=kubernetes or {}, **fields)).kubernetes
 
 
@@ -78,11 +80,13 @@ def built(*groups: dict[str, Any], kubernetes: dict[str, Any] | None = None, **f
 def test_charts(
     groups: list[dict[str, Any]], fields: dict[str, Any], kubernetes: dict[str, Any], expected: list[str]
 ) -> None:
-    assert expected == list(built(*groups, kubernetes=kubernetes, **fields).charts)
+    assert expected == list(resolved_kubernetes(*groups, kubernetes=kubernetes, **fields).charts)
 
 
 def test_a_chart_is_as_recorded() -> None:
-    for key, chart in built(group("p5.48xlarge", efa=True), **pools(), kubernetes={"prometheus": True}).charts.items():
+    for key, chart in resolved_kubernetes(
+        group("p5.48xlarge", efa=True), **pools(), kubernetes={"prometheus": True}
+    ).charts.items():
         fact = facts.chart(key)
         assert (key, fact["chart"], fact["repository"], fact["version"], fact["namespace"], {}) == (
             chart.key,
@@ -96,7 +100,9 @@ def test_a_chart_is_as_recorded() -> None:
 
 def test_a_chart_is_as_the_strategy_says() -> None:
     given = {"version": "0.19.0", "repository": "oci://mirror.example.com/charts", "values": {"a": {"b": [1]}}}
-    charts = built(group("g5.xlarge"), **pools(), kubernetes={"charts": {"nvidia-device-plugin": given}}).charts
+    charts = resolved_kubernetes(
+        group("g5.xlarge"), **pools(), kubernetes={"charts": {"nvidia-device-plugin": given}}
+    ).charts
     found = charts["nvidia-device-plugin"]
     assert (found.version, found.repository, found.chart) == (
         "0.19.0",
@@ -116,16 +122,16 @@ def test_a_chart_is_as_the_strategy_says() -> None:
     ],
 )
 def test_version_of_karpenter(given: dict[str, Any], controller: str | None, definitions: str | None) -> None:
-    charts = built(**pools(), kubernetes={"charts": given}).charts
+    charts = resolved_kubernetes(**pools(), kubernetes={"charts": given}).charts
     recorded = facts.chart("karpenter")["version"]
     assert charts["karpenter"].version == (controller or recorded)
     assert charts["karpenter-crd"].version == (definitions or recorded)
 
 
 def test_karpenter_is_where_the_strategy_wants_it() -> None:
-    charts = built(**pools(namespace="karpenter")).charts
+    charts = resolved_kubernetes(**pools(namespace="karpenter")).charts
     assert {charts[key].namespace for key in KARPENTER} == {"karpenter"}
-    assert {each.namespace for each in built(**pools()).charts.values()} == {"kube-system"}
+    assert {each.namespace for each in resolved_kubernetes(**pools()).charts.values()} == {"kube-system"}
 
 
 # --- Karpenter's options
@@ -156,14 +162,14 @@ def test_karpenter_is_where_the_strategy_wants_it() -> None:
     ],
 )
 def test_feature_gates(fields: dict[str, Any], expected: dict[str, bool]) -> None:
-    found = built(**fields).feature_gates
+    found = resolved_kubernetes(**fields).feature_gates
     assert expected == found
     assert set(found) <= set(facts.karpenter()["settings"]["feature_gates"])
 
 
 @pytest.mark.parametrize(("fields", "expected"), [({}, 0), (pools(), 2), (pools(replicas=1), 1)])
 def test_replicas(fields: dict[str, Any], expected: int) -> None:
-    assert expected == built(**fields).karpenter_replicas
+    assert expected == resolved_kubernetes(**fields).karpenter_replicas
 
 
 # --- delivery, teams, roles
@@ -172,7 +178,7 @@ def test_replicas(fields: dict[str, Any], expected: int) -> None:
 def test_delivery() -> None:
     plain = resolve(strategy()).kubernetes
     assert plain.stack == "same"
-    chosen = built(kubernetes={"delivery": "helm", "stack": "separate"})
+    chosen = resolved_kubernetes(kubernetes={"delivery": "helm", "stack": "separate"})
     assert (chosen.delivery, chosen.stack) == ("helm", "separate")
 
 
@@ -182,7 +188,7 @@ def test_teams() -> None:
         "quota": {"nvidia.com/gpu": 8, "cpu": "64", "pods": 20, "persistentvolumeclaims": 5},
         "container_defaults": {"requests": {"cpu": "100m"}, "limits": {"memory": "1Gi"}},
     }
-    assert built(kubernetes={"teams": [team, {"name": "empty"}]}).teams == (
+    assert resolved_kubernetes(kubernetes={"teams": [team, {"name": "empty"}]}).teams == (
         ResolvedTeam(
             "research",
             {
@@ -207,7 +213,7 @@ def test_teams() -> None:
     ],
 )
 def test_roles_are_for_charts_that_are_installed(kubernetes: dict[str, Any], expected: list[str]) -> None:
-    found = built(kubernetes=kubernetes)
+    found = resolved_kubernetes(kubernetes=kubernetes)
     assert expected == [role.key for role in found.service_roles]
     for role in found.service_roles:
         assert role.namespace == found.charts[role.key].namespace

@@ -27,7 +27,7 @@ KEY = "arn:aws:kms:us-west-2:111122223333:key/1234abcd"
 RESERVATION = {"id": "cr-0123456789abcdef0", "zone": "usw2-az1"}
 
 
-def built(
+def resolved_alone(
     instance_types: str | list[str] = "m6i.xlarge", *, custom_networking: bool = False, **fields: Any
 ) -> ResolvedNodeGroup:
     given = NodeGroupSpec.model_validate(group(instance_types, **{"workload": "training", **fields}))
@@ -71,7 +71,7 @@ def test_hardware(
     store: str,
 ) -> None:
     # trap: awslabs/amazon-eks-ami#13
-    resolved = built(name, efa=efa)
+    resolved = resolved_alone(name, efa=efa)
     plugin = {"nvidia-gpu": "nvidia.com/gpu.present", "cpu": None}.get(hardware, "aws.amazon.com/neuron.present")
     labels = {"hardware-type": hardware, "workload-type": "training", "accelerator": accelerator}
     labels |= {plugin: "true"} if plugin else {}
@@ -115,7 +115,7 @@ def test_max_pods(
     types: str | list[str], fields: dict[str, Any], custom_networking: bool, expected: int | None
 ) -> None:
     # trap: terraform-aws-modules/terraform-aws-eks#2297
-    resolved = built(types, custom_networking=custom_networking, **fields)
+    resolved = resolved_alone(types, custom_networking=custom_networking, **fields)
     assert expected == resolved.max_pods
     assert expected == resolved.user_data.get("kubelet", {}).get("config", {}).get("maxPods")
 
@@ -126,7 +126,7 @@ EFA_TYPES = [kind for kind in CATALOGUE.select(efa=True) if not kind.withdrawn]
 def test_efa_interfaces_of_every_type() -> None:
     assert len(EFA_TYPES) > 200
     for kind in EFA_TYPES:
-        resolved = built(kind.name, efa=True)
+        resolved = resolved_alone(kind.name, efa=True)
         interfaces = resolved.efa_interfaces
         assert kind.efa_interfaces == interfaces
         places = [(each.network_card_index, each.device_index) for each in interfaces]
@@ -148,7 +148,7 @@ def test_every_type_has_pods_and_a_disk() -> None:
     # trap: terraform-aws-modules/terraform-aws-eks#1845
     for name in CATALOGUE.names[::3]:
         kind = CATALOGUE.get(name)
-        resolved = built(name)
+        resolved = resolved_alone(name)
         limit = 110 if kind.vcpus < 30 else 250
         assert resolved.max_pods is None or 4 <= resolved.max_pods <= limit
         assert resolved.block_devices[0].size_gib == (50 if kind.hardware is Hardware.CPU else 200)
@@ -209,7 +209,7 @@ def test_capacity(
     node_repair: bool,
 ) -> None:
     # trap: terraform-aws-modules/terraform-aws-eks#3730
-    resolved = built("p5.48xlarge", efa=True, **fields)
+    resolved = resolved_alone("p5.48xlarge", efa=True, **fields)
     assert (capacity_type, market, target, in_template, placement_group, node_repair) == (
         resolved.capacity_type,
         resolved.market_type,
@@ -305,13 +305,13 @@ OVERRIDES: list[tuple[str, dict[str, Any], str, Any]] = [
 )
 def test_override(field: str, given: dict[str, Any], resolved_field: str, expected: object) -> None:
     assert field
-    assert expected == getattr(built("p4d.24xlarge", **given), resolved_field)
+    assert expected == getattr(resolved_alone("p4d.24xlarge", **given), resolved_field)
 
 
 @pytest.mark.parametrize(("key", "value"), [("team", "a"), ("hardware-type", "special"), ("workload-type", "")])
 def test_own_labels_win(key: str, value: str) -> None:
-    resolved = built("p4d.24xlarge", labels={key: value})
-    assert {**built("p4d.24xlarge").labels, key: value} == resolved.labels
+    resolved = resolved_alone("p4d.24xlarge", labels={key: value})
+    assert {**resolved_alone("p4d.24xlarge").labels, key: value} == resolved.labels
 
 
 def test_every_field_is_overridden_by_some_test() -> None:
@@ -324,8 +324,8 @@ def test_every_field_is_overridden_by_some_test() -> None:
 
 
 def test_names_hold_the_cluster_and_the_group() -> None:
-    assert built().launch_template_name == "demo/gpu"
-    assert built(efa=False).placement_group_name is None
+    assert resolved_alone().launch_template_name == "demo/gpu"
+    assert resolved_alone(efa=False).placement_group_name is None
 
 
 def test_efa_security_group_only_with_efa() -> None:
@@ -343,4 +343,4 @@ def test_efa_security_group_only_with_efa() -> None:
     ],
 )
 def test_placement_group_where_the_type_can_join_one(name: str, fields: dict[str, Any], expected: str | None) -> None:
-    assert expected == built(name, efa=True, **fields).placement_group_name
+    assert expected == resolved_alone(name, efa=True, **fields).placement_group_name

@@ -35,7 +35,9 @@ def cluster_with(*given: dict[str, Any], karpenter: dict[str, Any] | None = None
     return resolve(strategy(**pools(*given, **(karpenter or {})), **fields))
 
 
-def built(*types: str, karpenter: dict[str, Any] | None = None, network: Any = None, **fields: Any) -> ResolvedNodePool:
+def resolved_pool(
+    *types: str, karpenter: dict[str, Any] | None = None, network: Any = None, **fields: Any
+) -> ResolvedNodePool:
     """Return a resolved GPU pool, with p4d.24xlarge by default."""
     hardware = {"instance_families", "accelerator"} & set(fields)
     kinds = {} if hardware else {"instance_types": list(types or ["p4d.24xlarge"])}
@@ -46,7 +48,7 @@ def built(*types: str, karpenter: dict[str, Any] | None = None, network: Any = N
 # --- selection of types
 
 
-def types_of(region: str = "us-west-2", **fields: Any) -> tuple[str, ...]:
+def types_of_pool(region: str = "us-west-2", **fields: Any) -> tuple[str, ...]:
     return pool_types(NodePoolSpec.model_validate(pool(**fields)), region, CATALOGUE)
 
 
@@ -76,7 +78,7 @@ def types_of(region: str = "us-west-2", **fields: Any) -> tuple[str, ...]:
     ],
 )
 def test_types(fields: dict[str, Any], expected: tuple[str, ...]) -> None:
-    assert expected == types_of(**fields)
+    assert expected == types_of_pool(**fields)
 
 
 def test_families_and_accelerators_bring_only_what_can_run() -> None:
@@ -145,8 +147,8 @@ def test_a_pool_has_the_nodes_of_a_group(name: str, family: str, efa: bool) -> N
 
 
 def test_a_label_of_the_accelerator_only_where_all_types_have_the_same() -> None:
-    assert built(instance_families=["g5"]).labels["accelerator"] == "a10g"
-    assert "accelerator" not in built(instance_families=["g5", "g6"]).labels
+    assert resolved_pool(instance_families=["g5"]).labels["accelerator"] == "a10g"
+    assert "accelerator" not in resolved_pool(instance_families=["g5", "g6"]).labels
 
 
 def test_bottlerocket_gives_neuron_devices_to_pods() -> None:
@@ -217,7 +219,7 @@ def test_subnets_are_named_where_they_are_not_tagged(tagged: bool, expected: dic
         "private_subnets": {"usw2-az1": "subnet-00000001", "usw2-az2": "subnet-00000002"},
         "tag_subnets": tagged,
     }
-    assert expected == built(efa=True, network={"existing": existing}).subnet_ids
+    assert expected == resolved_pool(efa=True, network={"existing": existing}).subnet_ids
 
 
 # --- images
@@ -236,7 +238,7 @@ def test_subnets_are_named_where_they_are_not_tagged(tagged: bool, expected: dic
     ],
 )
 def test_alias(ami: dict[str, Any], versions: dict[str, str], alias: str | None) -> None:
-    resolved = built(ami=ami, karpenter={"ami_versions": versions})
+    resolved = resolved_pool(ami=ami, karpenter={"ami_versions": versions})
     assert (resolved.ami_alias, resolved.image_id) == (alias, ami.get("image_id"))
 
 
@@ -334,13 +336,13 @@ def test_overlays(fields: dict[str, Any], expected: tuple[CapacityOverlay, ...])
     ],
 )
 def test_capacity(fields: dict[str, Any], capacity_types: tuple[str, ...], placement_group: str | None) -> None:
-    resolved = built("p5.48xlarge", efa=True, **fields)
+    resolved = resolved_pool("p5.48xlarge", efa=True, **fields)
     assert (capacity_types, placement_group) == (resolved.capacity_types, resolved.placement_group_name)
 
 
 def test_reservations() -> None:
     by_tag = {"tags": {"team": "a"}, "owner_account_id": "111122223333"}
-    resolved = built("p5.48xlarge", capacity=["reserved"], reservations=[RESERVATION, by_tag])
+    resolved = resolved_pool("p5.48xlarge", capacity=["reserved"], reservations=[RESERVATION, by_tag])
     assert resolved.reservations == (
         ReservationSelector("cr-01234567", {}, None),
         ReservationSelector(None, {"team": "a"}, "111122223333"),
@@ -348,8 +350,8 @@ def test_reservations() -> None:
 
 
 def test_no_placement_group_without_efa_or_for_a_type_that_cannot() -> None:
-    assert built("p5.48xlarge").placement_group_name is None
-    assert built("p5.48xlarge", placement_group="cluster").placement_group_name == "demo/pool"
+    assert resolved_pool("p5.48xlarge").placement_group_name is None
+    assert resolved_pool("p5.48xlarge", placement_group="cluster").placement_group_name == "demo/pool"
 
 
 # --- network interfaces
@@ -365,27 +367,27 @@ def test_no_placement_group_without_efa_or_for_a_type_that_cannot() -> None:
     ],
 )
 def test_interfaces_are_written_out_where_karpenter_would_add_efa(name: str, efa: bool, written: int) -> None:
-    found = built(name, efa=efa)
+    found = resolved_pool(name, efa=efa)
     assert len(found.network_interfaces) == written
     assert found.efa_count == sum(each.is_efa for each in found.network_interfaces)
 
 
 def test_huge_pages_of_efa_nodes_are_told_to_karpenter() -> None:
     # trap: aws/karpenter-provider-aws#3315
-    (overlay,) = built("p5.48xlarge", efa=True).overlays
+    (overlay,) = resolved_pool("p5.48xlarge", efa=True).overlays
     assert (overlay.name, overlay.instance_types) == ("pool-huge-pages-10256", ("p5.48xlarge",))
     assert overlay.capacity == {"hugepages-2Mi": "10256Mi"}
     # A small node, for which AWS documents two figures, uses the lower one.
-    (small,) = built("g6.8xlarge", efa=True).overlays
+    (small,) = resolved_pool("g6.8xlarge", efa=True).overlays
     assert small.capacity == {"hugepages-2Mi": "3520Mi"}
-    assert built("p5.48xlarge").overlays == ()
+    assert resolved_pool("p5.48xlarge").overlays == ()
     # Bottlerocket reserves 110 pages of 2 MiB per vCPU, unless its settings have a number.
     rocket = {"efa": True, "ami": {"family": "bottlerocket"}}
-    assert [each.capacity for each in built("p5.48xlarge", **rocket).overlays] == [{"hugepages-2Mi": "42240Mi"}]
+    assert [each.capacity for each in resolved_pool("p5.48xlarge", **rocket).overlays] == [{"hugepages-2Mi": "42240Mi"}]
     for pages, told in (("2564", [{"hugepages-2Mi": "5128Mi"}]), ("0", [])):
         settings = {"kernel": {"sysctl": {"vm/nr_hugepages": pages}}}
-        assert [each.capacity for each in built("p5.48xlarge", **rocket, user_data=settings).overlays] == told
-    assert built("p5.48xlarge", efa=True, ami={"image_id": "ami-0123456789abcdef0"}).overlays == ()
+        assert [each.capacity for each in resolved_pool("p5.48xlarge", **rocket, user_data=settings).overlays] == told
+    assert resolved_pool("p5.48xlarge", efa=True, ami={"image_id": "ami-0123456789abcdef0"}).overlays == ()
 
 
 # --- disruption
@@ -405,7 +407,7 @@ WHILE_EMPTY = (DisruptionBudget("0", ("Underutilized", "Drifted")), DisruptionBu
 )
 def test_disruption_of_a_workload(workload: str, policy: str, after: str, expire: str) -> None:
     # trap: aws/karpenter-provider-aws#3594
-    found = built(workload=workload).disruption
+    found = resolved_pool(workload=workload).disruption
     assert (policy, after, expire) == (found.consolidation_policy, found.consolidate_after, found.expire_after)
     assert found.termination_grace_period is None
     assert (found.budgets == WHILE_EMPTY) == (workload == "training")
@@ -424,7 +426,7 @@ def test_disruption_as_the_strategy_says(workload: str) -> None:
             {"nodes": "10%"},
         ],
     }
-    found = built(workload=workload, disruption=disruption).disruption
+    found = resolved_pool(workload=workload, disruption=disruption).disruption
     assert (found.consolidation_policy, found.consolidate_after, found.expire_after) == (
         ("WhenEmptyOrUnderutilized", "Never", "48h") if workload == "training" else ("WhenEmpty", "3h", "Never")
     )
@@ -436,7 +438,7 @@ def test_disruption_as_the_strategy_says(workload: str) -> None:
 
 
 def test_one_override_leaves_the_other_defaults() -> None:
-    found = built(workload="training", disruption={"consolidate_after": "1h"}).disruption
+    found = resolved_pool(workload="training", disruption={"consolidate_after": "1h"}).disruption
     assert (found.consolidation_policy, found.consolidate_after, found.expire_after) == ("WhenEmpty", "1h", "Never")
     assert found.budgets == WHILE_EMPTY
 
@@ -472,20 +474,20 @@ NODE_CLASS = {
     ],
 )
 def test_kubelet(ami: dict[str, Any], user_data: dict[str, Any]) -> None:
-    resolved = built("g5g.xlarge", ami=ami, kubelet=KUBELET)
+    resolved = resolved_pool("g5g.xlarge", ami=ami, kubelet=KUBELET)
     assert (NODE_CLASS, user_data) == (resolved.kubelet, resolved.user_data)
 
 
 @pytest.mark.parametrize("ami", [{}, BOTTLEROCKET])
 def test_without_settings_there_is_no_user_data(ami: dict[str, Any]) -> None:
-    resolved = built(ami=ami)
+    resolved = resolved_pool(ami=ami)
     # RAID0 is a field of the EC2NodeClass.
     assert (resolved.instance_store, resolved.user_data) == ("raid0", {})
 
 
 def test_max_pods_are_the_least_of_the_types_and_leave_out_what_is_not_known() -> None:
-    assert built("g5.xlarge", "g5.48xlarge").kubelet["maxPods"] == 110
-    assert built("g5.48xlarge").kubelet["maxPods"] == 250
+    assert resolved_pool("g5.xlarge", "g5.48xlarge").kubelet["maxPods"] == 110
+    assert resolved_pool("g5.48xlarge").kubelet["maxPods"] == 250
 
 
 # --- overrides: one per field of NodePool and of the models below it
@@ -527,12 +529,12 @@ OVERRIDES: list[tuple[str, dict[str, Any], str, Any]] = [
 )
 def test_override(field: str, given: dict[str, Any], resolved_field: str, expected: object) -> None:
     assert field
-    assert expected == getattr(built(**given), resolved_field)
+    assert expected == getattr(resolved_pool(**given), resolved_field)
 
 
 @pytest.mark.parametrize(("key", "value"), [("team", "a"), ("hardware-type", "special")])
 def test_own_labels_win(key: str, value: str) -> None:
-    assert {**built().labels, key: value} == built(labels={key: value}).labels
+    assert {**resolved_pool().labels, key: value} == resolved_pool(labels={key: value}).labels
 
 
 def test_every_field_is_overridden_by_some_test() -> None:

@@ -19,18 +19,18 @@ TRAINING = group("g5.xlarge", name="training", workload="training", zones=["usw2
 BOTTLEROCKET = {"family": "bottlerocket"}
 
 
-def resolved(*groups: dict[str, Any], **storage: Any) -> ResolvedStrategy:
+def resolved_with_storage(*groups: dict[str, Any], **storage: Any) -> ResolvedStrategy:
     return resolve(strategy(*groups, storage=storage))
 
 
-def addons(resolved_: ResolvedStrategy) -> dict[str, ResolvedAddon]:
+def csi_drivers(resolved_: ResolvedStrategy) -> dict[str, ResolvedAddon]:
     return {addon.name: addon for addon in resolved_.cluster.addons if addon.name.endswith("csi-driver")}
 
 
 def test_nothing_unless_it_is_asked_for() -> None:
-    result = resolved(EFA)
+    result = resolved_with_storage(EFA)
     assert (result.storage.fsx_lustre, result.storage.efs, result.storage.buckets) == (None, None, ())
-    assert addons(result) == {}
+    assert csi_drivers(result) == {}
     assert {each.shell for each in result.node_groups} == {()}
 
 
@@ -48,7 +48,7 @@ def test_nothing_unless_it_is_asked_for() -> None:
     ids=["its own", "of the nodes with EFA", "of training", "of any"],
 )
 def test_the_zone_is_that_of_its_clients(groups: list[dict[str, Any]], fsx: dict[str, Any], expected: str) -> None:
-    lustre = resolved(*groups, fsx_lustre=fsx).storage.fsx_lustre
+    lustre = resolved_with_storage(*groups, fsx_lustre=fsx).storage.fsx_lustre
     assert lustre is not None
     assert lustre.zone_id == expected
 
@@ -61,14 +61,14 @@ def test_nodes_of_the_system_come_last() -> None:
 
 
 def test_defaults_of_lustre() -> None:
-    lustre = resolved(EFA, fsx_lustre={}).storage.fsx_lustre
+    lustre = resolved_with_storage(EFA, fsx_lustre={}).storage.fsx_lustre
     assert lustre is not None
     assert (lustre.size_gib, lustre.deployment_type, lustre.throughput_mibps_per_tib) == (1200, "PERSISTENT_2", 250)
     assert (lustre.lustre_version, lustre.ports) == ("2.15", ((988, 988), (1018, 1023)))
 
 
 def test_scratch_has_no_throughput() -> None:
-    lustre = resolved(EFA, fsx_lustre={"deployment": "scratch-2"}).storage.fsx_lustre
+    lustre = resolved_with_storage(EFA, fsx_lustre={"deployment": "scratch-2"}).storage.fsx_lustre
     assert lustre is not None
     assert (lustre.deployment_type, lustre.throughput_mibps_per_tib) == ("SCRATCH_2", None)
 
@@ -102,7 +102,7 @@ def test_the_script_is_a_script_that_envsubst_leaves_alone() -> None:
 
 
 def test_efs_is_in_every_zone_of_the_network() -> None:
-    efs = resolved(efs={}).storage.efs
+    efs = resolved_with_storage(efs={}).storage.efs
     assert efs is not None
     assert efs.zone_ids == ("usw2-az1", "usw2-az2", "usw2-az3")
     assert (efs.throughput_mode, efs.port, efs.kms_key_arn) == ("elastic", 2049, None)
@@ -113,7 +113,7 @@ def test_efs_is_in_every_zone_of_the_network() -> None:
 
 def test_each_storage_brings_its_driver() -> None:
     asked = {"fsx_lustre": {}, "efs": {}, "s3_buckets": [{"name": "data"}]}
-    assert set(addons(resolved(EFA, **asked))) == {
+    assert set(csi_drivers(resolved_with_storage(EFA, **asked))) == {
         "aws-fsx-csi-driver",
         "aws-efs-csi-driver",
         "aws-mountpoint-s3-csi-driver",
@@ -121,7 +121,7 @@ def test_each_storage_brings_its_driver() -> None:
 
 
 def test_lustre_that_exists_is_only_listed() -> None:
-    addon = addons(resolved(EFA, fsx_lustre={}))["aws-fsx-csi-driver"]
+    addon = csi_drivers(resolved_with_storage(EFA, fsx_lustre={}))["aws-fsx-csi-driver"]
     assert addon.policy_arns == ()
     assert [each["Action"] for each in addon.statements] == ["fsx:DescribeFileSystems"]
     assert (addon.service_account, addon.role_name) == ("fsx-csi-controller-sa", "demo-us-west-2-aws-fsx-csi-driver")
@@ -129,13 +129,13 @@ def test_lustre_that_exists_is_only_listed() -> None:
 
 def test_who_names_the_add_on_gets_all_that_it_can_do() -> None:
     document = strategy(EFA, storage={"fsx_lustre": {}}, cluster={"addons": {"aws-fsx-csi-driver": {}}})
-    addon = addons(resolve(document))["aws-fsx-csi-driver"]
+    addon = csi_drivers(resolve(document))["aws-fsx-csi-driver"]
     assert addon.policy_arns == ("arn:aws:iam::aws:policy/AmazonFSxFullAccess",)
     assert addon.statements == ()
 
 
 def test_efs_makes_access_points() -> None:
-    addon = addons(resolved(efs={}))["aws-efs-csi-driver"]
+    addon = csi_drivers(resolved_with_storage(efs={}))["aws-efs-csi-driver"]
     assert addon.policy_arns == ("arn:aws:iam::aws:policy/service-role/AmazonEFSCSIDriverPolicy",)
 
 
@@ -152,7 +152,9 @@ def test_buckets_are_the_only_ones() -> None:
 
 
 def test_buckets_that_are_read_are_not_written() -> None:
-    statements = addons(resolved(s3_buckets=[{"name": "data-in"}]))["aws-mountpoint-s3-csi-driver"].statements
+    statements = csi_drivers(resolved_with_storage(s3_buckets=[{"name": "data-in"}]))[
+        "aws-mountpoint-s3-csi-driver"
+    ].statements
     assert [each["Action"] for each in statements] == ["s3:ListBucket", "s3:GetObject"]
 
 
@@ -169,5 +171,5 @@ def test_the_most_buckets_fit_into_a_role() -> None:
 
 def test_a_driver_without_buckets_has_no_role() -> None:
     document = strategy(cluster={"addons": {"aws-mountpoint-s3-csi-driver": {}}})
-    addon = addons(resolve(document))["aws-mountpoint-s3-csi-driver"]
+    addon = csi_drivers(resolve(document))["aws-mountpoint-s3-csi-driver"]
     assert (addon.service_account, addon.namespace, addon.role_name) == (None, None, None)

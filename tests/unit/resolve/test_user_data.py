@@ -11,7 +11,7 @@ import pytest
 
 from eks_hardware.resolve import ResolvedNodeGroup, resolve
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
-from helpers.strategies import group, strategy
+from helpers.strategies import group, resolved_group, strategy
 from helpers.user_data import parsed_mime
 
 tomllib = pytest.importorskip("tomllib")  # Python 3.11
@@ -31,28 +31,24 @@ MIRRORS = {"container-registry": {"mirrors": [{"registry": "*", "endpoint": ["ht
 BOTTLEROCKET = {"family": "bottlerocket"}
 
 
-def resolved(instance_type: str, **fields: Any) -> ResolvedNodeGroup:
-    return resolve(strategy(group(instance_type, **fields))).node_groups[1]
-
-
-def text_of(group_: ResolvedNodeGroup) -> str:
+def user_data_of(group_: ResolvedNodeGroup) -> str:
     write = bottlerocket_toml if group_.ami_family == "bottlerocket" else node_config
     return write(group_.user_data)
 
 
 CASES: dict[str, dict[str, Any]] = {
-    "al2023-cpu": {"instance_type": "m6i.xlarge"},
-    "al2023-gpu-efa": {"instance_type": "p5.48xlarge", "efa": True},
-    "al2023-kubelet": {"instance_type": "g5.xlarge", "kubelet": KUBELET, "instance_store": "mount"},
+    "al2023-cpu": {"instance_types": "m6i.xlarge"},
+    "al2023-gpu-efa": {"instance_types": "p5.48xlarge", "efa": True},
+    "al2023-kubelet": {"instance_types": "g5.xlarge", "kubelet": KUBELET, "instance_store": "mount"},
     "al2023-user-data": {
-        "instance_type": "inf2.xlarge",
+        "instance_types": "inf2.xlarge",
         "user_data": {"containerd": {"config": "version = 3\n"}, "featureGates": {"FastImagePull": True}},
     },
-    "bottlerocket-cpu": {"instance_type": "m7g.xlarge", "ami": BOTTLEROCKET},
-    "bottlerocket-gpu": {"instance_type": "p5.48xlarge", "efa": True, "ami": BOTTLEROCKET},
-    "bottlerocket-neuron": {"instance_type": "inf2.xlarge", "ami": BOTTLEROCKET},
+    "bottlerocket-cpu": {"instance_types": "m7g.xlarge", "ami": BOTTLEROCKET},
+    "bottlerocket-gpu": {"instance_types": "p5.48xlarge", "efa": True, "ami": BOTTLEROCKET},
+    "bottlerocket-neuron": {"instance_types": "inf2.xlarge", "ami": BOTTLEROCKET},
     "bottlerocket-kubelet": {
-        "instance_type": "g5.xlarge",
+        "instance_types": "g5.xlarge",
         "kubelet": KUBELET,
         "ami": BOTTLEROCKET,
         "user_data": MIRRORS,
@@ -62,8 +58,8 @@ CASES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case: str, request: pytest.FixtureRequest) -> None:
-    group_ = resolved(**CASES[case])
-    text = text_of(group_)
+    group_ = resolved_group(**CASES[case])
+    text = user_data_of(group_)
     if group_.ami_family == "bottlerocket":
         tomllib.loads(text)
     else:
@@ -99,8 +95,8 @@ def test_no_golden_file_is_left_over() -> None:
 
 
 def test_kubelet_settings_on_both_systems() -> None:
-    al2023 = parsed_mime(text_of(resolved(**CASES["al2023-kubelet"])))["spec"]
-    bottlerocket = tomllib.loads(text_of(resolved(**CASES["bottlerocket-kubelet"])))["settings"]
+    al2023 = parsed_mime(user_data_of(resolved_group(**CASES["al2023-kubelet"])))["spec"]
+    bottlerocket = tomllib.loads(user_data_of(resolved_group(**CASES["bottlerocket-kubelet"])))["settings"]
     assert al2023 == {
         "kubelet": {
             "config": {

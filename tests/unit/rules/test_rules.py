@@ -16,8 +16,9 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.rules import RULES, check, check_loaded
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, codes, module_of, rules_of, warnings_of
-from helpers.strategies import SHIPPED, SYSTEM, TODAY, document, group, shipped
+from helpers.rules import Case, check_case, module_of, rules_of, shown_codes, warnings_of
+from helpers.sections import cluster, existing_network, network, on_kubernetes, one_group, subnets
+from helpers.strategies import SHIPPED, SYSTEM, TODAY, document, gpu_pool, group, pools, shipped
 
 ADMIN = "arn:aws:iam::111122223333:role/admin"
 RESERVATION = {"id": "cr-01234567", "zone": "usw2-az1"}
@@ -25,44 +26,11 @@ MINIMAL = {"strategy": "minimal"}
 EVERY_ENDPOINT = ["ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "sts"]
 
 
-def one(instance_types: str | list[str] = "m6i.xlarge", **fields: Any) -> dict[str, Any]:
-    return {"node_groups": [SYSTEM, group(instance_types, **fields)]}
-
-
-def network(**fields: Any) -> dict[str, Any]:
-    return {"network": fields}
-
-
-def cluster(**fields: Any) -> dict[str, Any]:
-    return {"cluster": {"creator_is_admin": True, **fields}}
-
-
-def existing(*zones: str, **fields: Any) -> dict[str, Any]:
-    return network(existing={"vpc_id": "vpc-01234567", "private_subnets": subnets(*zones), **fields})
-
-
-def subnets(*zones: str) -> dict[str, str]:
-    return {zone: f"subnet-{index:08x}" for index, zone in enumerate(zones)}
-
-
-def version(text: str) -> dict[str, Any]:
-    return cluster(kubernetes_version=text)
-
-
-def entry(name: str, arn: str) -> dict[str, Any]:
-    return {"name": name, "principal_arn": arn}
-
-
 def storage(**fields: Any) -> dict[str, Any]:
     return {"storage": fields}
 
 
-def pool(family: str, /, **fields: Any) -> dict[str, Any]:
-    limits = {"nvidia.com/gpu": 8}
-    return {"karpenter": {"node_pools": [{"name": "pool", "instance_families": [family], "limits": limits, **fields}]}}
-
-
-def key(region: str) -> str:
+def key_in(region: str) -> str:
     return f"arn:aws:kms:{region}:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab"
 
 
@@ -74,7 +42,7 @@ CRITICAL = {"key": "CriticalAddonsOnly", "value": "true"}
 CONTROL_PLANE = {"key": "node-role.kubernetes.io/control-plane"}
 
 
-def tainted(*taints: dict[str, Any]) -> dict[str, Any]:
+def only_tainted(*taints: dict[str, Any]) -> dict[str, Any]:
     """Return a cluster whose only nodes have taints."""
     return {"node_groups": [group(scaling={"min": 2, "max": 2}, taints=list(taints))]}
 
@@ -87,11 +55,11 @@ def coredns(*tolerations: Any) -> dict[str, Any]:
 CASES = [
     Case("REGION_UNKNOWN", "region", {"region": "us-iso-east-1"}, {"region": "us-east-1"}),
     Case("REGION_UNKNOWN", "region", {"region": "us-west-9"}, {}),
-    Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", version("1.30"), version("1.36")),
-    Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", version("1.29"), version("1.37")),
-    Case("KUBERNETES_VERSION_UNREAD", "cluster.kubernetes_version", version("1.37"), version("1.36")),
-    Case("KUBERNETES_VERSION_UNREAD", "cluster.kubernetes_version", version("1.99"), version("1.30")),
-    Case("KUBERNETES_VERSION_ENDING", "cluster.kubernetes_version", version("1.34"), version("1.35")),
+    Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", on_kubernetes("1.30"), on_kubernetes("1.36")),
+    Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", on_kubernetes("1.29"), on_kubernetes("1.37")),
+    Case("KUBERNETES_VERSION_UNREAD", "cluster.kubernetes_version", on_kubernetes("1.37"), on_kubernetes("1.36")),
+    Case("KUBERNETES_VERSION_UNREAD", "cluster.kubernetes_version", on_kubernetes("1.99"), on_kubernetes("1.30")),
+    Case("KUBERNETES_VERSION_ENDING", "cluster.kubernetes_version", on_kubernetes("1.34"), on_kubernetes("1.35")),
     Case(
         "PROVIDER_VERSION_IMPOSSIBLE",
         "aws.version",
@@ -101,188 +69,202 @@ CASES = [
     Case(
         "KMS_KEY_REGION",
         "backend.kms_key_arn",
-        {"backend": {"type": "s3", "bucket": "acme-terraform", "kms_key_arn": key("eu-west-1")}},
-        {"backend": {"type": "s3", "bucket": "acme-terraform", "kms_key_arn": key("eu-west-1"), "region": "eu-west-1"}},
+        {"backend": {"type": "s3", "bucket": "acme-terraform", "kms_key_arn": key_in("eu-west-1")}},
+        {
+            "backend": {
+                "type": "s3",
+                "bucket": "acme-terraform",
+                "kms_key_arn": key_in("eu-west-1"),
+                "region": "eu-west-1",
+            }
+        },
     ),
     Case("PROVIDER_VERSION_TOO_LOW", "aws.version", {"aws": {"version": ">= 5.99.0"}}, {"aws": {"version": "5.100.0"}}),
     Case(
         "KMS_KEY_REGION",
         "cluster.secrets_encryption.kms_key_arn",
-        cluster(secrets_encryption={"kms_key_arn": key("eu-west-1")}),
-        cluster(secrets_encryption={"kms_key_arn": key("us-west-2")}),
+        cluster(secrets_encryption={"kms_key_arn": key_in("eu-west-1")}),
+        cluster(secrets_encryption={"kms_key_arn": key_in("us-west-2")}),
     ),
     Case(
         "KMS_KEY_REGION",
         f"{GPU}.disk.kms_key_arn",
-        one(disk={"kms_key_arn": key("us-east-1")}),
-        one(disk={"kms_key_arn": key("us-west-2")}),
+        one_group(disk={"kms_key_arn": key_in("us-east-1")}),
+        one_group(disk={"kms_key_arn": key_in("us-west-2")}),
     ),
-    Case("INSTANCE_TYPE_UNKNOWN", FIRST, one("p5.49xlarge"), one("p5.48xlarge")),
-    Case("INSTANCE_TYPE_UNKNOWN", f"{GPU}.instance_types[1]", one(["m6i.xlarge", "zz9.metal"]), one()),
-    Case("INSTANCE_TYPE_WITHDRAWN", FIRST, one("p3.2xlarge"), one("p4d.24xlarge")),
-    Case("INSTANCE_TYPE_NOT_OFFERED", FIRST, {**one("g6.xlarge"), "region": "eu-west-1"}, one("g6.xlarge")),
+    Case("INSTANCE_TYPE_UNKNOWN", FIRST, one_group("p5.49xlarge"), one_group("p5.48xlarge")),
+    Case("INSTANCE_TYPE_UNKNOWN", f"{GPU}.instance_types[1]", one_group(["m6i.xlarge", "zz9.metal"]), one_group()),
+    Case("INSTANCE_TYPE_WITHDRAWN", FIRST, one_group("p3.2xlarge"), one_group("p4d.24xlarge")),
+    Case("INSTANCE_TYPE_NOT_OFFERED", FIRST, {**one_group("g6.xlarge"), "region": "eu-west-1"}, one_group("g6.xlarge")),
     Case(
         "GROUP_MIXED_ARCHITECTURE",
         f"{GPU}.instance_types",
-        one(["m6i.xlarge", "m7g.xlarge"]),
-        one(["m6i.xlarge", "m7i.xlarge"]),
+        one_group(["m6i.xlarge", "m7g.xlarge"]),
+        one_group(["m6i.xlarge", "m7i.xlarge"]),
     ),
     Case(
         "GROUP_MIXED_ARCHITECTURE",
         f"{GPU}.instance_types",
-        one(["g5g.xlarge", "inf2.xlarge"]),
-        one("g5g.xlarge"),
+        one_group(["g5g.xlarge", "inf2.xlarge"]),
+        one_group("g5g.xlarge"),
         frozenset({"GROUP_MIXED_HARDWARE"}),
     ),
-    Case("GROUP_MIXED_HARDWARE", f"{GPU}.instance_types", one(["g5.xlarge", "m6i.xlarge"]), one(["g5.xlarge"])),
     Case(
         "GROUP_MIXED_HARDWARE",
         f"{GPU}.instance_types",
-        one(["trn1.2xlarge", "inf2.xlarge"]),
-        one(["inf2.xlarge", "inf2.8xlarge"]),
+        one_group(["g5.xlarge", "m6i.xlarge"]),
+        one_group(["g5.xlarge"]),
     ),
-    Case("AMI_NONE", FIRST, one("g7.2xlarge"), one("g7.2xlarge", ami={"image_id": "ami-01234567"})),
+    Case(
+        "GROUP_MIXED_HARDWARE",
+        f"{GPU}.instance_types",
+        one_group(["trn1.2xlarge", "inf2.xlarge"]),
+        one_group(["inf2.xlarge", "inf2.8xlarge"]),
+    ),
+    Case("AMI_NONE", FIRST, one_group("g7.2xlarge"), one_group("g7.2xlarge", ami={"image_id": "ami-01234567"})),
     Case(
         "AMI_NONE",
         FIRST,
-        {**one("hpc7a.96xlarge", ami=BOTTLEROCKET), "region": "us-east-2"},
-        {**one("hpc7a.96xlarge"), "region": "us-east-2"},
+        {**one_group("hpc7a.96xlarge", ami=BOTTLEROCKET), "region": "us-east-2"},
+        {**one_group("hpc7a.96xlarge"), "region": "us-east-2"},
     ),
     Case(
         "AMI_TYPE_MISMATCH",
         f"{GPU}.ami.type",
-        one("g5g.xlarge", ami={"type": "AL2023_x86_64_NVIDIA"}),
-        one("g5g.xlarge", ami={"type": "AL2023_ARM_64_NVIDIA"}),
+        one_group("g5g.xlarge", ami={"type": "AL2023_x86_64_NVIDIA"}),
+        one_group("g5g.xlarge", ami={"type": "AL2023_ARM_64_NVIDIA"}),
     ),
     Case(
         "AMI_TYPE_MISMATCH",
         f"{GPU}.ami.type",
-        one("trn1.32xlarge", ami={"type": "AL2023_x86_64_NVIDIA"}),
-        one("trn1.32xlarge", ami={"type": "BOTTLEROCKET_x86_64"}),
+        one_group("trn1.32xlarge", ami={"type": "AL2023_x86_64_NVIDIA"}),
+        one_group("trn1.32xlarge", ami={"type": "BOTTLEROCKET_x86_64"}),
     ),
-    Case("EFA_UNSUPPORTED", FIRST, one("g5.xlarge", efa=True), one("g5.8xlarge", efa=True)),
-    Case("EFA_UNSUPPORTED", FIRST, one("inf2.48xlarge", efa=True), one("inf2.48xlarge", efa=False)),
+    Case("EFA_UNSUPPORTED", FIRST, one_group("g5.xlarge", efa=True), one_group("g5.8xlarge", efa=True)),
+    Case("EFA_UNSUPPORTED", FIRST, one_group("inf2.48xlarge", efa=True), one_group("inf2.48xlarge", efa=False)),
     Case(
         "EFA_ONE_TYPE",
         f"{GPU}.instance_types",
-        one(["p4d.24xlarge", "p5.48xlarge"], efa=True),
-        one(["g5.8xlarge", "g5.12xlarge"], efa=True),
+        one_group(["p4d.24xlarge", "p5.48xlarge"], efa=True),
+        one_group(["g5.8xlarge", "g5.12xlarge"], efa=True),
     ),
     Case(
         "EFA_ONE_ZONE",
         f"{GPU}.zones",
-        one("p5.48xlarge", efa=True, zones=["usw2-az1", "usw2-az2"]),
-        one("p5.48xlarge", efa=True, zones=["usw2-az2"]),
+        one_group("p5.48xlarge", efa=True, zones=["usw2-az1", "usw2-az2"]),
+        one_group("p5.48xlarge", efa=True, zones=["usw2-az2"]),
     ),
     Case(
         "PLACEMENT_GROUP_ONE_ZONE",
         f"{GPU}.zones",
-        one("c6i.8xlarge", placement_group="cluster", zones=["usw2-az1", "usw2-az2"]),
-        one("c6i.8xlarge", placement_group="cluster", zones=["usw2-az2"]),
+        one_group("c6i.8xlarge", placement_group="cluster", zones=["usw2-az1", "usw2-az2"]),
+        one_group("c6i.8xlarge", placement_group="cluster", zones=["usw2-az2"]),
     ),
     Case(
         "EFA_SPOT",
         f"{GPU}.capacity",
-        one("p5.48xlarge", efa=True, capacity="spot"),
-        one("p5.48xlarge", efa=False, capacity="spot"),
+        one_group("p5.48xlarge", efa=True, capacity="spot"),
+        one_group("p5.48xlarge", efa=False, capacity="spot"),
     ),
     Case(
         "PLACEMENT_GROUP_UNSUPPORTED",
         f"{GPU}.placement_group",
-        one("t3.large", placement_group="cluster"),
-        one("c6i.8xlarge", placement_group="cluster"),
+        one_group("t3.large", placement_group="cluster"),
+        one_group("c6i.8xlarge", placement_group="cluster"),
     ),
     Case(
         "PLACEMENT_GROUP_RESERVED",
         f"{GPU}.placement_group",
-        one("p5.48xlarge", placement_group="cluster", capacity="reserved", reservation=RESERVATION, update=MINIMAL),
-        one("p5.48xlarge", placement_group="auto", capacity="reserved", reservation=RESERVATION),
+        one_group(
+            "p5.48xlarge", placement_group="cluster", capacity="reserved", reservation=RESERVATION, update=MINIMAL
+        ),
+        one_group("p5.48xlarge", placement_group="auto", capacity="reserved", reservation=RESERVATION),
     ),
     Case(
         "POD_NETWORK_NO_INTERFACE",
         FIRST,
-        {**network(pod_cidr="100.64.0.0/16"), **one("p5.48xlarge", efa=True)},
-        {**network(pod_cidr="100.64.0.0/16"), **one("p5.48xlarge", efa=False)},
+        {**network(pod_cidr="100.64.0.0/16"), **one_group("p5.48xlarge", efa=True)},
+        {**network(pod_cidr="100.64.0.0/16"), **one_group("p5.48xlarge", efa=False)},
     ),
     Case(
         "POD_NETWORK_NO_INTERFACE",
         FIRST,
         {
-            **existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1", "usw2-az2")),
-            **one("p5.48xlarge", efa=True),
+            **existing_network("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1", "usw2-az2")),
+            **one_group("p5.48xlarge", efa=True),
         },
-        {**existing("usw2-az1", "usw2-az2"), **one("p5.48xlarge", efa=True)},
+        {**existing_network("usw2-az1", "usw2-az2"), **one_group("p5.48xlarge", efa=True)},
     ),
     Case(
         "INSTANCE_STORE_UNSUPPORTED",
         f"{GPU}.instance_store",
-        one("g5.xlarge", ami=BOTTLEROCKET, instance_store="mount"),
-        one("g5.xlarge", ami=BOTTLEROCKET, instance_store="raid0"),
+        one_group("g5.xlarge", ami=BOTTLEROCKET, instance_store="mount"),
+        one_group("g5.xlarge", ami=BOTTLEROCKET, instance_store="raid0"),
     ),
     Case(
         "INSTANCE_STORE_UNSUPPORTED",
         f"{GPU}.instance_store",
-        one("g5.xlarge", ami={"type": "BOTTLEROCKET_x86_64_NVIDIA"}, instance_store="mount"),
-        one("g5.xlarge", instance_store="mount"),
+        one_group("g5.xlarge", ami={"type": "BOTTLEROCKET_x86_64_NVIDIA"}, instance_store="mount"),
+        one_group("g5.xlarge", instance_store="mount"),
     ),
     Case(
         "CAPACITY_UNSUPPORTED",
         f"{GPU}.capacity",
-        one("g5.xlarge", capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
-        one("p5.48xlarge", capacity="capacity-block", reservation=RESERVATION),
+        one_group("g5.xlarge", capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
+        one_group("p5.48xlarge", capacity="capacity-block", reservation=RESERVATION),
     ),
     Case(
         "CAPACITY_UNSUPPORTED",
         f"{GPU}.capacity",
-        {**one("hpc7a.96xlarge", capacity="spot", workload="development"), "region": "us-east-2"},
-        {**one("hpc7a.96xlarge"), "region": "us-east-2"},
+        {**one_group("hpc7a.96xlarge", capacity="spot", workload="development"), "region": "us-east-2"},
+        {**one_group("hpc7a.96xlarge"), "region": "us-east-2"},
     ),
     Case(
         "CAPACITY_BLOCK_ONE_TYPE",
         f"{GPU}.instance_types",
-        one(["p4d.24xlarge", "p5.48xlarge"], capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
-        one("p5.48xlarge", capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
+        one_group(["p4d.24xlarge", "p5.48xlarge"], capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
+        one_group("p5.48xlarge", capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
     ),
     Case(
         "CAPACITY_BLOCK_MINIMUM",
         f"{GPU}.scaling.min",
-        one(
+        one_group(
             ["p5.48xlarge"],
             capacity="capacity-block",
             reservation=RESERVATION,
             scaling={"min": 1, "max": 2},
             update=MINIMAL,
         ),
-        one(["p5.48xlarge"], capacity="capacity-block", reservation=RESERVATION, scaling={"max": 2}),
+        one_group(["p5.48xlarge"], capacity="capacity-block", reservation=RESERVATION, scaling={"max": 2}),
     ),
     Case(
         "ZONE_NOT_OFFERED",
         f"{GPU}.zones",
-        one("trn1.32xlarge", zones=["usw2-az2"]),
-        one("trn1.32xlarge", zones=["usw2-az4"]),
+        one_group("trn1.32xlarge", zones=["usw2-az2"]),
+        one_group("trn1.32xlarge", zones=["usw2-az4"]),
     ),
     Case(
         "ZONE_NOT_RECORDED",
         f"{GPU}.reservation.zone",
-        one(
+        one_group(
             "trn1.32xlarge",
             capacity="capacity-block",
             reservation={**RESERVATION, "zone": "usw2-az3"},
             update=MINIMAL,
         ),
-        one("trn1.32xlarge", capacity="capacity-block", reservation=RESERVATION),
+        one_group("trn1.32xlarge", capacity="capacity-block", reservation=RESERVATION),
     ),
     Case(
         "GROUP_NO_ZONE",
         f"{GPU}.instance_types",
-        {**network(zones=["usw2-az2", "usw2-az3"]), **one("trn1.32xlarge")},
-        {**network(zones=["usw2-az2", "usw2-az4"]), **one("trn1.32xlarge")},
+        {**network(zones=["usw2-az2", "usw2-az3"]), **one_group("trn1.32xlarge")},
+        {**network(zones=["usw2-az2", "usw2-az4"]), **one_group("trn1.32xlarge")},
     ),
     Case(
         "GROUP_NO_ZONE",
         f"{GPU}.instance_types",
-        {**existing("usw2-az2", "usw2-az3"), **one("trn1.32xlarge")},
-        {**network(zones=2), **one("trn1.32xlarge"), "region": "us-east-1"},
+        {**existing_network("usw2-az2", "usw2-az3"), **one_group("trn1.32xlarge")},
+        {**network(zones=2), **one_group("trn1.32xlarge"), "region": "us-east-1"},
     ),
     Case(
         "NODES_ALL_TAINTED",
@@ -303,20 +285,20 @@ CASES = [
         {"node_groups": [group(scaling={"min": 1, "max": 2}, taints=[{"key": "a", "effect": "PREFER_NO_SCHEDULE"}])]},
     ),
     # CoreDNS's own tolerations.
-    Case("NODES_ALL_TAINTED", "node_groups", tainted(CRITICAL, {"key": "a"}), tainted(CRITICAL)),
+    Case("NODES_ALL_TAINTED", "node_groups", only_tainted(CRITICAL, {"key": "a"}), only_tainted(CRITICAL)),
     Case(
         "NODES_ALL_TAINTED",
         "node_groups",
-        tainted({**CONTROL_PLANE, "effect": "NoExecute"}),
-        tainted({**CONTROL_PLANE, "effect": "NO_SCHEDULE"}),
+        only_tainted({**CONTROL_PLANE, "effect": "NoExecute"}),
+        only_tainted({**CONTROL_PLANE, "effect": "NO_SCHEDULE"}),
     ),
     # Tolerations from the strategy.
     *(
         Case(
             "NODES_ALL_TAINTED",
             "node_groups",
-            {**tainted({"key": "team", "value": "a"}), **coredns(bad)},
-            {**tainted({"key": "team", "value": "a"}), **coredns(good)},
+            {**only_tainted({"key": "team", "value": "a"}), **coredns(bad)},
+            {**only_tainted({"key": "team", "value": "a"}), **coredns(good)},
         )
         for bad, good in [
             ({"key": "other", "operator": "Exists"}, {"operator": "Exists"}),
@@ -338,20 +320,20 @@ CASES = [
     Case(
         "FSX_BOTTLEROCKET",
         f"{GPU}.ami",
-        {**storage(fsx_lustre={}), **one("g5.xlarge", workload="training", ami=BOTTLEROCKET)},
-        {**storage(efs={}), **one("g5.xlarge", workload="training", ami=BOTTLEROCKET)},
+        {**storage(fsx_lustre={}), **one_group("g5.xlarge", workload="training", ami=BOTTLEROCKET)},
+        {**storage(efs={}), **one_group("g5.xlarge", workload="training", ami=BOTTLEROCKET)},
     ),
     Case(
         "FSX_BOTTLEROCKET",
         f"{GPU}.ami",
-        {**storage(fsx_lustre={}), **one("c7i.xlarge", workload="training", ami={"type": "BOTTLEROCKET_x86_64"})},
-        {**storage(fsx_lustre={}), **one("c7i.xlarge", workload="training")},
+        {**storage(fsx_lustre={}), **one_group("c7i.xlarge", workload="training", ami={"type": "BOTTLEROCKET_x86_64"})},
+        {**storage(fsx_lustre={}), **one_group("c7i.xlarge", workload="training")},
     ),
     Case(
         "FSX_BOTTLEROCKET",
         "karpenter.node_pools[pool].ami",
-        {**storage(fsx_lustre={}), **pool("g6", workload="training", ami=BOTTLEROCKET)},
-        {**storage(fsx_lustre={}), **pool("g6", workload="inference", ami=BOTTLEROCKET)},
+        {**storage(fsx_lustre={}), **pools(gpu_pool(instance_families=["g6"], workload="training", ami=BOTTLEROCKET))},
+        {**storage(fsx_lustre={}), **pools(gpu_pool(instance_families=["g6"], workload="inference", ami=BOTTLEROCKET))},
     ),
     Case(
         "FSX_BOTTLEROCKET",
@@ -366,7 +348,11 @@ CASES = [
         "FSX_NO_NODE",
         "storage.fsx_lustre",
         {**storage(fsx_lustre={}), "node_groups": [{**SYSTEM, "workload": "system"}]},
-        {**storage(fsx_lustre={}), "node_groups": [{**SYSTEM, "workload": "system"}], **pool("g6")},
+        {
+            **storage(fsx_lustre={}),
+            "node_groups": [{**SYSTEM, "workload": "system"}],
+            **pools(gpu_pool(instance_families=["g6"])),
+        },
     ),
     Case(
         "FSX_ZONE",
@@ -377,8 +363,8 @@ CASES = [
     Case(
         "FSX_ZONE_FAR",
         "storage.fsx_lustre.zone",
-        {**storage(fsx_lustre={"zone": "usw2-az1"}), **one("p5.48xlarge", efa=True, zones=["usw2-az2"])},
-        {**storage(fsx_lustre={"zone": "usw2-az2"}), **one("p5.48xlarge", efa=True, zones=["usw2-az2"])},
+        {**storage(fsx_lustre={"zone": "usw2-az1"}), **one_group("p5.48xlarge", efa=True, zones=["usw2-az2"])},
+        {**storage(fsx_lustre={"zone": "usw2-az2"}), **one_group("p5.48xlarge", efa=True, zones=["usw2-az2"])},
     ),
     Case(
         "STORAGE_ADDON_OFF",
@@ -389,8 +375,8 @@ CASES = [
     Case(
         "KMS_KEY_REGION",
         "storage.efs.kms_key_arn",
-        storage(efs={"kms_key_arn": key("us-east-1")}),
-        storage(efs={"kms_key_arn": key("us-west-2")}),
+        storage(efs={"kms_key_arn": key_in("us-east-1")}),
+        storage(efs={"kms_key_arn": key_in("us-west-2")}),
     ),
 ]
 
@@ -501,7 +487,7 @@ def test_shipped_strategies_have_one_finding(name: str) -> None:
     ],
 )
 def test_versions_end(kubernetes_version: str, today: str, expected: set[str]) -> None:
-    given = Strategy.model_validate(document(**version(kubernetes_version)))
+    given = Strategy.model_validate(document(**on_kubernetes(kubernetes_version)))
     found = check(given, today=datetime.date.fromisoformat(today))
     assert expected == {finding.code for finding in found}
 
@@ -540,7 +526,9 @@ def test_a_version_that_was_not_read_can_be_resolved(name: str) -> None:
     ],
 )
 def test_provider_range(wanted: str, enough: bool) -> None:
-    assert ([] if enough else [("PROVIDER_VERSION_TOO_LOW", "aws.version")]) == codes({"aws": {"version": wanted}})
+    assert ([] if enough else [("PROVIDER_VERSION_TOO_LOW", "aws.version")]) == shown_codes(
+        {"aws": {"version": wanted}}
+    )
 
 
 @in_one_test(
@@ -563,7 +551,7 @@ def test_provider_range(wanted: str, enough: bool) -> None:
     ],
 )
 def test_provider_range_without_a_version(wanted: str, empty: bool) -> None:
-    found = {code for code, _ in codes({"aws": {"version": wanted}})}
+    found = {code for code, _ in shown_codes({"aws": {"version": wanted}})}
     assert empty == ("PROVIDER_VERSION_IMPOSSIBLE" in found)
 
 
@@ -577,7 +565,7 @@ def test_provider_range_without_a_version(wanted: str, empty: bool) -> None:
     ],
 )
 def test_provider_range_of_a_setting(setting: dict[str, Any], wanted: str, enough: bool) -> None:
-    found = codes({**cluster(**setting), "aws": {"version": wanted}})
+    found = shown_codes({**cluster(**setting), "aws": {"version": wanted}})
     assert ([] if enough else [("PROVIDER_VERSION_TOO_LOW", "aws.version")]) == found
 
 
@@ -593,7 +581,7 @@ def test_mistakes_do_not_hide_each_other() -> None:
         group("g7.2xlarge", "image"),
         group("trn1.32xlarge", "zone", zones=["usw2-az3"]),
     ]
-    found = codes(
+    found = shown_codes(
         {
             "node_groups": groups,
             "cluster": {"kubernetes_version": "1.29", "service_cidr": "8.0.0.0/16"},

@@ -8,6 +8,7 @@ from eks_hardware import facts
 from eks_hardware.resolve.cluster import ADMIN_POLICY
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, warnings_of
+from helpers.sections import cluster
 from helpers.strategies import SYSTEM, group, pool, pools
 
 ADMIN = "arn:aws:iam::111122223333:role/admin"
@@ -20,11 +21,7 @@ CLUSTER_ADMIN = {"policy": ADMIN_POLICY}
 VIEW = {"policy": "AmazonEKSViewPolicy"}
 
 
-def cluster(**fields: Any) -> dict[str, Any]:
-    return {"cluster": {"creator_is_admin": True, **fields}}
-
-
-def entry(name: str, arn: str = ADMIN, *policies: dict[str, Any], **fields: Any) -> dict[str, Any]:
+def access_entry(name: str, arn: str = ADMIN, *policies: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"name": name, "principal_arn": arn, "policies": list(policies or (VIEW,)), **fields}
 
 
@@ -36,7 +33,7 @@ def aws(**fields: Any) -> dict[str, Any]:
     return {"aws": fields}
 
 
-def role(arn: str, **fields: Any) -> dict[str, Any]:
+def deploying_as(arn: str, **fields: Any) -> dict[str, Any]:
     return aws(assume_role={"role_arn": arn}, **fields)
 
 
@@ -46,31 +43,31 @@ CASES = [
         "CLUSTER_NO_ADMIN",
         "cluster",
         {"cluster": {}},
-        {"cluster": {"access_entries": [entry("a", ADMIN, CLUSTER_ADMIN)]}},
+        {"cluster": {"access_entries": [access_entry("a", ADMIN, CLUSTER_ADMIN)]}},
     ),
     Case(
         "ACCESS_ENTRY_DUPLICATE",
         "cluster.access_entries[a].principal_arn",
-        cluster(admins=[ADMIN], access_entries=[entry("a", ADMIN)]),
-        cluster(admins=[ADMIN, ADMIN], access_entries=[entry("a", ADMIN + "2")]),
+        cluster(admins=[ADMIN], access_entries=[access_entry("a", ADMIN)]),
+        cluster(admins=[ADMIN, ADMIN], access_entries=[access_entry("a", ADMIN + "2")]),
     ),
     Case(
         "ACCESS_ENTRY_DUPLICATE",
         "cluster.access_entries[b].principal_arn",
-        cluster(access_entries=[entry("a", ADMIN), entry("b", ADMIN)]),
-        cluster(access_entries=[entry("a", ADMIN), entry("b", ADMIN + "2")]),
+        cluster(access_entries=[access_entry("a", ADMIN), access_entry("b", ADMIN)]),
+        cluster(access_entries=[access_entry("a", ADMIN), access_entry("b", ADMIN + "2")]),
     ),
     Case(
         "CLUSTER_NO_ADMIN",
         "cluster",
-        {"cluster": {"access_entries": [entry("a", ADMIN, VIEW)]}},
-        {"cluster": {"creator_is_admin": True, "access_entries": [entry("a", ADMIN, VIEW)]}},
+        {"cluster": {"access_entries": [access_entry("a", ADMIN, VIEW)]}},
+        {"cluster": {"creator_is_admin": True, "access_entries": [access_entry("a", ADMIN, VIEW)]}},
     ),
     Case(
         "CLUSTER_NO_ADMIN",
         "cluster",
-        {"cluster": {"access_entries": [entry("a", ADMIN, {**CLUSTER_ADMIN, "namespaces": ["demo"]})]}},
-        {"cluster": {"access_entries": [entry("a", ADMIN, CLUSTER_ADMIN)]}},
+        {"cluster": {"access_entries": [access_entry("a", ADMIN, {**CLUSTER_ADMIN, "namespaces": ["demo"]})]}},
+        {"cluster": {"access_entries": [access_entry("a", ADMIN, CLUSTER_ADMIN)]}},
     ),
     Case(
         "ACCESS_ENTRY_PRINCIPAL",
@@ -82,21 +79,23 @@ CASES = [
         "ACCESS_ENTRY_PRINCIPAL",
         "cluster.access_entries[a].principal_arn",
         entries(
-            entry("a", "arn:aws:iam::111122223333:role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForX")
+            access_entry(
+                "a", "arn:aws:iam::111122223333:role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForX"
+            )
         ),
-        entries(entry("a", "arn:aws:iam::111122223333:role/service-role/AWSServiceRoleForX")),
+        entries(access_entry("a", "arn:aws:iam::111122223333:role/service-role/AWSServiceRoleForX")),
     ),
     Case(
         "ACCESS_ENTRY_CREATOR",
         "cluster.admins[0]",
-        {**cluster(admins=[ADMIN]), **role(ADMIN)},
-        {"cluster": {"admins": [ADMIN]}, **role(ADMIN)},
+        {**cluster(admins=[ADMIN]), **deploying_as(ADMIN)},
+        {"cluster": {"admins": [ADMIN]}, **deploying_as(ADMIN)},
     ),
     Case(
         "ACCESS_ENTRY_CREATOR",
         "cluster.access_entries[a].principal_arn",
-        {**entries(entry("a")), **role(ADMIN)},
-        {**entries(entry("a")), **role(ADMIN + "2")},
+        {**entries(access_entry("a")), **deploying_as(ADMIN)},
+        {**entries(access_entry("a")), **deploying_as(ADMIN + "2")},
     ),
     Case(
         "ACCESS_ENTRY_EMPTY",
@@ -107,14 +106,14 @@ CASES = [
     Case(
         "ACCESS_POLICY_UNKNOWN",
         "cluster.access_entries[a].policies[1].policy",
-        entries(entry("a", ADMIN, VIEW, {"policy": "AmazonEKSEditorPolicy"})),
-        entries(entry("a", ADMIN, VIEW, {"policy": "AmazonEKSEditPolicy"})),
+        entries(access_entry("a", ADMIN, VIEW, {"policy": "AmazonEKSEditorPolicy"})),
+        entries(access_entry("a", ADMIN, VIEW, {"policy": "AmazonEKSEditPolicy"})),
     ),
     Case(
         "ACCESS_POLICY_UNKNOWN",
         "cluster.access_entries[a].policies[0].policy",
-        entries(entry("a", ADMIN, {"policy": "AmazonEKSHybridPolicy"})),
-        entries(entry("a", ADMIN, {"policy": "AmazonSagemakerHyperpodClusterPolicy"})),
+        entries(access_entry("a", ADMIN, {"policy": "AmazonEKSHybridPolicy"})),
+        entries(access_entry("a", ADMIN, {"policy": "AmazonSagemakerHyperpodClusterPolicy"})),
     ),
     Case(
         "ARN_PARTITION",
@@ -185,8 +184,8 @@ CASES = [
     Case(
         "ROLE_ARN",
         "aws.assume_role.role_arn",
-        role("arn:aws:sts::111122223333:assumed-role/deploy/session"),
-        role("arn:aws:iam::111122223333:role/ci/deploy"),
+        deploying_as("arn:aws:sts::111122223333:assumed-role/deploy/session"),
+        deploying_as("arn:aws:iam::111122223333:role/ci/deploy"),
     ),
     Case(
         "ROLE_ARN",
@@ -197,14 +196,14 @@ CASES = [
     Case(
         "ACCOUNT_MISMATCH",
         "aws.assume_role.role_arn",
-        role(OTHER, account_id="111122223333"),
-        role(OTHER, account_id="444455556666"),
+        deploying_as(OTHER, account_id="111122223333"),
+        deploying_as(OTHER, account_id="444455556666"),
     ),
     Case(
         "ACCOUNT_MISMATCH",
         "aws.permissions_boundary_arn",
-        role(OTHER, permissions_boundary_arn=BOUNDARY),
-        role(ADMIN, permissions_boundary_arn=BOUNDARY),
+        deploying_as(OTHER, permissions_boundary_arn=BOUNDARY),
+        deploying_as(ADMIN, permissions_boundary_arn=BOUNDARY),
     ),
     Case(
         "ACCOUNT_MISMATCH",

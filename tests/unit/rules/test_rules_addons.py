@@ -8,7 +8,8 @@ import pytest
 
 from eks_hardware import facts
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.sections import cluster, one_group
 from helpers.strategies import SYSTEM, group, pool, pools
 
 CNI = "cluster.addons.vpc-cni"
@@ -16,11 +17,7 @@ EFA = {"node_groups": [SYSTEM, group("p5.48xlarge", efa=True)]}
 PODS = {"network": {"pod_cidr": "100.64.0.0/16"}}
 
 
-def cluster(**fields: Any) -> dict[str, Any]:
-    return {"cluster": {"creator_is_admin": True, **fields}}
-
-
-def pinned(name: str, version: str, kubernetes_version: str = "1.35") -> dict[str, Any]:
+def pinned_addon(name: str, version: str, kubernetes_version: str = "1.35") -> dict[str, Any]:
     return cluster(addons={name: {"version": f"v{version}-eksbuild.1"}}, kubernetes_version=kubernetes_version)
 
 
@@ -28,7 +25,7 @@ def configured(name: str, **configuration: Any) -> dict[str, Any]:
     return cluster(addons={name: {"configuration": configuration}})
 
 
-def environment(**values: Any) -> dict[str, Any]:
+def cni_environment(**values: Any) -> dict[str, Any]:
     return configured("vpc-cni", env=values)
 
 
@@ -36,15 +33,11 @@ def monitoring(**fields: Any) -> dict[str, Any]:
     return {**cluster(addons={"eks-node-monitoring-agent": {"enabled": False}}), **fields}
 
 
-def gpu(**fields: Any) -> dict[str, Any]:
-    return {"node_groups": [SYSTEM, group("g6.xlarge", **fields)]}
-
-
 def max_pods(most: int) -> dict[str, Any]:
     return {"node_groups": [{**SYSTEM, "kubelet": {"max_pods": most}}]}
 
 
-PREFIXES_OFF = environment(ENABLE_PREFIX_DELEGATION="false")
+PREFIXES_OFF = cni_environment(ENABLE_PREFIX_DELEGATION="false")
 
 CASES = [
     Case(
@@ -62,45 +55,45 @@ CASES = [
     Case(
         "ADDON_VERSION",
         f"{CNI}.version",
-        {**EFA, **pinned("vpc-cni", "1.18.4")},
-        {**EFA, **pinned("vpc-cni", "1.18.5")},
+        {**EFA, **pinned_addon("vpc-cni", "1.18.4")},
+        {**EFA, **pinned_addon("vpc-cni", "1.18.5")},
     ),
-    Case("ADDON_VERSION", f"{CNI}.version", pinned("vpc-cni", "1.13.9"), pinned("vpc-cni", "1.14.0")),
+    Case("ADDON_VERSION", f"{CNI}.version", pinned_addon("vpc-cni", "1.13.9"), pinned_addon("vpc-cni", "1.14.0")),
     Case(
         "ADDON_VERSION",
         "cluster.addons.aws-mountpoint-s3-csi-driver.version",
-        pinned("aws-mountpoint-s3-csi-driver", "1.15.0"),
-        pinned("aws-mountpoint-s3-csi-driver", "2.0.0"),
+        pinned_addon("aws-mountpoint-s3-csi-driver", "1.15.0"),
+        pinned_addon("aws-mountpoint-s3-csi-driver", "2.0.0"),
     ),
     Case(
         "ADDON_VERSION",
         "cluster.addons.kube-proxy.version",
-        pinned("kube-proxy", "1.36.0"),
-        pinned("kube-proxy", "1.35.3"),
+        pinned_addon("kube-proxy", "1.36.0"),
+        pinned_addon("kube-proxy", "1.35.3"),
     ),
     Case(
         "ADDON_VERSION",
         "cluster.addons.kube-proxy.version",
-        pinned("kube-proxy", "1.31.0"),
-        pinned("kube-proxy", "1.32.0"),
+        pinned_addon("kube-proxy", "1.31.0"),
+        pinned_addon("kube-proxy", "1.32.0"),
     ),
     Case(
         "ADDON_VERSION_BEHIND",
         "cluster.addons.kube-proxy.version",
-        pinned("kube-proxy", "1.34.9"),
-        pinned("kube-proxy", "1.35.0"),
+        pinned_addon("kube-proxy", "1.34.9"),
+        pinned_addon("kube-proxy", "1.35.0"),
     ),
     Case(
         "ADDON_ENVIRONMENT_TEXT",
         f"{CNI}.configuration.env.WARM_PREFIX_TARGET",
-        environment(WARM_PREFIX_TARGET=1),
-        environment(WARM_PREFIX_TARGET="1"),
+        cni_environment(WARM_PREFIX_TARGET=1),
+        cni_environment(WARM_PREFIX_TARGET="1"),
     ),
     Case(
         "ADDON_ENVIRONMENT_TEXT",
         f"{CNI}.configuration.env.ENABLE_POD_ENI",
-        environment(ENABLE_POD_ENI=True),
-        environment(ENABLE_POD_ENI="true"),
+        cni_environment(ENABLE_POD_ENI=True),
+        cni_environment(ENABLE_POD_ENI="true"),
     ),
     # m6i.xlarge: 4 interfaces with 15 addresses, one of them its own, and two pods on the node's network.
     Case(
@@ -113,13 +106,13 @@ CASES = [
         "ADDON_WIRING",
         f"{CNI}.configuration.env.ENABLE_PREFIX_DELEGATION",
         PREFIXES_OFF,
-        environment(ENABLE_PREFIX_DELEGATION="true"),
+        cni_environment(ENABLE_PREFIX_DELEGATION="true"),
     ),
     Case(
         "ADDON_WIRING",
         f"{CNI}.configuration.env.AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG",
-        {**PODS, **environment(AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG="false")},
-        environment(AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG="false"),
+        {**PODS, **cni_environment(AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG="false")},
+        cni_environment(AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG="false"),
     ),
     Case(
         "ADDON_WIRING",
@@ -136,8 +129,8 @@ CASES = [
     Case(
         "NODE_REPAIR_NO_AGENT",
         "cluster.addons.eks-node-monitoring-agent.enabled",
-        monitoring(**gpu()),
-        monitoring(**gpu(node_repair=False)),
+        monitoring(**one_group("g6.xlarge")),
+        monitoring(**one_group("g6.xlarge", node_repair=False)),
     ),
     Case(
         "NODE_REPAIR_NO_AGENT",
@@ -178,9 +171,9 @@ def test_which_rules_warn() -> None:
     ],
 )
 def test_odd_settings_are_nobodys_fault(configuration: dict[str, Any]) -> None:
-    found = {code for code, _ in codes(configured("vpc-cni", **configuration))}
+    found = {code for code, _ in shown_codes(configured("vpc-cni", **configuration))}
     assert found <= {"ADDON_WIRING"}
-    assert not {code for code, _ in codes(configured("coredns", replicaCount=None, autoScaling=[]))}
+    assert not {code for code, _ in shown_codes(configured("coredns", replicaCount=None, autoScaling=[]))}
 
 
 def test_versions_belong_to_addons_that_are_known() -> None:

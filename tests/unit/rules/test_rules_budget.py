@@ -10,14 +10,14 @@ from eks_hardware.cost import cost_of
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.rules import check
-from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
 from helpers.strategies import SYSTEM, TODAY, document, group, pool, pools
 
 FIELD = "budget.usd_per_month_at_max"
 GROUP = "node_groups[gpu]"
 
 
-def given(usd: float, *groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
+def with_budget(usd: float, *groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"budget": {"usd_per_month_at_max": usd}, "node_groups": [SYSTEM, *groups], **fields}
 
 
@@ -32,18 +32,18 @@ BLOCK = group(
 L4 = pool("l4", instance_types=["g6.xlarge"], limits={"nvidia.com/gpu": 10})
 
 CASES = [
-    Case("BUDGET_EXCEEDED", FIELD, bad=given(64_926, GPU), good=given(64_928, GPU)),
-    Case("BUDGET_EXCEEDED", FIELD, bad=given(6000, **pools(L4)), good=given(7000, **pools(L4))),
+    Case("BUDGET_EXCEEDED", FIELD, bad=with_budget(64_926, GPU), good=with_budget(64_928, GPU)),
+    Case("BUDGET_EXCEEDED", FIELD, bad=with_budget(6000, **pools(L4)), good=with_budget(7000, **pools(L4))),
     # The known costs already exceed it.
-    Case("BUDGET_EXCEEDED", FIELD, bad=given(100, BLOCK), good=given(100_000, GPU)),
-    Case("BUDGET_UNKNOWN", FIELD, bad=given(500_000, BLOCK), good=given(500_000, GPU)),
-    Case("BUDGET_UNKNOWN", FIELD, bad=given(500_000, group("p5e.48xlarge")), good=given(500_000, GPU)),
+    Case("BUDGET_EXCEEDED", FIELD, bad=with_budget(100, BLOCK), good=with_budget(100_000, GPU)),
+    Case("BUDGET_UNKNOWN", FIELD, bad=with_budget(500_000, BLOCK), good=with_budget(500_000, GPU)),
+    Case("BUDGET_UNKNOWN", FIELD, bad=with_budget(500_000, group("p5e.48xlarge")), good=with_budget(500_000, GPU)),
     # The first type has a price, but EKS may use the other one.
     Case(
         "BUDGET_UNKNOWN",
         FIELD,
-        bad=given(500_000, group(["p5en.48xlarge", "p5e.48xlarge"])),
-        good=given(500_000, group("p5en.48xlarge")),
+        bad=with_budget(500_000, group(["p5en.48xlarge", "p5e.48xlarge"])),
+        good=with_budget(500_000, group("p5en.48xlarge")),
     ),
 ]
 
@@ -65,21 +65,21 @@ def costs(changes: dict[str, Any]) -> float:
 
 @pytest.mark.parametrize("of", [GPU, BLOCK], ids=["known", "unknown"])
 def test_a_cost_that_is_the_budget_is_within_it(of: dict[str, Any]) -> None:
-    exactly = costs(given(1, of))
-    assert ("BUDGET_EXCEEDED", FIELD) not in codes(given(exactly, of))
-    assert (("BUDGET_UNKNOWN", FIELD) in codes(given(exactly, of))) is (of is BLOCK)
-    assert ("BUDGET_EXCEEDED", FIELD) in codes(given(exactly - 0.01, of))
-    assert ("BUDGET_UNKNOWN", FIELD) not in codes(given(exactly - 0.01, of))
+    exactly = costs(with_budget(1, of))
+    assert ("BUDGET_EXCEEDED", FIELD) not in shown_codes(with_budget(exactly, of))
+    assert (("BUDGET_UNKNOWN", FIELD) in shown_codes(with_budget(exactly, of))) is (of is BLOCK)
+    assert ("BUDGET_EXCEEDED", FIELD) in shown_codes(with_budget(exactly - 0.01, of))
+    assert ("BUDGET_UNKNOWN", FIELD) not in shown_codes(with_budget(exactly - 0.01, of))
 
 
-def message(changes: dict[str, Any]) -> str:
+def budget_message(changes: dict[str, Any]) -> str:
     found = check(Strategy.model_validate(document(**changes)), today=TODAY)
     (text,) = (finding.message for finding in found if finding.path == FIELD)
     return text
 
 
 def test_says_what_is_dearest_and_what_to_lower() -> None:
-    text = message(given(50_000, GPU))
+    text = budget_message(with_budget(50_000, GPU))
     assert "the cluster costs 64,927 USD a month, 14,927 USD over the budget of 50,000 USD" in text
     places = [
         text.index(each) for each in (f"{GROUP} 64,116 USD (4 x p4d", "node_groups[system] 561 USD", f"{GROUP}.disk")
@@ -93,25 +93,25 @@ def test_says_what_is_dearest_and_what_to_lower() -> None:
     [(48_000, 2), (17_000, 1)],
 )
 def test_the_lowered_max_is_within_the_budget(usd: int, lowered: int) -> None:
-    assert f"{GROUP}.scaling.max to {lowered}" in message(given(usd, GPU))
-    assert codes(given(usd, group("p4d.24xlarge", scaling={"max": lowered}))) == []
-    assert codes(given(usd, group("p4d.24xlarge", scaling={"max": lowered + 1}))) != []
+    assert f"{GROUP}.scaling.max to {lowered}" in budget_message(with_budget(usd, GPU))
+    assert shown_codes(with_budget(usd, group("p4d.24xlarge", scaling={"max": lowered}))) == []
+    assert shown_codes(with_budget(usd, group("p4d.24xlarge", scaling={"max": lowered + 1}))) != []
 
 
 def test_does_not_lower_below_min() -> None:
-    assert "lower several" in message(given(50_000, group("p4d.24xlarge", scaling={"min": 4, "max": 4})))
+    assert "lower several" in budget_message(with_budget(50_000, group("p4d.24xlarge", scaling={"min": 4, "max": 4})))
 
 
 def test_no_group_alone_is_enough() -> None:
     groups = [group("p4d.24xlarge", name=f"gpu-{index}", scaling={"max": 2}) for index in range(4)]
-    assert "no single group or pool can save that much" in message(given(20_000, *groups))
+    assert "no single group or pool can save that much" in budget_message(with_budget(20_000, *groups))
 
 
 def test_lowers_the_limits_of_a_pool() -> None:
     # 10 x g6.xlarge are 5,875.04 USD per month with 310 USD for volumes.
-    text = message(given(6000, **pools(L4)))
+    text = budget_message(with_budget(6000, **pools(L4)))
     assert "lower karpenter.node_pools[l4].limits[nvidia.com/gpu] to 8" in text
-    assert codes(given(6000, **pools({**L4, "limits": {"nvidia.com/gpu": 8}}))) == []
+    assert shown_codes(with_budget(6000, **pools({**L4, "limits": {"nvidia.com/gpu": 8}}))) == []
 
 
 @pytest.mark.parametrize(
@@ -126,45 +126,45 @@ def test_lowers_the_limits_of_a_pool() -> None:
 def test_lowered_limits_are_within_the_budget(
     hardware: dict[str, Any], limits: dict[str, Any], usd: int, lowered: dict[str, Any] | None
 ) -> None:
-    text = message(given(usd, **pools(pool("pool", **hardware, limits=limits))))
+    text = budget_message(with_budget(usd, **pools(pool("pool", **hardware, limits=limits))))
     if lowered is None:
         assert "lower several" in text
         return
     for name, limit in lowered.items():
         field = f"[{name}]" if "/" in name else f".{name}"
         assert f"karpenter.node_pools[pool].limits{field} to {limit}" in text
-    found = codes(given(usd, **pools(pool("pool", **hardware, limits=lowered))))
+    found = shown_codes(with_budget(usd, **pools(pool("pool", **hardware, limits=lowered))))
     assert [code for code, _ in found if code == "BUDGET_EXCEEDED"] == []
 
 
 def test_names_what_has_no_price() -> None:
-    text = message(given(500_000, BLOCK))
+    text = budget_message(with_budget(500_000, BLOCK))
     assert "the price of p5en.48xlarge (node_groups[gpu]) is unknown" in text
-    assert "at least" in message(given(100, BLOCK))
+    assert "at least" in budget_message(with_budget(100, BLOCK))
 
 
 def test_an_accepted_warning_is_not_shown() -> None:
     accepted = {"ignore": [{"code": "BUDGET_UNKNOWN", "path": FIELD, "reason": "the block was 300,000 USD"}]}
-    assert codes(given(500_000, BLOCK, **accepted)) == []
+    assert shown_codes(with_budget(500_000, BLOCK, **accepted)) == []
 
 
 @pytest.mark.parametrize(
     "fields",
     [
-        given(1, group("p9.48xlarge")),
-        {**given(1), "region": "us-iso-east-1"},
-        given(1, **pools(pool(limits={"nvidia.com/gpu": "12.5"}, instance_families=["g6"]))),
-        given(1, **pools(pool(limits={"cpu": -1}))),
-        given(1, **pools(pool(instance_families=["zz9"]))),
+        with_budget(1, group("p9.48xlarge")),
+        {**with_budget(1), "region": "us-iso-east-1"},
+        with_budget(1, **pools(pool(limits={"nvidia.com/gpu": "12.5"}, instance_families=["g6"]))),
+        with_budget(1, **pools(pool(limits={"cpu": -1}))),
+        with_budget(1, **pools(pool(instance_families=["zz9"]))),
     ],
     ids=["type", "region", "quantity", "negative", "family"],
 )
 def test_says_nothing_where_it_cannot_tell(fields: dict[str, Any]) -> None:
-    found = codes(fields)
+    found = shown_codes(fields)
     assert found
     assert [code for code, _ in found if code.startswith("BUDGET")] == []
 
 
 def test_without_a_limit_the_cost_of_a_pool_is_unknown() -> None:
-    endless = given(500_000, **pools(pool(limits={})))
-    assert "nodes without a limit" in message(endless)
+    endless = with_budget(500_000, **pools(pool(limits={})))
+    assert "nodes without a limit" in budget_message(endless)

@@ -9,7 +9,8 @@ from eks_hardware.rules import check
 from eks_hardware.rules.chart_values import DERIVED, DerivedValue
 from eks_hardware.rules.unknown_keys import unknown_keys
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.sections import kubernetes, on_kubernetes, with_groups
 from helpers.strategies import SYSTEM, TODAY, document, group, pools
 
 UNSUPPORTED = frozenset({"KUBERNETES_VERSION_UNSUPPORTED"})
@@ -17,34 +18,21 @@ UNREAD = frozenset({"CHART_VERSION_UNREAD"})
 KARPENTER = "kubernetes.charts.karpenter"
 
 
-def kubernetes(**fields: Any) -> dict[str, Any]:
-    # Terraform installs nothing on the cluster, so rules about that do not apply.
-    return {"kubernetes": {"delivery": "manifests", **fields}}
-
-
-def charts(**charts: Any) -> dict[str, Any]:
+def with_charts(**charts: Any) -> dict[str, Any]:
     named = {name.replace("_", "-"): chart for name, chart in charts.items()}
     return kubernetes(kueue=True, charts=named) | {"node_groups": [SYSTEM, group()]}
 
 
-def values(**given: Any) -> dict[str, Any]:
-    return charts(kueue={"values": given})
+def kueue_values(**given: Any) -> dict[str, Any]:
+    return with_charts(kueue={"values": given})
 
 
-def karpenter(**chart: Any) -> dict[str, Any]:
+def karpenter_chart(**chart: Any) -> dict[str, Any]:
     return {**pools(), "kubernetes": {"charts": {"karpenter": chart}}}
 
 
 def plugin(**chart: Any) -> dict[str, Any]:
     return with_groups(group("g5.xlarge"), charts={"nvidia-device-plugin": chart})
-
-
-def version(text: str) -> dict[str, Any]:
-    return {"cluster": {"creator_is_admin": True, "kubernetes_version": text}}
-
-
-def with_groups(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {"node_groups": [SYSTEM, *groups], **kubernetes(**fields)}
 
 
 CASES = [
@@ -57,70 +45,70 @@ CASES = [
     Case(
         "CHART_VALUE_UNKNOWN",
         "kubernetes.charts.kueue.values.controllerManager.replica",
-        values(controllerManager={"replica": 3}),
-        values(controllerManager={"replicas": 3}),
+        kueue_values(controllerManager={"replica": 3}),
+        kueue_values(controllerManager={"replicas": 3}),
     ),
     Case(
         "CHART_VALUE_UNKNOWN",
         "kubernetes.charts.kueue.values.enableKueueVis",
-        values(enableKueueVis=True),
-        charts(kueue={"version": "0.18.6", "values": {"enableKueueVis": True}}),
+        kueue_values(enableKueueVis=True),
+        with_charts(kueue={"version": "0.18.6", "values": {"enableKueueVis": True}}),
     ),
     Case(
         "CHART_VALUE_UNKNOWN",
         "kubernetes.charts.kueue.values.controllerManager.replicas.max",
-        charts(kueue={"version": "0.19.2", "values": {"controllerManager": {"replicas": {"max": 1}}}}),
-        values(**{"global": {"any": 1}, "controllerManager": {"nodeSelector": {"any": "value"}}}),
+        with_charts(kueue={"version": "0.19.2", "values": {"controllerManager": {"replicas": {"max": 1}}}}),
+        kueue_values(**{"global": {"any": 1}, "controllerManager": {"nodeSelector": {"any": "value"}}}),
     ),
     Case(
         "CHART_KUBERNETES_VERSION",
         "cluster.kubernetes_version",
-        {**with_groups(group(), kueue=True), **version("1.28")},
-        {**with_groups(group(), kueue=True), **version("1.29")},
+        {**with_groups(group(), kueue=True), **on_kubernetes("1.28")},
+        {**with_groups(group(), kueue=True), **on_kubernetes("1.29")},
         UNSUPPORTED,
     ),
     Case(
         "CHART_KUBERNETES_VERSION",
         "cluster.kubernetes_version",
-        {**with_groups(group(), kueue=True), **version("1.28")},
-        {**with_groups(group(), kueue=True, charts={"kueue": {"version": "0.13.0"}}), **version("1.28")},
+        {**with_groups(group(), kueue=True), **on_kubernetes("1.28")},
+        {**with_groups(group(), kueue=True, charts={"kueue": {"version": "0.13.0"}}), **on_kubernetes("1.28")},
         UNSUPPORTED,
     ),
     Case(
         "CHART_VALUE_UNKNOWN",
         f"{KARPENTER}.values.setings",
-        karpenter(values={"setings": {"batchIdleDuration": "1s"}}),
-        karpenter(values={"settings": {"batchIdleDuration": "1s"}}),
+        karpenter_chart(values={"setings": {"batchIdleDuration": "1s"}}),
+        karpenter_chart(values={"settings": {"batchIdleDuration": "1s"}}),
     ),
     Case(
         "CHART_VALUES_UNCHECKED",
         "kubernetes.charts.kueue.values",
-        charts(kueue={"version": "0.18.6", "values": {"enableKueueVis": True}}),
-        charts(kueue={"version": "0.18.6"}),
+        with_charts(kueue={"version": "0.18.6", "values": {"enableKueueVis": True}}),
+        with_charts(kueue={"version": "0.18.6"}),
     ),
     Case(
         "CHART_VALUES_UNCHECKED",
         f"{KARPENTER}.values",
-        karpenter(version="1.14.0", values={"logLevel": "debug"}),
-        karpenter(version="1.14.1", values={"logLevel": "debug"}),
+        karpenter_chart(version="1.14.0", values={"logLevel": "debug"}),
+        karpenter_chart(version="1.14.1", values={"logLevel": "debug"}),
     ),
     Case(
         "CHART_VALUE_DERIVED",
         f"{KARPENTER}.values.settings.clusterName",
-        karpenter(values={"settings": {"clusterName": "other"}}),
-        karpenter(values={"settings": {"batchMaxDuration": "20s"}}),
+        karpenter_chart(values={"settings": {"clusterName": "other"}}),
+        karpenter_chart(values={"settings": {"batchMaxDuration": "20s"}}),
     ),
     Case(
         "CHART_VALUE_DERIVED",
         f"{KARPENTER}.values.settings",  # no field left
-        karpenter(values={"settings": None}),
-        karpenter(values={"settings": {}}),
+        karpenter_chart(values={"settings": None}),
+        karpenter_chart(values={"settings": {}}),
     ),
     Case(
         "CHART_VALUE_DERIVED",
         f"{KARPENTER}.values.replicas",  # also in a version with unknown values
-        karpenter(version="1.14.0", values={"replicas": 3}),
-        karpenter(version="1.14.0", values={"logLevel": "debug"}),
+        karpenter_chart(version="1.14.0", values={"replicas": 3}),
+        karpenter_chart(version="1.14.0", values={"logLevel": "debug"}),
         frozenset({"CHART_VALUES_UNCHECKED"}),
     ),
     Case(
@@ -132,8 +120,8 @@ CASES = [
     Case(
         "CHART_VERSION_UNREAD",
         f"{KARPENTER}.version",
-        karpenter(version="9.9.9"),
-        karpenter(version="1.14.1"),
+        karpenter_chart(version="9.9.9"),
+        karpenter_chart(version="1.14.1"),
     ),
     Case(
         "CHART_VERSION_UNREAD",
@@ -144,8 +132,8 @@ CASES = [
     Case(
         "CHART_VERSION_OLD",
         "kubernetes.charts.kueue.version",
-        charts(kueue={"version": "0.14.9"}),
-        charts(kueue={"version": "0.15.0"}),
+        with_charts(kueue={"version": "0.14.9"}),
+        with_charts(kueue={"version": "0.15.0"}),
     ),
     Case(
         "CHART_VERSION_OLD",
@@ -183,12 +171,12 @@ def nested(path: str, value: Any) -> dict[str, Any]:
 def test_every_derived_value_is_refused(row: DerivedValue) -> None:
     values = nested(row.path, "mine")
     assert unknown_keys(row.chart, values) == [], "the chart has it"
-    found = codes({**pools(), "kubernetes": {"charts": {row.chart: {"values": values}}}})
+    found = shown_codes({**pools(), "kubernetes": {"charts": {row.chart: {"values": values}}}})
     assert ("CHART_VALUE_DERIVED", f"kubernetes.charts.{row.chart}.values.{row.path}") in found
 
 
 def test_a_derived_value_names_the_field_to_use() -> None:
-    given = karpenter(values={"replicas": 3, "serviceAccount": {"name": "mine", "create": False}})
+    given = karpenter_chart(values={"replicas": 3, "serviceAccount": {"name": "mine", "create": False}})
     said = [each.message for each in check(Strategy.model_validate(document(**given)), today=TODAY)]
     assert len(said) == 3
     assert any("karpenter.replicas" in each for each in said)
@@ -196,10 +184,10 @@ def test_a_derived_value_names_the_field_to_use() -> None:
 
 
 def test_a_parent_is_named_once() -> None:
-    found = codes(karpenter(values={"settings": None, "serviceAccount": None}))
+    found = shown_codes(karpenter_chart(values={"settings": None, "serviceAccount": None}))
     assert [path for _, path in found] == [f"{KARPENTER}.values.serviceAccount", f"{KARPENTER}.values.settings"]
 
 
 def test_a_value_that_is_almost_right_is_named() -> None:
-    (found,) = check(Strategy.model_validate(document(**values(enableKueueVis=True))), today=TODAY)
+    (found,) = check(Strategy.model_validate(document(**kueue_values(enableKueueVis=True))), today=TODAY)
     assert "did you mean enableKueueViz?" in found.message

@@ -24,7 +24,7 @@ CHARTS = ("karpenter", "karpenter-crd")
 NO_ADMIN = frozenset({"CLUSTER_NO_ADMIN"})
 
 
-def karpenter(cluster: dict[str, Any] = OPEN, **fields: Any) -> dict[str, Any]:
+def installed_karpenter(cluster: dict[str, Any] = OPEN, **fields: Any) -> dict[str, Any]:
     """Return charts that Terraform installs through a reachable API, as an administrator."""
     return {"karpenter": {}, "kubernetes": HELM, "cluster": cluster, **fields}
 
@@ -38,7 +38,7 @@ def access(policy: str, *namespaces: str) -> dict[str, Any]:
     }
 
 
-def role(**fields: Any) -> dict[str, Any]:
+def admin_role(**fields: Any) -> dict[str, Any]:
     return {"aws": {"assume_role": {"role_arn": ADMIN, **fields}}}
 
 
@@ -56,12 +56,14 @@ CASES = [
         {"kubernetes": {"delivery": "manifests", "stack": "separate"}},
         {"kubernetes": {"delivery": "helm", "stack": "separate"}},
     ),
-    Case("KUBERNETES_API_PRIVATE", PUBLIC_CIDRS, karpenter({"creator_is_admin": True}), karpenter()),
+    Case(
+        "KUBERNETES_API_PRIVATE", PUBLIC_CIDRS, installed_karpenter({"creator_is_admin": True}), installed_karpenter()
+    ),
     Case(
         "KUBERNETES_API_PRIVATE",
         PUBLIC_CIDRS,
-        karpenter({"creator_is_admin": True}),
-        karpenter({"creator_is_admin": True}, kubernetes={"delivery": "manifests"}),
+        installed_karpenter({"creator_is_admin": True}),
+        installed_karpenter({"creator_is_admin": True}, kubernetes={"delivery": "manifests"}),
     ),
     Case(
         "KUBERNETES_API_PRIVATE",
@@ -79,41 +81,41 @@ CASES = [
     Case(
         "KUBERNETES_NO_ADMIN",
         "cluster",
-        karpenter({**OPEN, "creator_is_admin": False}),
-        karpenter({**OPEN, "creator_is_admin": False, "admins": [ADMIN]}),
+        installed_karpenter({**OPEN, "creator_is_admin": False}),
+        installed_karpenter({**OPEN, "creator_is_admin": False, "admins": [ADMIN]}),
         NO_ADMIN,
     ),
     Case(
         "KUBERNETES_NO_ADMIN",
         "cluster",
-        karpenter(access("AmazonEKSViewPolicy")),
-        karpenter(access("AmazonEKSClusterAdminPolicy")),
+        installed_karpenter(access("AmazonEKSViewPolicy")),
+        installed_karpenter(access("AmazonEKSClusterAdminPolicy")),
         NO_ADMIN,
     ),
     Case(
         "KUBERNETES_NO_ADMIN",
         "cluster",
-        karpenter(access("AmazonEKSClusterAdminPolicy", "default")),
+        installed_karpenter(access("AmazonEKSClusterAdminPolicy", "default")),
         {"cluster": {}, "kubernetes": HELM},
         NO_ADMIN,
     ),
     Case(
         "KUBERNETES_EXTERNAL_ID",
         "aws.assume_role.external_id",
-        karpenter(**role(external_id="ticket-1")),
-        karpenter(**role(session_name="deploy")),
+        installed_karpenter(**admin_role(external_id="ticket-1")),
+        installed_karpenter(**admin_role(session_name="deploy")),
     ),
     Case(
         "KUBERNETES_EXTERNAL_ID",
         "aws.assume_role.external_id",
-        karpenter(**role(external_id="ticket-1")),
-        {**role(external_id="ticket-1"), "kubernetes": HELM},
+        installed_karpenter(**admin_role(external_id="ticket-1")),
+        {**admin_role(external_id="ticket-1"), "kubernetes": HELM},
     ),
     Case(
         "KUBERNETES_PRIVATE_CHARTS",
         "network.private",
-        karpenter({"creator_is_admin": True}, **PRIVATE),
-        karpenter({"creator_is_admin": True}, **PRIVATE, kubernetes={**HELM, **mirrored(*CHARTS)}),
+        installed_karpenter({"creator_is_admin": True}, **PRIVATE),
+        installed_karpenter({"creator_is_admin": True}, **PRIVATE, kubernetes={**HELM, **mirrored(*CHARTS)}),
         API,
     ),
     Case(

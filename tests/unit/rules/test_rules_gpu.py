@@ -10,16 +10,13 @@ from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, warnings_of
-from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
+from helpers.sections import one_group
+from helpers.strategies import TODAY, document, gpu_pool, group, pool, pools
 
 GPU = "node_groups[gpu]"
 POOL = "karpenter.node_pools[pool]"
 BOTTLEROCKET = {"ami": {"family": "bottlerocket"}}
 OPERATOR = {"kubernetes": {"gpu_operator": True}}
-
-
-def one(instance_types: str | list[str], **fields: Any) -> dict[str, Any]:
-    return {"node_groups": [SYSTEM, group(instance_types, **fields)]}
 
 
 def slices(profile: str) -> dict[str, Any]:
@@ -30,8 +27,15 @@ TURNS = {"gpu_sharing": {"time_slicing": {"replicas": 4}}}
 INF2 = {"accelerator": "inferentia2", "limits": {"aws.amazon.com/neuron": 4}}
 
 CASES = [
-    Case("GPU_SHARING_HARDWARE", f"{GPU}.gpu_sharing", one("m6i.xlarge", **TURNS), one("g6.xlarge", **TURNS)),
-    Case("GPU_SHARING_HARDWARE", f"{GPU}.gpu_sharing", one("inf2.xlarge", **slices("1g.5gb")), one("inf2.xlarge")),
+    Case(
+        "GPU_SHARING_HARDWARE", f"{GPU}.gpu_sharing", one_group("m6i.xlarge", **TURNS), one_group("g6.xlarge", **TURNS)
+    ),
+    Case(
+        "GPU_SHARING_HARDWARE",
+        f"{GPU}.gpu_sharing",
+        one_group("inf2.xlarge", **slices("1g.5gb")),
+        one_group("inf2.xlarge"),
+    ),
     Case(
         "GPU_SHARING_HARDWARE",
         f"{POOL}.gpu_sharing",
@@ -42,35 +46,35 @@ CASES = [
     Case(
         "MIG_UNSUPPORTED",
         f"{GPU}.gpu_sharing.mig_profile",
-        {**one("g6.xlarge", **slices("1g.5gb")), **OPERATOR},
-        {**one("p4d.24xlarge", **slices("1g.5gb")), **OPERATOR},
+        {**one_group("g6.xlarge", **slices("1g.5gb")), **OPERATOR},
+        {**one_group("p4d.24xlarge", **slices("1g.5gb")), **OPERATOR},
     ),
     # a profile of another GPU
     Case(
         "MIG_UNSUPPORTED",
         f"{GPU}.gpu_sharing.mig_profile",
-        {**one("p5.48xlarge", **slices("1g.5gb")), **OPERATOR},
-        {**one("p5.48xlarge", **slices("1g.10gb")), **OPERATOR},
+        {**one_group("p5.48xlarge", **slices("1g.5gb")), **OPERATOR},
+        {**one_group("p5.48xlarge", **slices("1g.10gb")), **OPERATOR},
     ),
     # one of the types has it, the other does not
     Case(
         "MIG_UNSUPPORTED",
         f"{GPU}.gpu_sharing.mig_profile",
-        {**one(["p5.48xlarge", "p5en.48xlarge"], **slices("1g.10gb")), **OPERATOR},
-        {**one(["p5e.48xlarge", "p5en.48xlarge"], **slices("1g.18gb")), **OPERATOR},
+        {**one_group(["p5.48xlarge", "p5en.48xlarge"], **slices("1g.10gb")), **OPERATOR},
+        {**one_group(["p5e.48xlarge", "p5en.48xlarge"], **slices("1g.18gb")), **OPERATOR},
     ),
     # both have it, in different numbers
     Case(
         "MIG_UNSUPPORTED",
         f"{GPU}.gpu_sharing.mig_profile",
-        {**one(["p4d.24xlarge", "p5.48xlarge"], **slices("1g.10gb")), **OPERATOR},
-        {**one(["p4de.24xlarge", "p5.48xlarge"], **slices("1g.10gb")), **OPERATOR, "region": "us-east-1"},
+        {**one_group(["p4d.24xlarge", "p5.48xlarge"], **slices("1g.10gb")), **OPERATOR},
+        {**one_group(["p4de.24xlarge", "p5.48xlarge"], **slices("1g.10gb")), **OPERATOR, "region": "us-east-1"},
     ),
     Case(
         "MIG_UNSUPPORTED",
         f"{GPU}.gpu_sharing.mig_profile",
-        one("p6-b300.48xlarge", **slices("1g.34gb"), **BOTTLEROCKET),
-        one("p6-b200.48xlarge", **slices("1g.23gb"), **BOTTLEROCKET),
+        one_group("p6-b300.48xlarge", **slices("1g.34gb"), **BOTTLEROCKET),
+        one_group("p6-b200.48xlarge", **slices("1g.23gb"), **BOTTLEROCKET),
     ),
     Case(
         "MIG_UNSUPPORTED",
@@ -81,8 +85,8 @@ CASES = [
     Case(
         "MIG_NEEDS_OPERATOR",
         f"{GPU}.gpu_sharing.mig_profile",
-        one("p4d.24xlarge", **slices("1g.5gb")),
-        one("p4d.24xlarge", **slices("1g.5gb"), **BOTTLEROCKET),
+        one_group("p4d.24xlarge", **slices("1g.5gb")),
+        one_group("p4d.24xlarge", **slices("1g.5gb"), **BOTTLEROCKET),
     ),
     Case(
         "MIG_NEEDS_OPERATOR",
@@ -90,24 +94,24 @@ CASES = [
         pools(gpu_pool(instance_types=["p4d.24xlarge"], **slices("1g.5gb"))),
         {**pools(gpu_pool(instance_types=["p4d.24xlarge"], **slices("1g.5gb"))), **OPERATOR},
     ),
-    Case("GPU_OPERATOR_NO_GPU", "kubernetes.gpu_operator", OPERATOR, {**OPERATOR, **one("g6.xlarge")}),
+    Case("GPU_OPERATOR_NO_GPU", "kubernetes.gpu_operator", OPERATOR, {**OPERATOR, **one_group("g6.xlarge")}),
     Case(
         "GPU_OPERATOR_NO_GPU",
         "kubernetes.gpu_operator",
-        {**OPERATOR, **one("inf2.xlarge")},
+        {**OPERATOR, **one_group("inf2.xlarge")},
         {**OPERATOR, **pools(gpu_pool(instance_types=["g6.xlarge"]))},
     ),
     Case(
         "GPU_OPERATOR_BOTTLEROCKET",
         f"{GPU}.ami.family",
-        {**OPERATOR, **one("g6.xlarge", **BOTTLEROCKET)},
-        {**OPERATOR, **one("g6.xlarge"), **pools(pool(**BOTTLEROCKET))},
+        {**OPERATOR, **one_group("g6.xlarge", **BOTTLEROCKET)},
+        {**OPERATOR, **one_group("g6.xlarge"), **pools(pool(**BOTTLEROCKET))},
     ),
     Case(
         "GPU_OPERATOR_BOTTLEROCKET",
         f"{GPU}.ami.type",
-        {**OPERATOR, **one("g6.xlarge", ami={"type": "BOTTLEROCKET_x86_64_NVIDIA"})},
-        one("g6.xlarge", **BOTTLEROCKET),
+        {**OPERATOR, **one_group("g6.xlarge", ami={"type": "BOTTLEROCKET_x86_64_NVIDIA"})},
+        one_group("g6.xlarge", **BOTTLEROCKET),
     ),
     Case(
         "GPU_OPERATOR_BOTTLEROCKET",
@@ -119,37 +123,37 @@ CASES = [
         "EXPORTER_NO_HARDWARE",
         "kubernetes.dcgm_exporter",
         {"kubernetes": {"dcgm_exporter": True}},
-        {"kubernetes": {"dcgm_exporter": True}, **one("g6.xlarge", **BOTTLEROCKET)},
+        {"kubernetes": {"dcgm_exporter": True}, **one_group("g6.xlarge", **BOTTLEROCKET)},
     ),
     Case(
         "EXPORTER_NO_HARDWARE",
         "kubernetes.neuron_monitor",
-        {"kubernetes": {"neuron_monitor": True}, **one("g6.xlarge")},
+        {"kubernetes": {"neuron_monitor": True}, **one_group("g6.xlarge")},
         {"kubernetes": {"neuron_monitor": True}, **pools(pool(**INF2))},
     ),
     Case(
         "EXPORTER_MISSING",
         "kubernetes.prometheus",
-        {"kubernetes": {"prometheus": True}, **one("g6.xlarge")},
-        {"kubernetes": {"prometheus": True, "dcgm_exporter": True}, **one("g6.xlarge")},
+        {"kubernetes": {"prometheus": True}, **one_group("g6.xlarge")},
+        {"kubernetes": {"prometheus": True, "dcgm_exporter": True}, **one_group("g6.xlarge")},
     ),
     Case(
         "EXPORTER_MISSING",
         "kubernetes.prometheus",
-        {"kubernetes": {"prometheus": True}, **one("trn1.2xlarge")},
-        {"kubernetes": {"prometheus": True, "neuron_monitor": True}, **one("trn1.2xlarge")},
+        {"kubernetes": {"prometheus": True}, **one_group("trn1.2xlarge")},
+        {"kubernetes": {"prometheus": True, "neuron_monitor": True}, **one_group("trn1.2xlarge")},
     ),
     Case(
         "PLUGIN_LABEL",
         f"{GPU}.labels[nvidia.com/gpu.present]",
-        one("g6.xlarge", labels={"nvidia.com/gpu.present": "false"}),
-        one("g6.xlarge", labels={"nvidia.com/gpu.present": "true", "hardware-type": "mine"}),
+        one_group("g6.xlarge", labels={"nvidia.com/gpu.present": "false"}),
+        one_group("g6.xlarge", labels={"nvidia.com/gpu.present": "true", "hardware-type": "mine"}),
     ),
     Case(
         "PLUGIN_LABEL",
         f"{GPU}.labels[nvidia.com/gpu.present]",
-        one("g6.xlarge", labels={"nvidia.com/gpu.present": "true"}, **BOTTLEROCKET),
-        one("g6.xlarge", labels={"nvidia.com/gpu.deploy.operands": "false"}, **BOTTLEROCKET),
+        one_group("g6.xlarge", labels={"nvidia.com/gpu.present": "true"}, **BOTTLEROCKET),
+        one_group("g6.xlarge", labels={"nvidia.com/gpu.deploy.operands": "false"}, **BOTTLEROCKET),
     ),
     Case(
         "PLUGIN_LABEL",

@@ -20,7 +20,7 @@ def ignored(code: str, path: str = "cluster.endpoint", reason: str = "a sandbox 
     return [{"code": code, "path": path, "reason": reason}]
 
 
-def given(entries: list[dict[str, str]], *groups: dict[str, Any]) -> dict[str, Any]:
+def ignoring(entries: list[dict[str, str]], *groups: dict[str, Any]) -> dict[str, Any]:
     fields = document(*groups)
     return {"cluster": OPEN, "node_groups": fields["node_groups"], "ignore": entries}
 
@@ -29,30 +29,30 @@ CASES = [
     Case(
         "IGNORE_UNKNOWN",
         "ignore[0].code",
-        given(ignored("ENDPOINT_OPENED")),
-        given(ignored("ENDPOINT_OPEN")),
+        ignoring(ignored("ENDPOINT_OPENED")),
+        ignoring(ignored("ENDPOINT_OPEN")),
         frozenset({"ENDPOINT_OPEN"}),
     ),
     Case(
         "IGNORE_ERROR",
         "ignore[0].code",
-        given(ignored("EFA_UNSUPPORTED", "node_groups[gpu]"), group("g6.4xlarge", efa=True)),
-        given(ignored("ENDPOINT_OPEN")),
+        ignoring(ignored("EFA_UNSUPPORTED", "node_groups[gpu]"), group("g6.4xlarge", efa=True)),
+        ignoring(ignored("ENDPOINT_OPEN")),
         frozenset({"EFA_UNSUPPORTED", "ENDPOINT_OPEN"}),
     ),
     Case(
         "IGNORE_UNUSED",
         "ignore[0].path",
-        given(ignored("EFA_SPOT", "node_groups[gpus]"), SPOT),
-        given(ignored("EFA_SPOT", "node_groups[gpu]"), SPOT),
+        ignoring(ignored("EFA_SPOT", "node_groups[gpus]"), SPOT),
+        ignoring(ignored("EFA_SPOT", "node_groups[gpu]"), SPOT),
         frozenset({"EFA_SPOT", "ENDPOINT_OPEN"}),
     ),
     # Findings about the list itself cannot be silenced by it.
     Case(
         "IGNORE_UNUSED",
         "ignore[0].path",
-        given(ignored("IGNORE_UNUSED", "ignore")),
-        given([]),
+        ignoring(ignored("IGNORE_UNUSED", "ignore")),
+        ignoring([]),
         frozenset({"ENDPOINT_OPEN"}),
     ),
 ]
@@ -80,7 +80,7 @@ def test_every_rule_has_a_case() -> None:
     ],
 )
 def test_a_field_stands_for_what_lies_in_it(path: str, silent: bool) -> None:
-    strategy = Strategy.model_validate(document(**given(ignored("ENDPOINT_OPEN", path))))
+    strategy = Strategy.model_validate(document(**ignoring(ignored("ENDPOINT_OPEN", path))))
     found = {each.code: each.ignored for each in check(strategy, today=TODAY)}
     assert found["ENDPOINT_OPEN"] == ("a sandbox without data" if silent else "")
     assert ("IGNORE_UNUSED" in found) is not silent
@@ -89,4 +89,4 @@ def test_a_field_stands_for_what_lies_in_it(path: str, silent: bool) -> None:
 @pytest.mark.parametrize("reason", ["", "        ", "ok", "line\nbreak of it", "${file('/etc/passwd')}"])
 def test_a_reason_is_needed(reason: str) -> None:
     with pytest.raises(ValidationError):
-        Strategy.model_validate(document(**given(ignored("ENDPOINT_OPEN", reason=reason))))
+        Strategy.model_validate(document(**ignoring(ignored("ENDPOINT_OPEN", reason=reason))))

@@ -11,28 +11,27 @@ from eks_hardware import facts
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, codes, rules_of, warnings_of
-from helpers.strategies import SYSTEM, TODAY, document, group, pool, pools
+from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.sections import one_group
+from helpers.strategies import TODAY, document, pool, pools
 
 GPU = "node_groups[gpu]"
 RELEASE = f"{GPU}.ami.release_version"
 
 
-def one(instance_types: str | list[str] = "m6i.xlarge", **fields: Any) -> dict[str, Any]:
-    return {"node_groups": [SYSTEM, group(instance_types, **fields)]}
-
-
-def release(text: str, instance_types: str = "m6i.xlarge", kubernetes: str = "1.35", **ami: Any) -> dict[str, Any]:
+def image_release(
+    text: str, instance_types: str = "m6i.xlarge", kubernetes: str = "1.35", **ami: Any
+) -> dict[str, Any]:
     cluster = {"creator_is_admin": True, "kubernetes_version": kubernetes}
-    return {**one(instance_types, ami={"release_version": text, **ami}), "cluster": cluster}
+    return {**one_group(instance_types, ami={"release_version": text, **ami}), "cluster": cluster}
 
 
-def bottlerocket(text: str, **fields: Any) -> dict[str, Any]:
-    return release(text, family="bottlerocket", **fields)
+def bottlerocket_release(text: str, **fields: Any) -> dict[str, Any]:
+    return image_release(text, family="bottlerocket", **fields)
 
 
-def efa(name: str, text: str) -> dict[str, Any]:
-    return one(name, efa=True, ami={"release_version": text})
+def efa_release(name: str, text: str) -> dict[str, Any]:
+    return one_group(name, efa=True, ami={"release_version": text})
 
 
 HPC = {"instance_types": ["c6in.32xlarge"], "efa": True}
@@ -41,20 +40,20 @@ CASES = [
     Case(
         "AMI_CONFLICT",
         f"{GPU}.ami.type",
-        one(ami={"image_id": "ami-01234567", "type": "AL2023_x86_64_STANDARD"}),
-        one(ami={"image_id": "ami-01234567"}),
+        one_group(ami={"image_id": "ami-01234567", "type": "AL2023_x86_64_STANDARD"}),
+        one_group(ami={"image_id": "ami-01234567"}),
     ),
     Case(
         "AMI_CONFLICT",
         RELEASE,
-        release("1.35.0-20261101", image_id="ami-01234567"),
-        release("1.35.0-20261101"),
+        image_release("1.35.0-20261101", image_id="ami-01234567"),
+        image_release("1.35.0-20261101"),
     ),
     Case(
         "AMI_CONFLICT",
         f"{GPU}.ami.family",
-        one(ami={"family": "bottlerocket", "type": "AL2023_x86_64_STANDARD"}),
-        one(ami={"family": "bottlerocket", "type": "BOTTLEROCKET_x86_64"}),
+        one_group(ami={"family": "bottlerocket", "type": "AL2023_x86_64_STANDARD"}),
+        one_group(ami={"family": "bottlerocket", "type": "BOTTLEROCKET_x86_64"}),
     ),
     Case(
         "AMI_CONFLICT",
@@ -62,50 +61,60 @@ CASES = [
         pools(pool(ami={"image_id": "ami-01234567", "version": "v20260810"})),
         pools(pool(ami={"image_id": "ami-01234567"})),
     ),
-    Case("AMI_RELEASE_FORMAT", RELEASE, release("v20260714"), release("1.35.6-20260714")),
-    Case("AMI_RELEASE_FORMAT", RELEASE, release("1.35-20260714"), release("1.35.6-20260714")),
-    Case("AMI_RELEASE_FORMAT", RELEASE, release("1.35.6-20260732"), release("1.35.6-20260714")),
-    Case("AMI_RELEASE_FORMAT", RELEASE, release("1.35.6-20261121"), release("1.35.6-20261120")),
-    Case("AMI_RELEASE_FORMAT", RELEASE, release("1.67.0-0a1b2c3d"), bottlerocket("1.67.0-0a1b2c3d")),
-    Case("AMI_RELEASE_FORMAT", RELEASE, bottlerocket("1.35.6-20260714"), release("1.35.6-20260714")),
-    Case("AMI_RELEASE_FORMAT", RELEASE, bottlerocket("1.67.0"), bottlerocket("1.67.0-0a1b2c3d")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, image_release("v20260714"), image_release("1.35.6-20260714")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, image_release("1.35-20260714"), image_release("1.35.6-20260714")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, image_release("1.35.6-20260732"), image_release("1.35.6-20260714")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, image_release("1.35.6-20261121"), image_release("1.35.6-20261120")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, image_release("1.67.0-0a1b2c3d"), bottlerocket_release("1.67.0-0a1b2c3d")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, bottlerocket_release("1.35.6-20260714"), image_release("1.35.6-20260714")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, bottlerocket_release("1.67.0"), bottlerocket_release("1.67.0-0a1b2c3d")),
     Case(
         "AMI_RELEASE_FORMAT",
         RELEASE,
-        release("1.67.0", type="BOTTLEROCKET_x86_64"),
-        release("1.67.0-0a1b2c3d", type="BOTTLEROCKET_x86_64"),
+        image_release("1.67.0", type="BOTTLEROCKET_x86_64"),
+        image_release("1.67.0-0a1b2c3d", type="BOTTLEROCKET_x86_64"),
     ),
-    Case("AMI_RELEASE_KUBERNETES", RELEASE, release("1.34.9-20260714"), release("1.35.6-20260714")),
+    Case("AMI_RELEASE_KUBERNETES", RELEASE, image_release("1.34.9-20260714"), image_release("1.35.6-20260714")),
     # of the version, but before its first release
-    Case("AMI_RELEASE_KUBERNETES", RELEASE, release("1.35.0-20251217"), release("1.35.0-20260114")),
-    Case("AMI_RELEASE_KUBERNETES", RELEASE, bottlerocket("1.52.0-0a1b2c3d"), bottlerocket("1.53.0-0a1b2c3d")),
+    Case("AMI_RELEASE_KUBERNETES", RELEASE, image_release("1.35.0-20251217"), image_release("1.35.0-20260114")),
     Case(
         "AMI_RELEASE_KUBERNETES",
         RELEASE,
-        bottlerocket("1.60.0-0a1b2c3d", kubernetes="1.36"),
-        bottlerocket("1.61.0-0a1b2c3d", kubernetes="1.36"),
+        bottlerocket_release("1.52.0-0a1b2c3d"),
+        bottlerocket_release("1.53.0-0a1b2c3d"),
     ),
-    Case("AMI_RELEASE_UNKNOWN", RELEASE, release("1.35.0-20260714"), release("1.35.6-20260714")),
+    Case(
+        "AMI_RELEASE_KUBERNETES",
+        RELEASE,
+        bottlerocket_release("1.60.0-0a1b2c3d", kubernetes="1.36"),
+        bottlerocket_release("1.61.0-0a1b2c3d", kubernetes="1.36"),
+    ),
+    Case("AMI_RELEASE_UNKNOWN", RELEASE, image_release("1.35.0-20260714"), image_release("1.35.6-20260714")),
     # newer than the recorded releases
-    Case("AMI_RELEASE_UNKNOWN", RELEASE, release("1.35.2-20260625"), release("1.35.2-20260818")),
-    Case("AMI_RELEASE_UNRECORDED", RELEASE, release("1.35.2-20260311"), release("1.35.2-20260318")),
-    Case("AMI_RELEASE_UNRECORDED", RELEASE, release("1.35.6-20260713"), release("1.35.6-20260715")),
-    Case("AMI_RELEASE_BAD", RELEASE, release("1.35.6-20260818", "g6.xlarge"), release("1.35.6-20260810", "g6.xlarge")),
+    Case("AMI_RELEASE_UNKNOWN", RELEASE, image_release("1.35.2-20260625"), image_release("1.35.2-20260818")),
+    Case("AMI_RELEASE_UNRECORDED", RELEASE, image_release("1.35.2-20260311"), image_release("1.35.2-20260318")),
+    Case("AMI_RELEASE_UNRECORDED", RELEASE, image_release("1.35.6-20260713"), image_release("1.35.6-20260715")),
+    Case(
+        "AMI_RELEASE_BAD",
+        RELEASE,
+        image_release("1.35.6-20260818", "g6.xlarge"),
+        image_release("1.35.6-20260810", "g6.xlarge"),
+    ),
     # another variant of the same release
-    Case("AMI_RELEASE_BAD", RELEASE, release("1.35.6-20260818", "g5.xlarge"), release("1.35.6-20260818")),
-    Case("AMI_RELEASE_DOUBTFUL", RELEASE, release("1.35.4-20260505"), release("1.35.5-20260610")),
+    Case("AMI_RELEASE_BAD", RELEASE, image_release("1.35.6-20260818", "g5.xlarge"), image_release("1.35.6-20260818")),
+    Case("AMI_RELEASE_DOUBTFUL", RELEASE, image_release("1.35.4-20260505"), image_release("1.35.5-20260610")),
     Case(
         "EFA_DRIVER_MISSING",
         RELEASE,
-        efa("c6in.32xlarge", "1.35.2-20260318"),
-        efa("c6in.32xlarge", "1.35.5-20260610"),
+        efa_release("c6in.32xlarge", "1.35.2-20260318"),
+        efa_release("c6in.32xlarge", "1.35.5-20260610"),
     ),
     # accelerated images have had it for a long time
     Case(
         "EFA_DRIVER_MISSING",
         RELEASE,
-        efa("c6in.32xlarge", "1.35.2-20260304"),
-        efa("g6.8xlarge", "1.35.2-20260304"),
+        efa_release("c6in.32xlarge", "1.35.2-20260304"),
+        efa_release("g6.8xlarge", "1.35.2-20260304"),
     ),
     Case(
         "EFA_DRIVER_MISSING",
@@ -135,7 +144,7 @@ def test_every_recorded_release_is_good() -> None:
     for day, versions in facts.ami_releases()["al2023"]["kubelets"].items():
         for kubelet in versions.split():
             minor = kubelet.rpartition(".")[0]
-            given = Strategy.model_validate(document(**release(f"{kubelet}-{day}", kubernetes=minor)))
+            given = Strategy.model_validate(document(**image_release(f"{kubelet}-{day}", kubernetes=minor)))
             found = {each.code for each in check(given, today=datetime.date(2026, 9, 1))}
             assert not {code for code in found if code.startswith("AMI_")} - {"AMI_RELEASE_DOUBTFUL"}, (day, kubelet)
             assert ("AMI_RELEASE_DOUBTFUL" in found) <= (day in bad)
@@ -152,7 +161,7 @@ def test_every_recorded_release_is_good() -> None:
     ],
 )
 def test_the_message_says_what_to_write(text: str, family: str, words: str) -> None:
-    given = Strategy.model_validate(document(**release(text, family=family)))
+    given = Strategy.model_validate(document(**image_release(text, family=family)))
     (finding,) = check(given, today=TODAY)
     assert words in finding.message
 
@@ -162,7 +171,7 @@ def test_a_release_of_all_pools_is_named_once() -> None:
         *(pool(name, **HPC, limits={"cpu": 512}, labels={"team": name}) for name in ("a", "b")),
         ami_versions={"al2023": "v20260318"},
     )
-    found = [path for code, path in codes(given) if code == "EFA_DRIVER_MISSING"]
+    found = [path for code, path in shown_codes(given) if code == "EFA_DRIVER_MISSING"]
     assert found == ["karpenter.ami_versions.al2023"]
 
 
@@ -170,4 +179,4 @@ def test_a_release_of_all_pools_is_named_once() -> None:
 def test_no_rule_trips_over_a_release(text: str) -> None:
     """Any type and text has an answer."""
     for name in ("m6i.xlarge", "p5.49xlarge"):
-        assert ("AMI_RELEASE_FORMAT", RELEASE) in codes(release(text, name))
+        assert ("AMI_RELEASE_FORMAT", RELEASE) in shown_codes(image_release(text, name))

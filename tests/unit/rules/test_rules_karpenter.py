@@ -14,7 +14,8 @@ from eks_hardware.loader import parse_strategy
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check, check_loaded
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.sections import existing_network, on_kubernetes
 from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
 
 RESERVATION = {"id": "cr-01234567", "zone": "usw2-az1"}
@@ -40,7 +41,7 @@ def cpus(**fields: Any) -> dict[str, Any]:
     return pools(pool(**fields))
 
 
-def version(text: str, *given: dict[str, Any], kubernetes: str = "1.35", **karpenter: Any) -> dict[str, Any]:
+def karpenter_version(text: str, *given: dict[str, Any], kubernetes: str = "1.35", **karpenter: Any) -> dict[str, Any]:
     """Return a strategy with another version of Karpenter."""
     return {
         **pools(*given, **karpenter),
@@ -49,22 +50,13 @@ def version(text: str, *given: dict[str, Any], kubernetes: str = "1.35", **karpe
     }
 
 
-def charts(**versions: str) -> dict[str, Any]:
+def chart_versions(**versions: str) -> dict[str, Any]:
     chosen = {name.replace("_", "-"): {"version": each} for name, each in versions.items()}
     return {**pools(), "kubernetes": {"charts": chosen}}
 
 
 def reserved(*reservations: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"capacity": ["reserved"], "reservations": list(reservations or (RESERVATION,)), **fields}
-
-
-def at(kubernetes: str, **changes: Any) -> dict[str, Any]:
-    return {**changes, "cluster": {"creator_is_admin": True, "kubernetes_version": kubernetes}}
-
-
-def existing(*zones: str) -> dict[str, Any]:
-    subnets = {zone: f"subnet-{index:08x}" for index, zone in enumerate(zones)}
-    return {"network": {"existing": {"vpc_id": "vpc-01234567", "private_subnets": subnets}}}
 
 
 G5, G6 = {"instance_families": ["g5"]}, {"instance_families": ["g6"]}
@@ -84,7 +76,7 @@ def during(schedule: str) -> dict[str, Any]:
     return cpus(disruption={"budgets": [{"nodes": "0", "schedule": schedule, "duration": "8h"}]})
 
 
-def tainted(key: str) -> dict[str, Any]:
+def tainted_nodes(key: str) -> dict[str, Any]:
     """Return two nodes with one taint."""
     return group(scaling={"min": 2, "max": 2}, taints=[{"key": key}])
 
@@ -150,8 +142,8 @@ CASES = [
     Case(
         "POOL_NO_ZONE",
         f"{POOL}.instance_types",
-        {**existing("usw2-az2", "usw2-az3"), **neurons("trn1.2xlarge")},
-        {**existing("usw2-az2", "usw2-az4"), **neurons("trn1.2xlarge")},
+        {**existing_network("usw2-az2", "usw2-az3"), **neurons("trn1.2xlarge")},
+        {**existing_network("usw2-az2", "usw2-az4"), **neurons("trn1.2xlarge")},
     ),
     Case(
         "POOL_EFA_UNSUPPORTED",
@@ -439,81 +431,85 @@ CASES = [
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
-        version("1.10.2", gpu_pool(**P5, efa=True)),
-        version("1.10.2", gpu_pool(**NO_EFA)),
+        karpenter_version("1.10.2", gpu_pool(**P5, efa=True)),
+        karpenter_version("1.10.2", gpu_pool(**NO_EFA)),
     ),
     Case(
         # Its interfaces are also listed, so that Karpenter does not offer EFA.
         "KARPENTER_VERSION_FEATURE",
         VERSION,
-        version("1.10.2", gpu_pool(**P5)),
-        version("1.11.0", gpu_pool(**P5)),
+        karpenter_version("1.10.2", gpu_pool(**P5)),
+        karpenter_version("1.11.0", gpu_pool(**P5)),
     ),
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
-        version("1.10.9", gpu_pool(**P5, efa=True)),
-        version("v1.11.0", gpu_pool(**P5, efa=True)),
+        karpenter_version("1.10.9", gpu_pool(**P5, efa=True)),
+        karpenter_version("v1.11.0", gpu_pool(**P5, efa=True)),
     ),
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
-        version("1.10.0", pool(placement_group="cluster", instance_types=["c6i.4xlarge"])),
-        version("1.11.0", pool(placement_group="cluster", instance_types=["c6i.4xlarge"])),
+        karpenter_version("1.10.0", pool(placement_group="cluster", instance_types=["c6i.4xlarge"])),
+        karpenter_version("1.11.0", pool(placement_group="cluster", instance_types=["c6i.4xlarge"])),
     ),
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
-        version("1.2.9", gpu_pool(**NO_EFA, **reserved()), kubernetes="1.32"),
-        version("1.3.0", gpu_pool(**NO_EFA, **reserved()), kubernetes="1.32"),
+        karpenter_version("1.2.9", gpu_pool(**NO_EFA, **reserved()), kubernetes="1.32"),
+        karpenter_version("1.3.0", gpu_pool(**NO_EFA, **reserved()), kubernetes="1.32"),
         frozenset({"KUBERNETES_VERSION_ENDING"}),
     ),
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
-        version("1.5.0", gpu_pool(**P5, **reserved(capacity=["capacity-block"])), kubernetes="1.33"),
-        version("1.11.0", gpu_pool(**P5, **reserved(capacity=["capacity-block"])), kubernetes="1.33"),
+        karpenter_version("1.5.0", gpu_pool(**P5, **reserved(capacity=["capacity-block"])), kubernetes="1.33"),
+        karpenter_version("1.11.0", gpu_pool(**P5, **reserved(capacity=["capacity-block"])), kubernetes="1.33"),
         frozenset({"KUBERNETES_VERSION_ENDING"}),
     ),
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
-        version("1.6.9", gpu_pool(**NO_EFA, gpu_sharing={"time_slicing": {"replicas": 4}}), kubernetes="1.34"),
-        version("1.7.0", gpu_pool(**NO_EFA, gpu_sharing={"time_slicing": {"replicas": 4}}), kubernetes="1.34"),
+        karpenter_version(
+            "1.6.9", gpu_pool(**NO_EFA, gpu_sharing={"time_slicing": {"replicas": 4}}), kubernetes="1.34"
+        ),
+        karpenter_version(
+            "1.7.0", gpu_pool(**NO_EFA, gpu_sharing={"time_slicing": {"replicas": 4}}), kubernetes="1.34"
+        ),
         frozenset({"KUBERNETES_VERSION_ENDING"}),
     ),
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
-        version("1.6.9", gpu_pool(instance_families=["g6f"]), kubernetes="1.34"),
-        version("1.6.9", gpu_pool(**NO_EFA), kubernetes="1.34"),
+        karpenter_version("1.6.9", gpu_pool(instance_families=["g6f"]), kubernetes="1.34"),
+        karpenter_version("1.6.9", gpu_pool(**NO_EFA), kubernetes="1.34"),
         frozenset({"KUBERNETES_VERSION_ENDING"}),
     ),
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
-        version("1.7.0", kubernetes="1.34", feature_gates={"static_capacity": True}),
-        version("1.7.0", kubernetes="1.34", feature_gates={"static_capacity": False}),
+        karpenter_version("1.7.0", kubernetes="1.34", feature_gates={"static_capacity": True}),
+        karpenter_version("1.7.0", kubernetes="1.34", feature_gates={"static_capacity": False}),
         frozenset({"KUBERNETES_VERSION_ENDING"}),
     ),
-    Case("KARPENTER_VERSION_KUBERNETES", VERSION, version("1.8.6"), version("1.9.0")),
+    Case("KARPENTER_VERSION_KUBERNETES", VERSION, karpenter_version("1.8.6"), karpenter_version("1.9.0")),
     Case(
         "KARPENTER_VERSION_KUBERNETES",
         VERSION,
-        version("1.12.1", kubernetes="1.36"),
-        version("1.13.0", kubernetes="1.36"),
+        karpenter_version("1.12.1", kubernetes="1.36"),
+        karpenter_version("1.13.0", kubernetes="1.36"),
     ),
     Case(
         "KARPENTER_VERSION_CRD",
         "kubernetes.charts.karpenter-crd.version",
-        charts(karpenter="1.14.0", karpenter_crd="1.14.1"),
-        charts(karpenter="1.14.0", karpenter_crd="1.14.0"),
+        chart_versions(karpenter="1.14.0", karpenter_crd="1.14.1"),
+        chart_versions(karpenter="1.14.0", karpenter_crd="1.14.0"),
     ),
     Case(
         "KARPENTER_VERSION_CRD",
         "kubernetes.charts.karpenter-crd.version",
-        charts(karpenter_crd="1.13.0"),
-        charts(karpenter="1.13.0"),
+        chart_versions(karpenter_crd="1.13.0"),
+        chart_versions(karpenter="1.13.0"),
     ),
     Case(
         "KARPENTER_OVERLAY_OFF",
@@ -539,8 +535,8 @@ CASES = [
     Case(
         "KARPENTER_NO_ROOM",
         "karpenter.replicas",
-        {**pools(), "node_groups": [tainted("node-role.kubernetes.io/control-plane")]},
-        {**pools(), "node_groups": [tainted("CriticalAddonsOnly")]},
+        {**pools(), "node_groups": [tainted_nodes("node-role.kubernetes.io/control-plane")]},
+        {**pools(), "node_groups": [tainted_nodes("CriticalAddonsOnly")]},
     ),
     Case(
         "KARPENTER_PRIVATE_PRICE",
@@ -632,8 +628,8 @@ CASES = [
     Case(
         "POOL_AMI_KUBERNETES",
         f"{POOL}.ami.version",
-        at("1.30", **cpus(ami={**BOTTLEROCKET, "version": "v1.64.0"})),
-        at("1.30", **cpus(ami={**BOTTLEROCKET, "version": "v1.61.0"})),
+        {**cpus(ami={**BOTTLEROCKET, "version": "v1.64.0"}), **on_kubernetes("1.30")},
+        {**cpus(ami={**BOTTLEROCKET, "version": "v1.61.0"}), **on_kubernetes("1.30")},
         frozenset({"KUBERNETES_VERSION_UNSUPPORTED"}),
     ),
     # --- rules that also apply to node groups
@@ -713,8 +709,8 @@ CASES = [
     Case(
         "ZONE_NOT_IN_NETWORK",
         f"{POOL}.reservations[0].zone",
-        {**existing("usw2-az2", "usw2-az3"), **gpus(**P5, **reserved(capacity=["reserved", "on-demand"]))},
-        {**existing("usw2-az2", "usw2-az1"), **gpus(**P5, **reserved(capacity=["reserved", "on-demand"]))},
+        {**existing_network("usw2-az2", "usw2-az3"), **gpus(**P5, **reserved(capacity=["reserved", "on-demand"]))},
+        {**existing_network("usw2-az2", "usw2-az1"), **gpus(**P5, **reserved(capacity=["reserved", "on-demand"]))},
     ),
     Case(
         "ZONE_NOT_OFFERED",
@@ -802,9 +798,17 @@ def message(changes: dict[str, Any], code: str) -> str:
         # A limit that only one of the kinds of hardware has.
         (gpus("g5.xlarge", "inf2.xlarge", limits={"aws.amazon.com/neuron": 8}), "POOL_LIMIT_MISSING", "nvidia.com/gpu"),
         (gpus(**P5, limits={"nvidia.com/gpu": 1}), "POOL_LIMIT_SMALL", "at least 8, enough for one p5.48xlarge"),
-        (version("1.5.0", gpu_pool(**P5, efa=True, **reserved())), "KARPENTER_VERSION_FEATURE", "1.11 or newer"),
-        (version("1.6.0", gpu_pool(instance_families=["g6f"])), "KARPENTER_VERSION_FEATURE", "NodeOverlay ("),
-        (version("1.5.0", gpu_pool(**P5, efa=True, **reserved())), "KARPENTER_VERSION_FEATURE", "networkInterfaces ("),
+        (
+            karpenter_version("1.5.0", gpu_pool(**P5, efa=True, **reserved())),
+            "KARPENTER_VERSION_FEATURE",
+            "1.11 or newer",
+        ),
+        (karpenter_version("1.6.0", gpu_pool(instance_families=["g6f"])), "KARPENTER_VERSION_FEATURE", "NodeOverlay ("),
+        (
+            karpenter_version("1.5.0", gpu_pool(**P5, efa=True, **reserved())),
+            "KARPENTER_VERSION_FEATURE",
+            "networkInterfaces (",
+        ),
         (gpus(**G5, ami={"version": "v20260818"}), "POOL_AMI_BAD", "issues/2790"),
     ],
 )
@@ -813,7 +817,9 @@ def test_message(changes: dict[str, Any], code: str, says: str) -> None:
 
 
 def test_one_finding_names_all_that_a_version_lacks() -> None:
-    given = version("1.2.0", gpu_pool(**P5, efa=True, **reserved(capacity=["capacity-block"])), kubernetes="1.32")
+    given = karpenter_version(
+        "1.2.0", gpu_pool(**P5, efa=True, **reserved(capacity=["capacity-block"])), kubernetes="1.32"
+    )
     said = message(given, "KARPENTER_VERSION_FEATURE")
     since = facts.karpenter()["versions"]["since"]
     assert all(since[key] in said for key in ("reserved_capacity", "capacity_blocks", "network_interfaces"))
@@ -822,17 +828,17 @@ def test_one_finding_names_all_that_a_version_lacks() -> None:
 def test_the_suggested_images_are_good() -> None:
     for ami in ({"family": "al2023"}, BOTTLEROCKET):
         for hardware in (gpu_pool(**G5, ami=ami), pool(ami=ami)):
-            assert codes(pools(hardware)) == []
+            assert shown_codes(pools(hardware)) == []
 
 
 @pytest.mark.parametrize("release", ["v20260403", "v20260409", "v20260415", "v20260423", "v20260505", "v20260520"])
 def test_releases_that_fail_in_some_cases_only_warn(release: str) -> None:
-    found = codes(cpus(ami={"version": release}))
+    found = shown_codes(cpus(ami={"version": release}))
     assert {code for code, _ in found} == {"POOL_AMI_DOUBTFUL"}
 
 
 def test_pools_that_are_alike_are_named_once_each() -> None:
-    found = codes(pools(*(gpu_pool(f"pool-{index}", **G5, limits={"nvidia.com/gpu": 1}) for index in range(100))))
+    found = shown_codes(pools(*(gpu_pool(f"pool-{index}", **G5, limits={"nvidia.com/gpu": 1}) for index in range(100))))
     assert found == sorted(
         ("POOL_OVERLAP", f"karpenter.node_pools[pool-{index}].instance_families") for index in range(1, 100)
     )
@@ -846,7 +852,7 @@ def test_a_pool_names_all_that_are_like_it() -> None:
 
 
 def test_mistakes_do_not_hide_each_other() -> None:
-    found = codes(
+    found = shown_codes(
         pools(
             gpu_pool("family", instance_families=["g55"], zones=["usw2-az7"]),
             gpu_pool("type", instance_types=["p5.49xlarge"], ami={"version": "v1"}),

@@ -16,7 +16,7 @@ from eks_hardware.models.needs import Attention, Framework, Precision
 from eks_hardware.rules import check_loaded
 from eks_hardware.versions import parts
 from helpers.cases import in_one_test
-from helpers.needs import MODULES, WORDS, neurons, said
+from helpers.needs import MODULES, WORDS, said, trainium_pool
 from helpers.paths import ROOT
 from helpers.rules import Case, check_case, rules_of, warnings_of
 from helpers.strategies import SYSTEM, TODAY, gpu_pool, group, pool, pools
@@ -26,12 +26,14 @@ GPU = "node_groups[gpu]"
 POOL = "karpenter.node_pools[pool]"
 
 
-def one(instance_types: str | list[str], workload: str = "general", **needs: str) -> dict[str, Any]:
+def needing(instance_types: str | list[str], workload: str = "general", **needs: str) -> dict[str, Any]:
     """Return a strategy with a group of some types, whose software has needs."""
     return {"node_groups": [SYSTEM, group(instance_types, workload=workload, needs=needs)]}
 
 
-def pinned(release: str, instance_types: str, kubernetes: str = "1.35", family: str = "al2023", **needs: str) -> Any:
+def pinned_image(
+    release: str, instance_types: str, kubernetes: str = "1.35", family: str = "al2023", **needs: str
+) -> Any:
     """Return the same with a pinned image release."""
     ami = {"family": family, "release_version": release}
     return {
@@ -53,41 +55,43 @@ UNREAD = frozenset({"NEEDS_DRIVER_UNREAD"})
 
 CASES = [
     # --- needs of other hardware
-    Case("NEEDS_HARDWARE", f"{GPU}.needs.cuda", one("m7i.xlarge", cuda="12.8"), one("g6.xlarge", cuda="12.8")),
-    Case("NEEDS_HARDWARE", f"{GPU}.needs.cuda", one("trn1.2xlarge", cuda="12.8"), one("trn1.2xlarge")),
+    Case("NEEDS_HARDWARE", f"{GPU}.needs.cuda", needing("m7i.xlarge", cuda="12.8"), needing("g6.xlarge", cuda="12.8")),
+    Case("NEEDS_HARDWARE", f"{GPU}.needs.cuda", needing("trn1.2xlarge", cuda="12.8"), needing("trn1.2xlarge")),
     Case(
         "NEEDS_HARDWARE",
         f"{GPU}.needs.nvidia_driver",
-        one("inf2.xlarge", nvidia_driver="580"),
-        one("g6.xlarge", nvidia_driver="580"),
+        needing("inf2.xlarge", nvidia_driver="580"),
+        needing("g6.xlarge", nvidia_driver="580"),
     ),
     Case(
         "NEEDS_HARDWARE",
         f"{GPU}.needs.attention",
-        one("trn1.2xlarge", attention="flash-attention-2"),
-        one("g6.xlarge", attention="flash-attention-2"),
+        needing("trn1.2xlarge", attention="flash-attention-2"),
+        needing("g6.xlarge", attention="flash-attention-2"),
     ),
     Case(
         "NEEDS_HARDWARE",
         f"{GPU}.needs.neuron_sdk",
-        one("g6.xlarge", neuron_sdk="2.31"),
-        one("inf2.xlarge", neuron_sdk="2.31"),
+        needing("g6.xlarge", neuron_sdk="2.31"),
+        needing("inf2.xlarge", neuron_sdk="2.31"),
     ),
     Case(
         "NEEDS_HARDWARE",
         f"{GPU}.needs.framework",
-        one("m7i.xlarge", framework="pytorch-xla"),
-        one("m7i.xlarge", framework="pytorch"),
+        needing("m7i.xlarge", framework="pytorch-xla"),
+        needing("m7i.xlarge", framework="pytorch"),
     ),
     # --- data types of an accelerator
-    Case("NEEDS_PRECISION", f"{GPU}.needs.precision", one("g4dn.xlarge", precision="bf16"), one("g4dn.xlarge")),
+    Case("NEEDS_PRECISION", f"{GPU}.needs.precision", needing("g4dn.xlarge", precision="bf16"), needing("g4dn.xlarge")),
     Case(
         "NEEDS_PRECISION",  # one of two types
         f"{GPU}.needs.precision",
-        one(["g5.xlarge", "g6.xlarge"], precision="fp8"),
-        one(["g6e.xlarge", "g6.xlarge"], precision="fp8"),
+        needing(["g5.xlarge", "g6.xlarge"], precision="fp8"),
+        needing(["g6e.xlarge", "g6.xlarge"], precision="fp8"),
     ),
-    Case("NEEDS_PRECISION", f"{GPU}.needs.precision", one("inf2.xlarge", precision="nvfp4"), one("inf2.xlarge")),
+    Case(
+        "NEEDS_PRECISION", f"{GPU}.needs.precision", needing("inf2.xlarge", precision="nvfp4"), needing("inf2.xlarge")
+    ),
     Case(
         "NEEDS_PRECISION",
         f"{POOL}.needs.precision",
@@ -97,55 +101,62 @@ CASES = [
     Case(
         "NEEDS_ATTENTION",
         f"{GPU}.needs.attention",
-        one("g4dn.xlarge", attention="flash-attention-2"),
-        one("g5.xlarge", attention="flash-attention-2"),
+        needing("g4dn.xlarge", attention="flash-attention-2"),
+        needing("g5.xlarge", attention="flash-attention-2"),
     ),
     Case(
         "NEEDS_ATTENTION",
         f"{GPU}.needs.attention",
-        one("g6e.xlarge", attention="flash-attention-3"),
-        one("p5.4xlarge", attention="flash-attention-3"),
+        needing("g6e.xlarge", attention="flash-attention-3"),
+        needing("p5.4xlarge", attention="flash-attention-3"),
     ),
-    Case("NEEDS_CUDA", f"{GPU}.needs.cuda", one("p6-b200.48xlarge", cuda="12.6"), one("p6-b200.48xlarge", cuda="12.8")),
-    Case("NEEDS_CUDA", f"{GPU}.needs.cuda", one("p3dn.24xlarge", cuda="13.0"), one("p3dn.24xlarge", cuda="12.9")),
+    Case(
+        "NEEDS_CUDA",
+        f"{GPU}.needs.cuda",
+        needing("p6-b200.48xlarge", cuda="12.6"),
+        needing("p6-b200.48xlarge", cuda="12.8"),
+    ),
+    Case(
+        "NEEDS_CUDA", f"{GPU}.needs.cuda", needing("p3dn.24xlarge", cuda="13.0"), needing("p3dn.24xlarge", cuda="12.9")
+    ),
     # --- drivers
     Case(
         "NEEDS_DRIVER",
         f"{GPU}.needs.cuda",
-        pinned("1.34.1-20250920", "g6.xlarge", "1.34", cuda="13.0"),
-        pinned("1.34.1-20251023", "g6.xlarge", "1.34", cuda="13.0"),
+        pinned_image("1.34.1-20250920", "g6.xlarge", "1.34", cuda="13.0"),
+        pinned_image("1.34.1-20251023", "g6.xlarge", "1.34", cuda="13.0"),
         frozenset({"KUBERNETES_VERSION_ENDING"}),
     ),
     Case(
         "NEEDS_DRIVER",  # one release, two drivers
         f"{GPU}.needs.nvidia_driver",
-        pinned("1.33.5-20251023", "g6.xlarge", "1.33", nvidia_driver="580"),
-        pinned("1.34.1-20251023", "g6.xlarge", "1.34", nvidia_driver="580"),
+        pinned_image("1.33.5-20251023", "g6.xlarge", "1.33", nvidia_driver="580"),
+        pinned_image("1.34.1-20251023", "g6.xlarge", "1.34", nvidia_driver="580"),
         frozenset({"KUBERNETES_VERSION_ENDING"}),
     ),
     Case(
         "NEEDS_DRIVER",
         f"{GPU}.needs.nvidia_driver",
-        pinned("1.35.0-20260224", "g6.xlarge", nvidia_driver="580.159.03"),
-        pinned("1.35.6-20260625", "g6.xlarge", nvidia_driver="580.159.03"),
+        pinned_image("1.35.0-20260224", "g6.xlarge", nvidia_driver="580.159.03"),
+        pinned_image("1.35.6-20260625", "g6.xlarge", nvidia_driver="580.159.03"),
     ),
     Case(
         "NEEDS_DRIVER",
         f"{GPU}.needs.neuron_sdk",
-        pinned("1.35.6-20260714", "trn1.32xlarge", neuron_sdk="2.29"),
-        pinned("1.35.6-20260625", "trn1.32xlarge", neuron_sdk="2.29"),
+        pinned_image("1.35.6-20260714", "trn1.32xlarge", neuron_sdk="2.29"),
+        pinned_image("1.35.6-20260625", "trn1.32xlarge", neuron_sdk="2.29"),
     ),
     Case(
         "NEEDS_DRIVER",
         f"{POOL}.needs.neuron_sdk",
-        neurons(ami={"version": "v20260714"}, needs={"neuron_sdk": "2.30"}),
-        neurons(ami={"version": "v20260714"}, needs={"neuron_sdk": "2.31"}),
+        trainium_pool(ami={"version": "v20260714"}, needs={"neuron_sdk": "2.30"}),
+        trainium_pool(ami={"version": "v20260714"}, needs={"neuron_sdk": "2.31"}),
     ),
     Case(
         "NEEDS_DRIVER_UNREAD",  # not pinned
         f"{GPU}.needs.neuron_sdk",
-        one("trn1.32xlarge", neuron_sdk="2.29"),
-        one("trn1.32xlarge", neuron_sdk="2.31"),
+        needing("trn1.32xlarge", neuron_sdk="2.29"),
+        needing("trn1.32xlarge", neuron_sdk="2.31"),
     ),
     Case(
         "NEEDS_DRIVER_UNREAD",  # the suggested release is newer than the recorded ones
@@ -156,103 +167,108 @@ CASES = [
     Case(
         "NEEDS_DRIVER_GPU",
         f"{GPU}.needs.nvidia_driver",
-        one("p3dn.24xlarge", nvidia_driver="595"),
-        one("p3dn.24xlarge", nvidia_driver="580.126.09"),
+        needing("p3dn.24xlarge", nvidia_driver="595"),
+        needing("p3dn.24xlarge", nvidia_driver="580.126.09"),
         UNREAD,
     ),
     Case(
         "NEEDS_DRIVER_GPU",
         f"{GPU}.needs.nvidia_driver",
-        one("g6f.xlarge", nvidia_driver="595"),
-        one("g6.xlarge", nvidia_driver="595"),
+        needing("g6f.xlarge", nvidia_driver="595"),
+        needing("g6.xlarge", nvidia_driver="595"),
         UNREAD,
     ),
     # --- frameworks and SDKs
     Case(
         "NEEDS_FRAMEWORK",
         f"{GPU}.needs.framework",
-        one("p3dn.24xlarge", framework="vllm"),
-        one("g4dn.xlarge", framework="vllm"),
+        needing("p3dn.24xlarge", framework="vllm"),
+        needing("g4dn.xlarge", framework="vllm"),
     ),
     Case(
         "NEEDS_FRAMEWORK",
         f"{GPU}.needs.framework",
-        one("trn1.2xlarge", framework="mxnet"),
-        one("trn1.2xlarge", framework="tensorflow", neuron_sdk="2.30"),
+        needing("trn1.2xlarge", framework="mxnet"),
+        needing("trn1.2xlarge", framework="tensorflow", neuron_sdk="2.30"),
     ),
     Case(
         "NEEDS_FRAMEWORK",  # native PyTorch starts with Trainium2
         f"{GPU}.needs.framework",
-        {**one("trn1.32xlarge", "training", framework="pytorch")},
-        {**one("trn2.48xlarge", "training", framework="pytorch"), "region": "us-east-2"},
+        {**needing("trn1.32xlarge", "training", framework="pytorch")},
+        {**needing("trn2.48xlarge", "training", framework="pytorch"), "region": "us-east-2"},
     ),
     Case(
         "NEEDS_FRAMEWORK_STATUS",
         f"{GPU}.needs.framework",
-        one("inf2.xlarge", "inference", framework="jax"),
-        one("g6.xlarge", "inference", framework="jax"),
+        needing("inf2.xlarge", "inference", framework="jax"),
+        needing("g6.xlarge", "inference", framework="jax"),
     ),
     Case(
         "NEEDS_FRAMEWORK_STATUS",
         f"{GPU}.needs.framework",
-        one("inf2.xlarge", "inference", framework="pytorch-xla", neuron_sdk="2.31"),
-        one("inf2.xlarge", "inference", framework="pytorch-xla", neuron_sdk="2.30"),
+        needing("inf2.xlarge", "inference", framework="pytorch-xla", neuron_sdk="2.31"),
+        needing("inf2.xlarge", "inference", framework="pytorch-xla", neuron_sdk="2.30"),
     ),
     Case(
         "NEEDS_FRAMEWORK_STATUS",
         f"{GPU}.needs.framework",
-        one("g6.xlarge", framework="tgi"),
-        one("g5.xlarge", framework="tgi"),
+        needing("g6.xlarge", framework="tgi"),
+        needing("g5.xlarge", framework="tgi"),
     ),
     Case(
         "NEEDS_SDK",
         f"{GPU}.needs.neuron_sdk",
-        one("trn1.2xlarge", "training", **XLA, neuron_sdk="2.31"),
-        one("trn1.2xlarge", "inference", **XLA, neuron_sdk="2.31"),
+        needing("trn1.2xlarge", "training", **XLA, neuron_sdk="2.31"),
+        needing("trn1.2xlarge", "inference", **XLA, neuron_sdk="2.31"),
     ),
     Case(
         "NEEDS_SDK",
         f"{GPU}.needs.neuron_sdk",
-        one("inf2.xlarge", "inference", framework="tensorflow", neuron_sdk="2.29"),
-        one("inf2.xlarge", "inference", framework="tensorflow", neuron_sdk="2.28"),
+        needing("inf2.xlarge", "inference", framework="tensorflow", neuron_sdk="2.29"),
+        needing("inf2.xlarge", "inference", framework="tensorflow", neuron_sdk="2.28"),
         UNREAD,
     ),
     Case(
         "NEEDS_SDK",
         f"{GPU}.needs.neuron_sdk",
-        one("inf1.xlarge", neuron_sdk="2.27"),
-        one("inf1.xlarge", neuron_sdk="2.26.1"),
+        needing("inf1.xlarge", neuron_sdk="2.27"),
+        needing("inf1.xlarge", neuron_sdk="2.26.1"),
         frozenset({"INFERENTIA_ARCHIVED"}),
     ),
     Case(
         "NEEDS_SDK_MISSING",
         f"{GPU}.needs.framework",
-        one("trn1.2xlarge", "training", **XLA),
-        one("trn1.2xlarge", "training", **XLA, neuron_sdk="2.29"),
+        needing("trn1.2xlarge", "training", **XLA),
+        needing("trn1.2xlarge", "training", **XLA, neuron_sdk="2.29"),
     ),
     # --- workloads
     Case(
         "TRAINING_UNSUPPORTED",
         f"{GPU}.workload",
-        one("inf1.xlarge", "training"),
-        one("inf1.xlarge", "inference"),
+        needing("inf1.xlarge", "training"),
+        needing("inf1.xlarge", "inference"),
         frozenset({"INFERENTIA_ARCHIVED"}),
     ),
     Case(
         "TRAINING_UNSUPPORTED",
         f"{GPU}.workload",
-        one("dl2q.24xlarge", "training"),
-        one("p4d.24xlarge", "training"),
+        needing("dl2q.24xlarge", "training"),
+        needing("p4d.24xlarge", "training"),
         frozenset({"AMI_NONE"}),
     ),
-    Case("TRAINING_INFERENTIA", f"{GPU}.workload", one("inf2.48xlarge", "training"), one("trn1.32xlarge", "training")),
+    Case(
+        "TRAINING_INFERENTIA",
+        f"{GPU}.workload",
+        needing("inf2.48xlarge", "training"),
+        needing("trn1.32xlarge", "training"),
+    ),
     Case(
         "TRAINING_INFERENTIA",
         f"{POOL}.workload",
         pools(pool(accelerator="inferentia2", workload="training", limits={"aws.amazon.com/neuron": 16})),
-        neurons(workload="training"),
+        trainium_pool(workload="training"),
     ),
-    Case("INFERENTIA_ARCHIVED", f"{GPU}.instance_types", one("inf1.xlarge"), one("inf2.xlarge")),
+    Case("INFERENTIA_ARCHIVED", f"{GPU}.instance_types", needing("inf1.xlarge"), needing("inf2.xlarge")),
     Case(
         "INFERENTIA_ARCHIVED",
         f"{POOL}.instance_families",
@@ -274,8 +290,8 @@ CASES = [
     Case(
         "DISTRIBUTED_IMPOSSIBLE",
         f"{GPU}.needs.distributed",
-        one("g5.xlarge", distributed="single-node"),
-        one("g5.12xlarge", distributed="single-node"),
+        needing("g5.xlarge", distributed="single-node"),
+        needing("g5.12xlarge", distributed="single-node"),
     ),
     Case(
         "DISTRIBUTED_IMPOSSIBLE",
@@ -287,7 +303,7 @@ CASES = [
         "DISTRIBUTED_IMPOSSIBLE",
         f"{GPU}.needs.distributed",
         spread("trn1.2xlarge"),
-        one("trn1.2xlarge", distributed="single-node"),  # on the two cores of one device
+        needing("trn1.2xlarge", distributed="single-node"),  # on the two cores of one device
     ),
     Case(
         "DISTRIBUTED_SLOW",
@@ -295,7 +311,7 @@ CASES = [
         spread("g4dn.12xlarge", efa=True),
         spread("g6.12xlarge", efa=True),
     ),
-    Case("DISTRIBUTED_SLOW", f"{GPU}.needs.distributed", spread("g6f.xlarge"), one("g6f.xlarge")),
+    Case("DISTRIBUTED_SLOW", f"{GPU}.needs.distributed", spread("g6f.xlarge"), needing("g6f.xlarge")),
     Case("DISTRIBUTED_SLOW", f"{GPU}.needs.distributed", spread("g6.48xlarge"), spread("g6.48xlarge", efa=True)),
     Case(
         "DISTRIBUTED_SLOW",
@@ -369,7 +385,7 @@ CHIPS = {
 SECTIONS = ("attention", "collectives", "cuda", "frameworks", "images", "neuron_chips", "neuron_driver", "precision")
 
 
-def found(kind: InstanceType, workload: str = "general", **needs: str) -> set[str]:
+def codes_for(kind: InstanceType, workload: str = "general", **needs: str) -> set[str]:
     """Return the codes of these rules for a group with one type."""
     return set(said(group(kind.name, workload=workload, needs=needs)))
 
@@ -436,14 +452,14 @@ def test_precision(precision: str) -> None:
     expected = {name: is_refused(gate, kind) for name, kind in NVIDIA.items()}
     expected |= {name: of_chips[name][precision] is False for name in CHIPS}
     kinds = {**NVIDIA, **CHIPS}
-    assert {name: "NEEDS_PRECISION" in found(kind, precision=precision) for name, kind in kinds.items()} == expected
+    assert {name: "NEEDS_PRECISION" in codes_for(kind, precision=precision) for name, kind in kinds.items()} == expected
 
 
 @pytest.mark.parametrize("kernel", facts.software()["attention"]["kernels"])
 def test_attention(kernel: str) -> None:
     gate = facts.software()["attention"]["kernels"][kernel]
     expected = {name: is_refused(gate, kind) for name, kind in NVIDIA.items()}
-    assert {name: "NEEDS_ATTENTION" in found(kind, attention=kernel) for name, kind in NVIDIA.items()} == expected
+    assert {name: "NEEDS_ATTENTION" in codes_for(kind, attention=kernel) for name, kind in NVIDIA.items()} == expected
 
 
 ARCHITECTURES = [
@@ -466,12 +482,12 @@ def test_cuda_of_an_architecture(row: dict[str, Any], kind: InstanceType) -> Non
         assert support.knows(f"{last}.9")
     assert row["last"] is None or not support.knows(f"{row['last'] + 1}.0")
     if parts(row["first"]) >= (10,):  # values that a strategy can have
-        assert "NEEDS_CUDA" not in found(kind, cuda=row["first"])
+        assert "NEEDS_CUDA" not in codes_for(kind, cuda=row["first"])
     if row["last"]:
-        assert "NEEDS_CUDA" in found(kind, cuda=f"{row['last'] + 1}.0")
+        assert "NEEDS_CUDA" in codes_for(kind, cuda=f"{row['last'] + 1}.0")
     if last_driver := row["last_driver"]:
-        assert "NEEDS_DRIVER_GPU" in found(kind, nvidia_driver=str(int(last_driver) + 1))
-        assert "NEEDS_DRIVER_GPU" not in found(kind, nvidia_driver=last_driver)
+        assert "NEEDS_DRIVER_GPU" in codes_for(kind, nvidia_driver=str(int(last_driver) + 1))
+        assert "NEEDS_DRIVER_GPU" not in codes_for(kind, nvidia_driver=last_driver)
 
 
 IMAGES = [
@@ -566,32 +582,32 @@ USES = [
 @in_one_test(("framework", "chip", "use", "row"), USES)
 def test_framework_on_a_chip(framework: str, chip: str, use: str, row: dict[str, Any] | None) -> None:
     kind, newest = CHIPS[chip], facts.software()["frameworks"]["newest_sdk"]
-    codes = found(kind, use, framework=framework)
+    codes = codes_for(kind, use, framework=framework)
     assert ("NEEDS_FRAMEWORK" in codes) is (row is None)
     if row is None:
         return
     assert ("NEEDS_SDK_MISSING" in codes) is (row["last"] is not None)
     last = row["last"] or newest
-    assert "NEEDS_SDK" not in found(kind, use, framework=framework, neuron_sdk=last)
-    assert "NEEDS_SDK" not in found(kind, use, framework=framework, neuron_sdk=f"{last}.1")
-    after = found(kind, use, framework=framework, neuron_sdk=minor(last, 1))
+    assert "NEEDS_SDK" not in codes_for(kind, use, framework=framework, neuron_sdk=last)
+    assert "NEEDS_SDK" not in codes_for(kind, use, framework=framework, neuron_sdk=f"{last}.1")
+    after = codes_for(kind, use, framework=framework, neuron_sdk=minor(last, 1))
     assert ("NEEDS_SDK" in after) is (row["last"] is not None or chip in facts.software()["neuron_chips"]["archived"])
     if row["first"]:
-        assert "NEEDS_SDK" not in found(kind, use, framework=framework, neuron_sdk=row["first"])
-        assert "NEEDS_SDK" in found(kind, use, framework=framework, neuron_sdk=minor(row["first"], -1))
+        assert "NEEDS_SDK" not in codes_for(kind, use, framework=framework, neuron_sdk=row["first"])
+        assert "NEEDS_SDK" in codes_for(kind, use, framework=framework, neuron_sdk=minor(row["first"], -1))
     if row["status"]:
         since = row["status_from"]
-        assert "NEEDS_FRAMEWORK_STATUS" in found(kind, use, framework=framework, neuron_sdk=since)
-        assert "NEEDS_FRAMEWORK_STATUS" not in found(kind, use, framework=framework, neuron_sdk=minor(since, -1))
+        assert "NEEDS_FRAMEWORK_STATUS" in codes_for(kind, use, framework=framework, neuron_sdk=since)
+        assert "NEEDS_FRAMEWORK_STATUS" not in codes_for(kind, use, framework=framework, neuron_sdk=minor(since, -1))
     else:
-        assert "NEEDS_FRAMEWORK_STATUS" not in found(kind, use, framework=framework, neuron_sdk=last)
+        assert "NEEDS_FRAMEWORK_STATUS" not in codes_for(kind, use, framework=framework, neuron_sdk=last)
 
 
 @pytest.mark.parametrize("framework", facts.software()["frameworks"]["by_name"])
 def test_framework_on_a_gpu(framework: str) -> None:
     row = facts.software()["frameworks"]["by_name"][framework]
     for name, kind in NVIDIA.items():
-        codes = found(kind, "inference", framework=framework)
+        codes = codes_for(kind, "inference", framework=framework)
         assert ("NEEDS_FRAMEWORK" in codes) is is_refused(row.get("gate", {}), kind), name
         assert ("NEEDS_FRAMEWORK_STATUS" in codes) is ("tuned" in row and name not in row["tuned"]["for"]), name
         assert ("NEEDS_HARDWARE" in codes) is ("nvidia-gpu" not in row["hardware"]), name
@@ -599,7 +615,7 @@ def test_framework_on_a_gpu(framework: str) -> None:
 
 @pytest.mark.parametrize(("chip", "verdict"), facts.software()["neuron_chips"]["training"].items())
 def test_training_on_a_chip(chip: str, verdict: str) -> None:
-    codes = found(CHIPS[chip], "training")
+    codes = codes_for(CHIPS[chip], "training")
     assert ("TRAINING_UNSUPPORTED" in codes) is (verdict == "unsupported")
     assert ("TRAINING_INFERENTIA" in codes) is (verdict == "small")
     assert ("INFERENTIA_ARCHIVED" in codes) is (chip in facts.software()["neuron_chips"]["archived"])

@@ -13,7 +13,8 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve import SubnetRole, resolve
 from eks_hardware.resolve.addresses import SubnetBudget, nodes_at_limit, strategy_budgets, usable, wider
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.sections import cluster, existing_network, network, one_group, subnets
 from helpers.strategies import SHIPPED, SYSTEM, document, group, pool, pools, shipped, strategy
 
 RESERVATION = {"id": "cr-01234567", "zone": "usw2-az1"}
@@ -24,32 +25,12 @@ PODS = "100.64.0.0/16"
 PUBLIC_CIDRS = "cluster.endpoint.public_cidrs"
 
 
-def one(instance_types: str | list[str] = "m6i.xlarge", **fields: Any) -> dict[str, Any]:
-    return {"node_groups": [SYSTEM, group(instance_types, **fields)]}
-
-
-def network(**fields: Any) -> dict[str, Any]:
-    return {"network": fields}
-
-
-def cluster(**fields: Any) -> dict[str, Any]:
-    return {"cluster": {"creator_is_admin": True, **fields}}
-
-
 def public(*cidrs: str) -> dict[str, Any]:
     return cluster(endpoint={"public_cidrs": list(cidrs)})
 
 
-def existing(*zones: str, **fields: Any) -> dict[str, Any]:
-    return network(existing={"vpc_id": "vpc-01234567", "private_subnets": subnets(*zones), **fields})
-
-
-def subnets(*zones: str) -> dict[str, str]:
-    return {zone: f"subnet-{index:08x}" for index, zone in enumerate(zones)}
-
-
-def many(most: int, **fields: Any) -> dict[str, Any]:
-    return one("c7i.large", scaling={"max": most}, **fields)
+def many_nodes(most: int, **fields: Any) -> dict[str, Any]:
+    return one_group("c7i.large", scaling={"max": most}, **fields)
 
 
 def private(*endpoints: str, **fields: Any) -> dict[str, Any]:
@@ -58,51 +39,51 @@ def private(*endpoints: str, **fields: Any) -> dict[str, Any]:
 
 CASES = [
     Case("ZONE_UNKNOWN", "network.zones[1]", network(zones=["usw2-az1", "use1-az1", "usw2-az2"]), network(zones=2)),
-    Case("ZONE_UNKNOWN", f"{GPU}.zones", one(zones=["usw2-az8"]), one(zones=["usw2-az4"])),
+    Case("ZONE_UNKNOWN", f"{GPU}.zones", one_group(zones=["usw2-az8"]), one_group(zones=["usw2-az4"])),
     Case(
         "ZONE_UNKNOWN",
         f"{GPU}.reservation.zone",
-        one("p5.48xlarge", capacity="reserved", update=MINIMAL, reservation={**RESERVATION, "zone": "usw2-az8"}),
-        one("p5.48xlarge", capacity="reserved", update=MINIMAL, reservation=RESERVATION),
+        one_group("p5.48xlarge", capacity="reserved", update=MINIMAL, reservation={**RESERVATION, "zone": "usw2-az8"}),
+        one_group("p5.48xlarge", capacity="reserved", update=MINIMAL, reservation=RESERVATION),
     ),
     Case(
         "ZONE_UNKNOWN",
         "network.existing.private_subnets.euw1-az1",
-        existing("usw2-az1", "usw2-az2", "euw1-az1"),
-        existing("usw2-az1", "usw2-az2"),
+        existing_network("usw2-az1", "usw2-az2", "euw1-az1"),
+        existing_network("usw2-az1", "usw2-az2"),
     ),
     Case("ZONE_TOO_FEW", "network.zones", {**network(zones=6), "region": "eu-west-1"}, {"region": "us-west-1"}),
     Case("ZONE_TOO_FEW", "network.zones", network(zones=5), network(zones=4)),
     Case(
         "ZONE_NOT_IN_NETWORK",
         f"{GPU}.zones",
-        {**network(zones=["usw2-az1", "usw2-az2"]), **one(zones=["usw2-az3"])},
-        {**network(zones=["usw2-az1", "usw2-az2"]), **one(zones=["usw2-az2"])},
+        {**network(zones=["usw2-az1", "usw2-az2"]), **one_group(zones=["usw2-az3"])},
+        {**network(zones=["usw2-az1", "usw2-az2"]), **one_group(zones=["usw2-az2"])},
     ),
     Case(
         "ZONE_NOT_IN_NETWORK",
         f"{GPU}.reservation.zone",
         {
-            **existing("usw2-az2", "usw2-az3"),
-            **one("p5.48xlarge", capacity="reserved", update=MINIMAL, reservation=RESERVATION),
+            **existing_network("usw2-az2", "usw2-az3"),
+            **one_group("p5.48xlarge", capacity="reserved", update=MINIMAL, reservation=RESERVATION),
         },
-        {**network(zones=2), **one("p5.48xlarge", capacity="reserved", update=MINIMAL, reservation=RESERVATION)},
+        {**network(zones=2), **one_group("p5.48xlarge", capacity="reserved", update=MINIMAL, reservation=RESERVATION)},
     ),
     Case(
         "POD_SUBNET_MISSING",
         "network.existing.pod_subnets",
-        existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1")),
-        existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1", "usw2-az2")),
+        existing_network("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1")),
+        existing_network("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1", "usw2-az2")),
     ),
     Case(
         "POD_SUBNET_MISSING",  # only zones with nodes need one
         "network.existing.pod_subnets",
         {
-            **existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1")),
+            **existing_network("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1")),
             "node_groups": [{**SYSTEM, "zones": ["usw2-az1"]}, group(zones=["usw2-az2"])],
         },
         {
-            **existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1")),
+            **existing_network("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1")),
             "node_groups": [{**SYSTEM, "zones": ["usw2-az1"]}, group(zones=["usw2-az1"])],
         },
     ),
@@ -117,17 +98,17 @@ CASES = [
     Case(
         "CONTROL_PLANE_ZONES",
         "network.existing.private_subnets",
-        existing("usw2-az1"),
-        existing("usw2-az1", "usw2-az2"),
+        existing_network("usw2-az1"),
+        existing_network("usw2-az1", "usw2-az2"),
     ),
     Case(
         "CONTROL_PLANE_ZONES",
         "network.existing.control_plane_subnets.use1-az3",
         {
             "region": "us-east-1",
-            **existing("use1-az1", control_plane_subnets=subnets("use1-az1", "use1-az2", "use1-az3")),
+            **existing_network("use1-az1", control_plane_subnets=subnets("use1-az1", "use1-az2", "use1-az3")),
         },
-        {"region": "us-east-1", **existing("use1-az3", "use1-az1", "use1-az2")},
+        {"region": "us-east-1", **existing_network("use1-az3", "use1-az1", "use1-az2")},
     ),
     Case("NETWORK_CIDR_SIZE", "network.cidr", network(cidr="10.0.0.0/15"), network(cidr="10.0.0.0/16")),
     Case("NETWORK_CIDR_SIZE", "network.cidr", network(cidr="10.0.0.0/23"), network(cidr="10.0.0.0/22")),
@@ -209,13 +190,17 @@ CASES = [
                 "private_subnets": {"usw2-az1": "subnet-01234567", "usw2-az2": "subnet-01234567"},
             }
         ),
-        existing("usw2-az1", "usw2-az2", control_plane_subnets=subnets("usw2-az1", "usw2-az2")),
+        existing_network("usw2-az1", "usw2-az2", control_plane_subnets=subnets("usw2-az1", "usw2-az2")),
     ),
     Case(
         "SUBNET_TWICE",
         "network.existing.pod_subnets.usw2-az1",
-        existing("usw2-az1", "usw2-az2", pod_subnets={"usw2-az1": "subnet-00000001", "usw2-az2": "subnet-0000000b"}),
-        existing("usw2-az1", "usw2-az2", pod_subnets={"usw2-az1": "subnet-00000000", "usw2-az2": "subnet-0000000b"}),
+        existing_network(
+            "usw2-az1", "usw2-az2", pod_subnets={"usw2-az1": "subnet-00000001", "usw2-az2": "subnet-0000000b"}
+        ),
+        existing_network(
+            "usw2-az1", "usw2-az2", pod_subnets={"usw2-az1": "subnet-00000000", "usw2-az2": "subnet-0000000b"}
+        ),
     ),
     Case(
         "NETWORK_NO_WAY_OUT",
@@ -278,39 +263,39 @@ CASES = [
     Case(
         "SUBNET_NODES",
         "network.cidr",
-        {**network(cidr="10.0.0.0/22", zones=2, pod_cidr=PODS), **many(115)},
-        {**network(cidr="10.0.0.0/22", zones=2, pod_cidr=PODS), **many(114)},
+        {**network(cidr="10.0.0.0/22", zones=2, pod_cidr=PODS), **many_nodes(115)},
+        {**network(cidr="10.0.0.0/22", zones=2, pod_cidr=PODS), **many_nodes(114)},
     ),
     Case(
         "SUBNET_NODES",
         "network.cidr",
-        {**network(cidr="10.0.0.0/22", zones=2, pod_cidr=PODS, interface_endpoints=["ec2"]), **many(113)},
-        {**network(cidr="10.0.0.0/22", zones=2, pod_cidr=PODS, interface_endpoints=["ec2"]), **many(112)},
+        {**network(cidr="10.0.0.0/22", zones=2, pod_cidr=PODS, interface_endpoints=["ec2"]), **many_nodes(113)},
+        {**network(cidr="10.0.0.0/22", zones=2, pod_cidr=PODS, interface_endpoints=["ec2"]), **many_nodes(112)},
     ),
     Case(
         "SUBNET_NODES",
         "network.cidr",
-        {**network(cidr="10.0.0.0/22", pod_cidr=PODS), **many(58, zones=["usw2-az1"])},
-        {**network(cidr="10.0.0.0/22", pod_cidr=PODS), **many(57, zones=["usw2-az1"])},
+        {**network(cidr="10.0.0.0/22", pod_cidr=PODS), **many_nodes(58, zones=["usw2-az1"])},
+        {**network(cidr="10.0.0.0/22", pod_cidr=PODS), **many_nodes(57, zones=["usw2-az1"])},
     ),
     Case(
         "SUBNET_NODES",
         "network.pod_cidr",
-        {**network(zones=2, pod_cidr="100.64.0.0/21"), **many(250, zones=["usw2-az1"])},
-        {**network(zones=2, pod_cidr="100.64.0.0/20"), **many(250, zones=["usw2-az1"])},
+        {**network(zones=2, pod_cidr="100.64.0.0/21"), **many_nodes(250, zones=["usw2-az1"])},
+        {**network(zones=2, pod_cidr="100.64.0.0/20"), **many_nodes(250, zones=["usw2-az1"])},
     ),
     # /19: 507 addresses per zone; the two system nodes there use 66.
     Case(
         "SUBNET_PODS",
         "network.cidr",
-        {**network(cidr="10.0.0.0/19", zones=2), **many(28)},
-        {**network(cidr="10.0.0.0/19", zones=2), **many(26)},
+        {**network(cidr="10.0.0.0/19", zones=2), **many_nodes(28)},
+        {**network(cidr="10.0.0.0/19", zones=2), **many_nodes(26)},
     ),
     Case(
         "SUBNET_PODS",
         "network.cidr",
-        {**network(cidr="10.0.0.0/19", zones=2), **many(8, kubelet={"max_pods": 110})},
-        {**network(cidr="10.0.0.0/19", zones=2), **many(6, kubelet={"max_pods": 110})},
+        {**network(cidr="10.0.0.0/19", zones=2), **many_nodes(8, kubelet={"max_pods": 110})},
+        {**network(cidr="10.0.0.0/19", zones=2), **many_nodes(6, kubelet={"max_pods": 110})},
     ),
     Case(
         "SUBNET_PODS",
@@ -321,8 +306,8 @@ CASES = [
     Case(
         "SUBNET_PODS",
         f"{GPU}.scaling.max",
-        many(450, zones=["usw2-az1"]),
-        many(300),
+        many_nodes(450, zones=["usw2-az1"]),
+        many_nodes(300),
     ),
     Case(
         "SUBNET_PODS",
@@ -333,8 +318,8 @@ CASES = [
     Case(
         "SUBNET_PODS",
         "network.pod_cidr",
-        {**network(zones=2, pod_cidr="100.64.0.0/20"), **many(28)},
-        {**network(zones=2, pod_cidr="100.64.0.0/20"), **many(26)},
+        {**network(zones=2, pod_cidr="100.64.0.0/20"), **many_nodes(28)},
+        {**network(zones=2, pod_cidr="100.64.0.0/20"), **many_nodes(26)},
     ),
 ]
 
@@ -428,7 +413,7 @@ def test_endpoints_and_mount_targets_take_addresses() -> None:
 
 
 def test_an_existing_vpc_has_no_budget() -> None:
-    assert strategy_budgets(strategy(**existing("usw2-az1", "usw2-az2")), load()) == ()
+    assert strategy_budgets(strategy(**existing_network("usw2-az1", "usw2-az2")), load()) == ()
 
 
 @pytest.mark.parametrize("fields", [{"cidr": "10.0.0.0/30"}, {"cidr": "0.0.0.0/0"}, {"pod_cidr": "100.64.0.0/30"}])
@@ -469,7 +454,7 @@ def test_a_network_that_is_wide_enough() -> None:
 
 def test_a_group_without_zone_takes_no_address() -> None:
     given = document(group("trn1.32xlarge"), network={"zones": ["usw2-az2", "usw2-az3"]})
-    assert [code for code, _ in codes(given)] == ["GROUP_NO_ZONE"]
+    assert [code for code, _ in shown_codes(given)] == ["GROUP_NO_ZONE"]
 
 
 # --- facts

@@ -9,7 +9,8 @@ import pytest
 from eks_hardware.catalogue import load
 from eks_hardware.resolve.node import max_pods
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.sections import one_group
 from helpers.strategies import SYSTEM, group, pool, pools, strategy
 
 GPU = "node_groups[gpu]"
@@ -21,20 +22,16 @@ PODS_ELSEWHERE = {"network": {"pod_cidr": "100.64.0.0/16"}}
 BOTTLEROCKET = {"ami": {"family": "bottlerocket"}}
 
 
-def one(instance_types: str | list[str] = "m6i.xlarge", **fields: Any) -> dict[str, Any]:
-    return {"node_groups": [SYSTEM, group(instance_types, **fields)]}
-
-
 def pods(count: int, instance_types: str | list[str] = "m6i.xlarge", **fields: Any) -> dict[str, Any]:
-    return one(instance_types, kubelet={"max_pods": count}, **fields)
+    return one_group(instance_types, kubelet={"max_pods": count}, **fields)
 
 
 def labels(**given: str) -> dict[str, Any]:
-    return one(labels=given)
+    return one_group(labels=given)
 
 
 def flag(text: str) -> dict[str, Any]:
-    return one(user_data={"kubelet": {"flags": [text]}})
+    return one_group(user_data={"kubelet": {"flags": [text]}})
 
 
 def system(**fields: Any) -> dict[str, Any]:
@@ -42,7 +39,7 @@ def system(**fields: Any) -> dict[str, Any]:
 
 
 def reserve(instance_types: str | list[str] = "m6i.xlarge", **given: dict[str, str]) -> dict[str, Any]:
-    return one(instance_types, kubelet={f"{name}_reserved": each for name, each in given.items()})
+    return one_group(instance_types, kubelet={f"{name}_reserved": each for name, each in given.items()})
 
 
 TURNS = {"gpu_sharing": {"time_slicing": {"replicas": 4}}}
@@ -63,14 +60,14 @@ CASES = [
     Case(
         "RESERVATION_ONE_TYPE",
         f"{GPU}.instance_types",
-        one(TWO_P5, **IN_ONE, **MINIMAL),
-        one(TWO_P5, **IN_GROUP, **MINIMAL),
+        one_group(TWO_P5, **IN_ONE, **MINIMAL),
+        one_group(TWO_P5, **IN_GROUP, **MINIMAL),
     ),
     Case(
         "RESERVATION_ONE_TYPE",
         f"{GPU}.instance_types",
-        one(["m6i.xlarge", "m7i.xlarge"], **IN_ONE, **MINIMAL),
-        one(["m6i.xlarge"], **IN_ONE, **MINIMAL),
+        one_group(["m6i.xlarge", "m7i.xlarge"], **IN_ONE, **MINIMAL),
+        one_group(["m6i.xlarge"], **IN_ONE, **MINIMAL),
     ),
     # --- pods: 4 interfaces with 15 addresses, in prefixes of 16
     Case("MAX_PODS_ADDRESSES", f"{GPU}.kubelet.max_pods", pods(100, "t3.nano"), pods(34, "t3.nano")),
@@ -145,24 +142,29 @@ CASES = [
     Case(
         "LABEL_SHARING",
         f"{GPU}.labels[{CONFIG}]",
-        one("g6.xlarge", labels={CONFIG: "mine"}, **TURNS),
-        one("g6.xlarge", labels={CONFIG: "time-slicing-4"}, **TURNS),
+        one_group("g6.xlarge", labels={CONFIG: "mine"}, **TURNS),
+        one_group("g6.xlarge", labels={CONFIG: "time-slicing-4"}, **TURNS),
     ),
     Case(
         "LABEL_SHARING",
         f"{GPU}.labels[{CONFIG}]",
-        one("g6.xlarge", labels={CONFIG: "mine"}, **TURNS),
-        one("g6.xlarge", labels={CONFIG: "mine"}),
+        one_group("g6.xlarge", labels={CONFIG: "mine"}, **TURNS),
+        one_group("g6.xlarge", labels={CONFIG: "mine"}),
     ),
     # --- disks
     Case(
         "DISK_IOPS_RATIO",
         f"{GPU}.disk.iops",
-        one(disk={"iops": 10001, "size_gib": 20}),
-        one(disk={"iops": 10000, "size_gib": 20}),
+        one_group(disk={"iops": 10001, "size_gib": 20}),
+        one_group(disk={"iops": 10000, "size_gib": 20}),
     ),
     # the derived size, and that of accelerated nodes
-    Case("DISK_IOPS_RATIO", f"{GPU}.disk.iops", one(disk={"iops": 25001}), one("g6.xlarge", disk={"iops": 80000})),
+    Case(
+        "DISK_IOPS_RATIO",
+        f"{GPU}.disk.iops",
+        one_group(disk={"iops": 25001}),
+        one_group("g6.xlarge", disk={"iops": 80000}),
+    ),
     Case(
         "DISK_IOPS_RATIO",
         f"{POOL}.disk.iops",
@@ -172,36 +174,36 @@ CASES = [
     Case(
         "DISK_SMALL",
         f"{GPU}.disk.size_gib",
-        one("inf2.xlarge", disk={"size_gib": 99}),
-        one("inf2.xlarge", disk={"size_gib": 100}),
+        one_group("inf2.xlarge", disk={"size_gib": 99}),
+        one_group("inf2.xlarge", disk={"size_gib": 100}),
     ),
     # images on local disks; CPU nodes
     Case(
         "DISK_SMALL",
         f"{GPU}.disk.size_gib",
-        one("g6.xlarge", disk={"size_gib": 50}, instance_store="none"),
-        one("g6.xlarge", disk={"size_gib": 50}),
+        one_group("g6.xlarge", disk={"size_gib": 50}, instance_store="none"),
+        one_group("g6.xlarge", disk={"size_gib": 50}),
     ),
     Case(
         "DISK_SMALL",
         f"{GPU}.disk.size_gib",
-        one("g6.xlarge", disk={"size_gib": 20}, instance_store="mount"),
-        one("m6i.xlarge", disk={"size_gib": 20}),
+        one_group("g6.xlarge", disk={"size_gib": 20}, instance_store="mount"),
+        one_group("m6i.xlarge", disk={"size_gib": 20}),
     ),
     Case(
         "INSTANCE_STORE_MISSING",
         f"{GPU}.instance_store",
-        one("m6i.xlarge", instance_store="raid0"),
-        one("m6id.xlarge", instance_store="raid0"),
+        one_group("m6i.xlarge", instance_store="raid0"),
+        one_group("m6id.xlarge", instance_store="raid0"),
     ),
     Case(
         "INSTANCE_STORE_MISSING",
         f"{GPU}.instance_store",
-        one(["m6id.xlarge", "m6i.xlarge"], instance_store="mount"),
-        one(["m6id.xlarge", "m6i.xlarge"], instance_store="none"),
+        one_group(["m6id.xlarge", "m6i.xlarge"], instance_store="mount"),
+        one_group(["m6id.xlarge", "m6i.xlarge"], instance_store="none"),
     ),
     # --- metadata and kubelet
-    Case("PODS_USE_IMDS", f"{GPU}.pods_use_imds", one(pods_use_imds=True), one(pods_use_imds=False)),
+    Case("PODS_USE_IMDS", f"{GPU}.pods_use_imds", one_group(pods_use_imds=True), one_group(pods_use_imds=False)),
     Case("PODS_USE_IMDS", f"{POOL}.pods_use_imds", pools(pool(pods_use_imds=True)), pools(pool())),
     Case(
         "KUBELET_RESERVED",
@@ -220,39 +222,39 @@ CASES = [
     Case(
         "UPDATE_ALL_NODES",
         f"{GPU}.update.max_unavailable",
-        one(update={"max_unavailable": 5}),
-        one(update={"max_unavailable": 4}),
+        one_group(update={"max_unavailable": 5}),
+        one_group(update={"max_unavailable": 4}),
     ),
     Case(
         "UPDATE_SURGE",
         f"{GPU}.capacity",
-        one("p5.48xlarge", **RESERVED),
-        one("p5.48xlarge", **RESERVED, **MINIMAL),
+        one_group("p5.48xlarge", **RESERVED),
+        one_group("p5.48xlarge", **RESERVED, **MINIMAL),
     ),
     Case(
         "UPDATE_SURGE",
         f"{GPU}.update.strategy",
-        one("p5.48xlarge", **BLOCK, update={"strategy": "default"}),
-        one("p5.48xlarge", update={"strategy": "default"}),
+        one_group("p5.48xlarge", **BLOCK, update={"strategy": "default"}),
+        one_group("p5.48xlarge", update={"strategy": "default"}),
     ),
     Case(
         "NODE_REPAIR_RESERVED",
         f"{GPU}.node_repair",
-        one("p5.48xlarge", **RESERVED, **MINIMAL, node_repair=True),
-        one("p5.48xlarge", **RESERVED, **MINIMAL, node_repair=False),
+        one_group("p5.48xlarge", **RESERVED, **MINIMAL, node_repair=True),
+        one_group("p5.48xlarge", **RESERVED, **MINIMAL, node_repair=False),
     ),
     Case(
         "NODE_REPAIR_RESERVED",
         f"{GPU}.node_repair",
-        one("p5.48xlarge", **BLOCK, **MINIMAL, node_repair=True),
-        one("p5.48xlarge", node_repair=True),
+        one_group("p5.48xlarge", **BLOCK, **MINIMAL, node_repair=True),
+        one_group("p5.48xlarge", node_repair=True),
     ),
     # --- Spot and EFA
     Case(
         "SPOT_ONE_TYPE",
         f"{GPU}.capacity",
-        one("g6.xlarge", capacity="spot"),
-        one(["g6.xlarge", "g5.xlarge"], capacity="spot"),
+        one_group("g6.xlarge", capacity="spot"),
+        one_group(["g6.xlarge", "g5.xlarge"], capacity="spot"),
     ),
     Case(
         "SPOT_ONE_TYPE",
@@ -263,8 +265,8 @@ CASES = [
     Case(
         "SPOT_ONE_TYPE",
         f"{GPU}.capacity",
-        one("g6.xlarge", capacity="spot"),
-        one("g6.xlarge", capacity="spot", workload="development"),
+        one_group("g6.xlarge", capacity="spot"),
+        one_group("g6.xlarge", capacity="spot", workload="development"),
     ),
     Case(
         "SPOT_SYSTEM",
@@ -287,8 +289,8 @@ CASES = [
     Case(
         "EFA_ONE_NODE",
         f"{GPU}.efa",
-        one("g6.8xlarge", efa=True, scaling={"max": 1}),
-        one("g6.8xlarge", efa=True, scaling={"max": 2}),
+        one_group("g6.8xlarge", efa=True, scaling={"max": 1}),
+        one_group("g6.8xlarge", efa=True, scaling={"max": 2}),
     ),
     Case(
         "EFA_ONE_NODE",
@@ -333,7 +335,7 @@ def test_what_is_derived_is_never_too_much(custom_networking: bool) -> None:
         derived = max_pods(of_type, (kind,), custom_networking=custom_networking)
         if derived is not None and derived >= 4:
             groups.append(group(kind.name, f"g{index}", kubelet={"max_pods": derived}))
-    found = codes({"node_groups": [SYSTEM, *groups], **(PODS_ELSEWHERE if custom_networking else {})})
+    found = shown_codes({"node_groups": [SYSTEM, *groups], **(PODS_ELSEWHERE if custom_networking else {})})
     assert len(groups) > 100
     assert not {"MAX_PODS_ADDRESSES", "MAX_PODS_RECOMMENDED"} & {code for code, _ in found}
 
@@ -341,5 +343,5 @@ def test_what_is_derived_is_never_too_much(custom_networking: bool) -> None:
 @pytest.mark.parametrize("fields", [{"kubelet": {"max_pods": 700, "system_reserved": {"cpu": "999"}}}, {"efa": True}])
 def test_no_rule_trips_over_unknown_types(fields: dict[str, Any]) -> None:
     """Another rule reports the mistake."""
-    found = codes({**one("p5.49xlarge", **fields), **pools(pool(instance_families=["zz9"], **fields))})
+    found = shown_codes({**one_group("p5.49xlarge", **fields), **pools(pool(instance_families=["zz9"], **fields))})
     assert {"INSTANCE_TYPE_UNKNOWN", "POOL_FAMILY_UNKNOWN"} <= {code for code, _ in found}

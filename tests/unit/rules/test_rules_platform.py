@@ -10,16 +10,12 @@ from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, warnings_of
+from helpers.sections import kubernetes, on_kubernetes, with_groups
 from helpers.strategies import SYSTEM, TODAY, document, group
 
 AUTOSCALED = {"min": 0, "max": 4, "autoscaled": True}
 FIXED = {**SYSTEM, "scaling": {"min": 2, "max": 2}}
 CA = "kubernetes.cluster_autoscaler"
-
-
-def kubernetes(**fields: Any) -> dict[str, Any]:
-    # Terraform installs nothing on the cluster, so rules about that do not apply.
-    return {"kubernetes": {"delivery": "manifests", **fields}}
 
 
 def autoscaled(**fields: Any) -> dict[str, Any]:
@@ -29,14 +25,6 @@ def autoscaled(**fields: Any) -> dict[str, Any]:
 
 def team(**fields: Any) -> dict[str, Any]:
     return kubernetes(teams=[{"name": "research", **fields}])
-
-
-def version(text: str) -> dict[str, Any]:
-    return {"cluster": {"creator_is_admin": True, "kubernetes_version": text}}
-
-
-def with_groups(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {"node_groups": [SYSTEM, *groups], **kubernetes(**fields)}
 
 
 TAINTS = [{"key": f"taint-{index}"} for index in range(9)]
@@ -98,13 +86,20 @@ CASES = [
         {**autoscaled(), "node_groups": [FIXED, group(scaling=AUTOSCALED)]},
     ),
     Case(
-        "AUTOSCALER_VERSION", CA, {**autoscaled(), **version("1.30")}, {**autoscaled(), **version("1.36")}, UNSUPPORTED
+        "AUTOSCALER_VERSION",
+        CA,
+        {**autoscaled(), **on_kubernetes("1.30")},
+        {**autoscaled(), **on_kubernetes("1.36")},
+        UNSUPPORTED,
     ),
     Case(
         "AUTOSCALER_VERSION",
         CA,
-        {**autoscaled(), **version("1.99")},
-        {**autoscaled(charts={"cluster-autoscaler": {"values": {"image": {"tag": "v1.99.0"}}}}), **version("1.99")},
+        {**autoscaled(), **on_kubernetes("1.99")},
+        {
+            **autoscaled(charts={"cluster-autoscaler": {"values": {"image": {"tag": "v1.99.0"}}}}),
+            **on_kubernetes("1.99"),
+        },
         UNREAD,
     ),
     Case(

@@ -11,7 +11,7 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve.user_data import bottlerocket_settings, kubelet_settings, node_config_spec
 from eks_hardware.rules import check
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
 from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
 
 GPU = "node_groups[gpu].user_data"
@@ -23,7 +23,7 @@ def al2023(*, types: str = "m6i.xlarge", **spec: Any) -> dict[str, Any]:
     return {"node_groups": [SYSTEM, group(types, user_data=spec)]}
 
 
-def config(**settings_: Any) -> dict[str, Any]:
+def kubelet_config(**settings_: Any) -> dict[str, Any]:
     return al2023(kubelet={"config": settings_})
 
 
@@ -31,7 +31,7 @@ def flags(*given_flags: str) -> dict[str, Any]:
     return al2023(kubelet={"flags": list(given_flags)})
 
 
-def local(**storage: Any) -> dict[str, Any]:
+def local_storage(**storage: Any) -> dict[str, Any]:
     return al2023(instance={"localStorage": storage})
 
 
@@ -39,11 +39,11 @@ def bottlerocket(settings_: dict[str, Any], types: str = "m6i.xlarge") -> dict[s
     return {"node_groups": [SYSTEM, group(types, ami=BOTTLEROCKET, user_data=settings_)]}
 
 
-def kubernetes(**settings_: Any) -> dict[str, Any]:
+def bottlerocket_kubernetes(**settings_: Any) -> dict[str, Any]:
     return bottlerocket({"kubernetes": {name.replace("_", "-"): value for name, value in settings_.items()}})
 
 
-def of_pool(settings_: dict[str, Any]) -> dict[str, Any]:
+def bottlerocket_pool(settings_: dict[str, Any]) -> dict[str, Any]:
     return pools(pool(ami=BOTTLEROCKET, user_data=settings_))
 
 
@@ -63,7 +63,10 @@ CASES = [
     Case("USER_DATA_FIELD", f"{GPU}.spec", al2023(spec={"containerd": {}}), al2023(containerd={})),
     Case("USER_DATA_FIELD", f"{GPU}.kubelet.flag", al2023(kubelet={"flag": []}), al2023(kubelet={"flags": []})),
     Case(
-        "USER_DATA_FIELD", f"{GPU}.instance.localStorage.mountpath", local(mountpath="/data"), local(mountPath="/data")
+        "USER_DATA_FIELD",
+        f"{GPU}.instance.localStorage.mountpath",
+        local_storage(mountpath="/data"),
+        local_storage(mountPath="/data"),
     ),
     Case(
         "USER_DATA_FIELD",
@@ -71,25 +74,30 @@ CASES = [
         al2023(featureGates={"FastImagePulls": True}),
         al2023(featureGates={"FastImagePull": True, "InstanceIdNodeName": False}),
     ),
-    Case("USER_DATA_FIELD", f"{GPU}.kubelet.config.podPidLimit", config(podPidLimit=1024), config(podPidsLimit=1024)),
+    Case(
+        "USER_DATA_FIELD",
+        f"{GPU}.kubelet.config.podPidLimit",
+        kubelet_config(podPidLimit=1024),
+        kubelet_config(podPidsLimit=1024),
+    ),
     # the spelling of Bottlerocket, or of the strategy
     Case(
         "USER_DATA_FIELD",
         f"{GPU}.kubelet.config.registry-pull-qps",
-        config(**{"registry-pull-qps": 10}),
-        config(registryPullQPS=10),
+        kubelet_config(**{"registry-pull-qps": 10}),
+        kubelet_config(registryPullQPS=10),
     ),
     Case(
         "USER_DATA_FIELD",
         f"{GPU}.kubelet.config.memorySwap.swapBehaviour",
-        config(memorySwap={"swapBehaviour": "LimitedSwap"}),
-        config(memorySwap={"swapBehavior": "LimitedSwap"}),
+        kubelet_config(memorySwap={"swapBehaviour": "LimitedSwap"}),
+        kubelet_config(memorySwap={"swapBehavior": "LimitedSwap"}),
     ),
     Case(
         "USER_DATA_FIELD",
         f"{GPU}.kubernetes.pod_pids_limit",
         bottlerocket({"kubernetes": {"pod_pids_limit": 1024}}),
-        kubernetes(pod_pids_limit=1024),
+        bottlerocket_kubernetes(pod_pids_limit=1024),
     ),
     Case(
         "USER_DATA_FIELD",
@@ -105,9 +113,24 @@ CASES = [
         bottlerocket({"kubelet-device-plugins": LISTED}),
         bottlerocket({"kubelet-device-plugins": LISTED}, "g6.xlarge"),
     ),
-    Case("USER_DATA_UNKNOWN", f"{GPU}.kubelet.config.swiftness", config(swiftness=3), config(syncFrequency="1m")),
-    Case("USER_DATA_UNKNOWN", f"{GPU}.kubernetes.swiftness", kubernetes(swiftness=3), kubernetes(registry_qps=3)),
-    Case("USER_DATA_UNKNOWN", f"{POOL}.teleport", of_pool({"teleport": {}}), of_pool({"dns": {"search-list": ["a"]}})),
+    Case(
+        "USER_DATA_UNKNOWN",
+        f"{GPU}.kubelet.config.swiftness",
+        kubelet_config(swiftness=3),
+        kubelet_config(syncFrequency="1m"),
+    ),
+    Case(
+        "USER_DATA_UNKNOWN",
+        f"{GPU}.kubernetes.swiftness",
+        bottlerocket_kubernetes(swiftness=3),
+        bottlerocket_kubernetes(registry_qps=3),
+    ),
+    Case(
+        "USER_DATA_UNKNOWN",
+        f"{POOL}.teleport",
+        bottlerocket_pool({"teleport": {}}),
+        bottlerocket_pool({"dns": {"search-list": ["a"]}}),
+    ),
     # --- values
     Case(
         "USER_DATA_VALUE",
@@ -131,15 +154,15 @@ CASES = [
     Case(
         "USER_DATA_VALUE",
         f"{GPU}.instance.localStorage.strategy",
-        local(strategy="RAID5"),
-        local(strategy="RAID10"),
+        local_storage(strategy="RAID5"),
+        local_storage(strategy="RAID10"),
         frozenset({"USER_DATA_OVERRIDES"}),
     ),
     Case(
         "USER_DATA_VALUE",
         f"{GPU}.instance.localStorage.disabledMounts",
-        local(disabledMounts=["Containerd", "Kubelet"]),
-        local(disabledMounts=["Containerd"]),
+        local_storage(disabledMounts=["Containerd", "Kubelet"]),
+        local_storage(disabledMounts=["Containerd"]),
     ),
     Case(
         "USER_DATA_SIZE",
@@ -153,25 +176,35 @@ CASES = [
     Case(
         "USER_DATA_CLUSTER",
         f"{GPU}.kubernetes.api-server",
-        kubernetes(api_server="https://example.com"),
-        kubernetes(cluster_dns_ip="172.20.0.10"),
+        bottlerocket_kubernetes(api_server="https://example.com"),
+        bottlerocket_kubernetes(cluster_dns_ip="172.20.0.10"),
     ),
     Case(
         "USER_DATA_CLUSTER",
         f"{POOL}.kubernetes.cluster-name",
-        of_pool({"kubernetes": {"cluster-name": "demo"}}),
-        of_pool({"kubernetes": {"cluster-domain": "cluster.local"}}),
+        bottlerocket_pool({"kubernetes": {"cluster-name": "demo"}}),
+        bottlerocket_pool({"kubernetes": {"cluster-domain": "cluster.local"}}),
     ),
     # --- settings with a field
-    Case("USER_DATA_OVERRIDES", f"{GPU}.kubelet.config.maxPods", config(maxPods=58), config(podPidsLimit=58)),
+    Case(
+        "USER_DATA_OVERRIDES",
+        f"{GPU}.kubelet.config.maxPods",
+        kubelet_config(maxPods=58),
+        kubelet_config(podPidsLimit=58),
+    ),
     Case("USER_DATA_OVERRIDES", f"{GPU}.kubelet.flags[1]", flags("--v=4", "--max-pods=58"), flags("--v=4")),
     Case(
         "USER_DATA_OVERRIDES",
         f"{GPU}.instance.localStorage.strategy",
-        local(strategy="RAID0"),
-        local(strategy="RAID10"),
+        local_storage(strategy="RAID0"),
+        local_storage(strategy="RAID10"),
     ),
-    Case("USER_DATA_OVERRIDES", f"{GPU}.kubernetes.max-pods", kubernetes(max_pods=58), kubernetes(pod_pids_limit=58)),
+    Case(
+        "USER_DATA_OVERRIDES",
+        f"{GPU}.kubernetes.max-pods",
+        bottlerocket_kubernetes(max_pods=58),
+        bottlerocket_kubernetes(pod_pids_limit=58),
+    ),
     Case(
         "USER_DATA_OVERRIDES",
         f"{POOL}.kubelet.config.systemReserved",
@@ -190,33 +223,33 @@ CASES = [
     Case(
         "USER_DATA_LABELS",
         f"{GPU}.kubelet.config.registerWithTaints",
-        config(registerWithTaints=[{"key": "a", "effect": "NoSchedule"}]),
-        config(registerWithTaints=[]),
+        kubelet_config(registerWithTaints=[{"key": "a", "effect": "NoSchedule"}]),
+        kubelet_config(registerWithTaints=[]),
     ),
     Case(
         "USER_DATA_LABELS",
         f"{POOL}.kubernetes.node-taints",
-        of_pool({"kubernetes": {"node-taints": {"a": ["b:NoSchedule"]}}}),
-        of_pool({"kubernetes": {"node-taints": {}}}),
+        bottlerocket_pool({"kubernetes": {"node-taints": {"a": ["b:NoSchedule"]}}}),
+        bottlerocket_pool({"kubernetes": {"node-taints": {}}}),
     ),
     Case(
         "USER_DATA_LABELS",
         f"{GPU}.kubernetes.node-labels",
-        kubernetes(node_labels={"team": "a"}),
-        kubernetes(log_level=2),
+        bottlerocket_kubernetes(node_labels={"team": "a"}),
+        bottlerocket_kubernetes(log_level=2),
     ),
     # --- Karpenter
     Case(
         "USER_DATA_DROPPED",
         f"{POOL}.kubernetes.reserved-cpus",
-        of_pool({"kubernetes": {"reserved-cpus": "0-1"}}),
-        kubernetes(reserved_cpus="0-1"),
+        bottlerocket_pool({"kubernetes": {"reserved-cpus": "0-1"}}),
+        bottlerocket_kubernetes(reserved_cpus="0-1"),
     ),
     Case(
         "USER_DATA_DROPPED",
         f"{POOL}.kubernetes.max-parallel-image-pulls",
-        of_pool({"kubernetes": {"max-parallel-image-pulls": 4}}),
-        of_pool({"kubernetes": {"registry-qps": 20}, "kernel": {"sysctl": {"vm.max_map_count": "262144"}}}),
+        bottlerocket_pool({"kubernetes": {"max-parallel-image-pulls": 4}}),
+        bottlerocket_pool({"kubernetes": {"registry-qps": 20}, "kernel": {"sysctl": {"vm.max_map_count": "262144"}}}),
     ),
 ]
 
@@ -273,7 +306,7 @@ def test_what_is_derived_passes_as_user_data(family: str) -> None:
         if family == "al2023"
         else bottlerocket_settings(kubelet_settings(template.kubelet, 110), instance_store="raid0", neuron=True)
     )
-    found = codes({"node_groups": [SYSTEM, group(ami={"family": family}, user_data=derived)]})
+    found = shown_codes({"node_groups": [SYSTEM, group(ami={"family": family}, user_data=derived)]})
     assert {code for code, _ in found} == {"USER_DATA_OVERRIDES"}
     assert len(found) == len(KUBELET) + (1 if family == "al2023" else 0)
 

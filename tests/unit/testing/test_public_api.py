@@ -12,7 +12,7 @@ from helpers.cases import in_one_test
 OFFICE = ["198.51.100.0/24"]
 
 
-def template(*configs: dict[str, Any] | list[dict[str, Any]] | None) -> Template:
+def template_with_clusters(*configs: dict[str, Any] | list[dict[str, Any]] | None) -> Template:
     clusters = {
         f"c{index}": {"//": {"metadata": {"path": f"demo/c{index}"}}, "name": "x", "vpc_config": config}
         for index, config in enumerate(configs)
@@ -20,30 +20,30 @@ def template(*configs: dict[str, Any] | list[dict[str, Any]] | None) -> Template
     return Template({"resource": {"aws_eks_cluster": clusters}})
 
 
-def config(public: object = None, cidrs: object = None) -> dict[str, Any]:
+def vpc_config(public: object = None, cidrs: object = None) -> dict[str, Any]:
     given = {"endpoint_public_access": public, "public_access_cidrs": cidrs}
     return {key: value for key, value in given.items() if value is not None}
 
 
 CLOSED: dict[str, dict[str, Any] | list[dict[str, Any]]] = {
-    "private": config(False),
-    "private, whatever is listed": config(False, ["0.0.0.0/0"]),
-    "as text": config("false"),
-    "for the office": config(True, OFFICE),
-    "for the office, by default public": config(None, OFFICE),
-    "two halves of a half": config(True, ["0.0.0.0/2", "64.0.0.0/2"]),
-    "one kind of address": config(True, ["2600:1f14::/32"]),
-    "a block in a list": [config(False)],
+    "private": vpc_config(False),
+    "private, whatever is listed": vpc_config(False, ["0.0.0.0/0"]),
+    "as text": vpc_config("false"),
+    "for the office": vpc_config(True, OFFICE),
+    "for the office, by default public": vpc_config(None, OFFICE),
+    "two halves of a half": vpc_config(True, ["0.0.0.0/2", "64.0.0.0/2"]),
+    "one kind of address": vpc_config(True, ["2600:1f14::/32"]),
+    "a block in a list": [vpc_config(False)],
 }
 
 OPEN: dict[str, tuple[dict[str, Any] | list[dict[str, Any]] | None, str]] = {
-    "everyone": (config(True, ["0.0.0.0/0"]), "public_access_cidrs has 0.0.0.0/0"),
-    "everyone among others": (config(True, [*OFFICE, "0.0.0.0/0"]), "public_access_cidrs has 0.0.0.0/0"),
-    "everyone with IPv6": (config(True, [*OFFICE, "::/0"]), "public_access_cidrs has ::/0"),
-    "host bits set": (config(True, ["10.0.0.0/0"]), "public_access_cidrs has 10.0.0.0/0"),
-    "two halves": (config(True, ["0.0.0.0/1", "128.0.0.0/1"]), "public_access_cidrs has 0.0.0.0/1, 128.0.0.0/1"),
-    "no networks": (config(True), "public_access_cidrs is not set, and the default is 0.0.0.0/0"),
-    "no networks in the list": (config(True, []), "public_access_cidrs is not set, and the default is 0.0.0.0/0"),
+    "everyone": (vpc_config(True, ["0.0.0.0/0"]), "public_access_cidrs has 0.0.0.0/0"),
+    "everyone among others": (vpc_config(True, [*OFFICE, "0.0.0.0/0"]), "public_access_cidrs has 0.0.0.0/0"),
+    "everyone with IPv6": (vpc_config(True, [*OFFICE, "::/0"]), "public_access_cidrs has ::/0"),
+    "host bits set": (vpc_config(True, ["10.0.0.0/0"]), "public_access_cidrs has 10.0.0.0/0"),
+    "two halves": (vpc_config(True, ["0.0.0.0/1", "128.0.0.0/1"]), "public_access_cidrs has 0.0.0.0/1, 128.0.0.0/1"),
+    "no networks": (vpc_config(True), "public_access_cidrs is not set, and the default is 0.0.0.0/0"),
+    "no networks in the list": (vpc_config(True, []), "public_access_cidrs is not set, and the default is 0.0.0.0/0"),
     "nothing at all": (
         {},
         "endpoint_public_access is not set, and the default is true; "
@@ -54,19 +54,19 @@ OPEN: dict[str, tuple[dict[str, Any] | list[dict[str, Any]] | None, str]] = {
         "endpoint_public_access is not set, and the default is true; "
         "public_access_cidrs is not set, and the default is 0.0.0.0/0",
     ),
-    "a block in a list": ([config(True, ["0.0.0.0/0"])], "public_access_cidrs has 0.0.0.0/0"),
-    "as text": (config("true", "0.0.0.0/0"), "public_access_cidrs has 0.0.0.0/0"),
-    "not a network": (config(True, ["office"]), "public_access_cidrs has office, which is not a valid network"),
+    "a block in a list": ([vpc_config(True, ["0.0.0.0/0"])], "public_access_cidrs has 0.0.0.0/0"),
+    "as text": (vpc_config("true", "0.0.0.0/0"), "public_access_cidrs has 0.0.0.0/0"),
+    "not a network": (vpc_config(True, ["office"]), "public_access_cidrs has office, which is not a valid network"),
     "a variable": (
-        config(True, ["${var.cidrs}"]),
+        vpc_config(True, ["${var.cidrs}"]),
         "public_access_cidrs has ${var.cidrs}, which only Terraform knows",
     ),
     "a list that is a variable": (
-        config(True, "${var.cidrs}"),
+        vpc_config(True, "${var.cidrs}"),
         "public_access_cidrs has ${var.cidrs}, which only Terraform knows",
     ),
     "a switch that is a variable": (
-        config("${var.public}"),
+        vpc_config("${var.public}"),
         "endpoint_public_access is '${var.public}', which only Terraform knows; "
         "public_access_cidrs is not set, and the default is 0.0.0.0/0",
     ),
@@ -75,7 +75,7 @@ OPEN: dict[str, tuple[dict[str, Any] | list[dict[str, Any]] | None, str]] = {
 
 @pytest.mark.parametrize("given", CLOSED.values(), ids=CLOSED)
 def test_passes(given: dict[str, Any] | list[dict[str, Any]]) -> None:
-    assert_no_public_api(template(given))
+    assert_no_public_api(template_with_clusters(given))
 
 
 @in_one_test(("given", "said"), OPEN.values(), ids=OPEN)
@@ -83,7 +83,7 @@ def test_fails_with_the_address_and_the_networks(
     given: dict[str, Any] | list[dict[str, Any]] | None, said: str
 ) -> None:
     with pytest.raises(AssertionError) as caught:
-        assert_no_public_api(template(given))
+        assert_no_public_api(template_with_clusters(given))
     assert str(caught.value) == (
         f"the whole internet can reach the Kubernetes API of\n  aws_eks_cluster.c0 (demo/c0): {said}"
     )
@@ -91,7 +91,7 @@ def test_fails_with_the_address_and_the_networks(
 
 def test_every_open_cluster_is_named() -> None:
     with pytest.raises(AssertionError) as caught:
-        assert_no_public_api(template(config(True), config(False), config(True, ["::/0"])))
+        assert_no_public_api(template_with_clusters(vpc_config(True), vpc_config(False), vpc_config(True, ["::/0"])))
     assert [line.split()[0] for line in str(caught.value).splitlines()[1:]] == [
         "aws_eks_cluster.c0",
         "aws_eks_cluster.c2",

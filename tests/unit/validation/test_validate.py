@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.loader.discovery import read_environment
-from eks_hardware.validation import Validation, validate
+from eks_hardware.validation import validate
+from helpers.findings import codes
 from helpers.strategies import TODAY
 
 HEAD = """\
@@ -21,7 +22,7 @@ SYSTEM = "  - {name: system, instance_types: [m6i.xlarge], scaling: {min: 2, max
 GOOD = HEAD + "node_groups:\n" + SYSTEM
 
 
-def write(folder: Path, **files: str) -> list[Path]:
+def write_files(folder: Path, **files: str) -> list[Path]:
     paths = []
     for name, text in files.items():
         paths.append(folder / f"{name}.yaml")
@@ -29,11 +30,7 @@ def write(folder: Path, **files: str) -> list[Path]:
     return paths
 
 
-def codes(found: Validation) -> list[tuple[str, str]]:
-    return [(each.code, each.path) for each in found.findings]
-
-
-def text_of(*groups: str, head: str = HEAD, pools: tuple[str, ...] = ()) -> str:
+def strategy_text(*groups: str, head: str = HEAD, pools: tuple[str, ...] = ()) -> str:
     text = head + "node_groups:\n" + SYSTEM + "".join(f"  - {{{group}}}\n" for group in groups)
     if pools:
         text += "karpenter:\n  node_pools:\n" + "".join(f"    - {{{pool}}}\n" for pool in pools)
@@ -46,9 +43,9 @@ NO_EFA = "name: small, instance_types: [g6.xlarge], efa: yes, scaling: {max: 2}"
 
 
 def test_a_faulty_file_does_not_hide_what_is_wrong_in_another(tmp_path: Path) -> None:
-    files = write(tmp_path, a="version: [", b=text_of(WRONG_TYPE), c=GOOD)
+    files = write_files(tmp_path, a="version: [", b=strategy_text(WRONG_TYPE), c=GOOD)
     found = validate([*files, tmp_path / "missing.yaml"], today=TODAY)
-    assert codes(found) == [
+    assert codes(found.findings) == [
         ("STRATEGY_PATH", ""),
         ("YAML_SYNTAX", ""),
         ("INSTANCE_TYPE_UNKNOWN", "node_groups[wrong].instance_types[0]"),
@@ -59,9 +56,11 @@ def test_a_faulty_file_does_not_hide_what_is_wrong_in_another(tmp_path: Path) ->
 
 def test_a_faulty_group_does_not_hide_what_is_wrong_in_another(tmp_path: Path) -> None:
     pool = "name: pool, instance_families: [g66], limits: {nvidia.com/gpu: 8}"
-    (file,) = write(tmp_path, a=text_of(UNREADABLE, WRONG_TYPE, NO_EFA, pools=(pool, "name: empty, size: 3")))
+    (file,) = write_files(
+        tmp_path, a=strategy_text(UNREADABLE, WRONG_TYPE, NO_EFA, pools=(pool, "name: empty, size: 3"))
+    )
     found = validate([file], today=TODAY)
-    assert set(codes(found)) == {
+    assert set(codes(found.findings)) == {
         ("FIELD_UNKNOWN", "node_groups[unreadable].scalling"),
         ("FIELD_MISSING", "node_groups[unreadable].scaling"),
         ("INSTANCE_TYPE_UNKNOWN", "node_groups[wrong].instance_types[0]"),
@@ -69,7 +68,7 @@ def test_a_faulty_group_does_not_hide_what_is_wrong_in_another(tmp_path: Path) -
         ("POOL_FAMILY_UNKNOWN", "karpenter.node_pools[pool].instance_families[0]"),
         ("FIELD_UNKNOWN", "karpenter.node_pools[empty].size"),
         ("FIELD_MISSING", "karpenter.node_pools[empty].limits"),
-    } | {each for each in codes(found) if each[0].startswith("POOL_HARDWARE")}
+    } | {each for each in codes(found.findings) if each[0].startswith("POOL_HARDWARE")}
     places = [each.position for each in found.findings]
     assert places == sorted(places, key=lambda each: each or ())
 
@@ -78,8 +77,8 @@ def test_what_depends_on_a_faulty_group_is_not_said(tmp_path: Path) -> None:
     """Without the group, there is no untainted node and nothing to scale; but the file has the group."""
     text = HEAD + "node_groups:\n  - {name: system, instance_types: [m6i.xlarge], scaling: {min: two, max: 4}}\n"
     text += "  - {name: gpu, instance_types: [g6.xlarge], scaling: {max: 2}}\n"
-    (file,) = write(tmp_path, a=text)
-    assert [code for code, _ in codes(validate([file], today=TODAY))] == ["FIELD_TYPE"]
+    (file,) = write_files(tmp_path, a=text)
+    assert [code for code, _ in codes(validate([file], today=TODAY).findings)] == ["FIELD_TYPE"]
 
 
 SLICES = "name: slices, instance_types: [p4d.24xlarge], gpu_sharing: {mig_profile: 1g.5gb}, scaling: {max: 2}"
@@ -107,8 +106,8 @@ def test_a_faulty_section_does_not_hide_what_is_wrong_in_groups_and_pools(
     name = section.partition(":")[0]
     head = "".join(line for line in HEAD.splitlines(True) if not line.startswith(f"{name}:")) + section + "\n"
     pool = "name: pool, instance_families: [g66], limits: {nvidia.com/gpu: 8}"
-    (file,) = write(tmp_path, a=text_of(WRONG_TYPE, head=head, pools=(pool,)))
-    found = [each for each, _ in codes(validate([file], today=TODAY))]
+    (file,) = write_files(tmp_path, a=strategy_text(WRONG_TYPE, head=head, pools=(pool,)))
+    found = [each for each, _ in codes(validate([file], today=TODAY).findings)]
     assert {code, "INSTANCE_TYPE_UNKNOWN", "POOL_FAMILY_UNKNOWN"} <= set(found)
 
 
@@ -124,37 +123,41 @@ def test_a_faulty_section_does_not_hide_what_is_wrong_in_groups_and_pools(
 def test_what_may_depend_on_a_faulty_section_is_not_said(tmp_path: Path, section: str, group: str, code: str) -> None:
     """With its default instead, the rule would report something that the author did not write."""
     head = "version: 1\nname: demo\nregion: us-west-2\n" + section + "\n"
-    (file,) = write(tmp_path, a=text_of(group, WRONG_TYPE, head=head))
-    found = [each for each, _ in codes(validate([file], today=TODAY))]
+    (file,) = write_files(tmp_path, a=strategy_text(group, WRONG_TYPE, head=head))
+    found = [each for each, _ in codes(validate([file], today=TODAY).findings)]
     assert "INSTANCE_TYPE_UNKNOWN" in found
     assert code not in found
 
 
 def test_what_is_wrong_in_another_section_is_said_where_it_stands_alone(tmp_path: Path) -> None:
     head = HEAD.replace("true}", "true, kubernetes_version: '1.30'}")
-    (file,) = write(tmp_path, a=text_of(UNREADABLE, head=head))
-    assert ("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version") in codes(validate([file], today=TODAY))
+    (file,) = write_files(tmp_path, a=strategy_text(UNREADABLE, head=head))
+    assert ("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version") in codes(
+        validate([file], today=TODAY).findings
+    )
 
 
 def test_a_fault_of_karpenter_does_not_hide_its_pools(tmp_path: Path) -> None:
     pool = "name: pool, instance_families: [g66], limits: {nvidia.com/gpu: 8}"
-    text = text_of(pools=(pool,)).replace("karpenter:\n", "karpenter:\n  replicas: 0\n")
-    (file,) = write(tmp_path, a=text)
-    assert {"FIELD_RANGE", "POOL_FAMILY_UNKNOWN"} <= {each for each, _ in codes(validate([file], today=TODAY))}
+    text = strategy_text(pools=(pool,)).replace("karpenter:\n", "karpenter:\n  replicas: 0\n")
+    (file,) = write_files(tmp_path, a=text)
+    assert {"FIELD_RANGE", "POOL_FAMILY_UNKNOWN"} <= {each for each, _ in codes(validate([file], today=TODAY).findings)}
 
 
 @pytest.mark.parametrize("name", ["3", "0", "gpu", "1"])
 def test_only_the_faulty_group_is_left_out(tmp_path: Path, name: str) -> None:
     """Regardless of the others' names: items are identified by name, and by position only without one."""
     groups = ("instance_types: [p5.48xlarge], scaling: {max: 2}", WRONG_TYPE, f'name: "{name}", colour: 1')
-    (file,) = write(tmp_path, a=text_of(*groups))
-    assert ("INSTANCE_TYPE_UNKNOWN", "node_groups[wrong].instance_types[0]") in codes(validate([file], today=TODAY))
+    (file,) = write_files(tmp_path, a=strategy_text(*groups))
+    assert ("INSTANCE_TYPE_UNKNOWN", "node_groups[wrong].instance_types[0]") in codes(
+        validate([file], today=TODAY).findings
+    )
 
 
 def test_two_groups_of_one_name_are_both_left_out(tmp_path: Path) -> None:
     twice = "name: gpu, instance_types: [p5.49xlarge], scaling: {max: 2}"
-    (file,) = write(tmp_path, a=text_of(twice, twice, WRONG_TYPE))
-    assert codes(validate([file], today=TODAY)) == [
+    (file,) = write_files(tmp_path, a=strategy_text(twice, twice, WRONG_TYPE))
+    assert codes(validate([file], today=TODAY).findings) == [
         ("NAME_DUPLICATE", "node_groups[gpu]"),
         ("INSTANCE_TYPE_UNKNOWN", "node_groups[wrong].instance_types[0]"),
     ]
@@ -162,7 +165,9 @@ def test_two_groups_of_one_name_are_both_left_out(tmp_path: Path) -> None:
 
 def test_findings_are_in_the_order_of_files_and_lines(tmp_path: Path) -> None:
     (tmp_path / "later").mkdir()
-    files = write(tmp_path, b=text_of(WRONG_TYPE, NO_EFA.replace("yes", "true")), a=text_of(WRONG_TYPE))
+    files = write_files(
+        tmp_path, b=strategy_text(WRONG_TYPE, NO_EFA.replace("yes", "true")), a=strategy_text(WRONG_TYPE)
+    )
     found = validate(list(reversed(files)), today=TODAY)
     places = [(Path(each.position.file).stem, each.position.line) for each in found.findings if each.position]
     assert places == [("a", 8), ("b", 8), ("b", 9)]
@@ -171,21 +176,21 @@ def test_findings_are_in_the_order_of_files_and_lines(tmp_path: Path) -> None:
 def test_two_strategies_of_one_name(tmp_path: Path) -> None:
     files = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
     for file in files:
-        file.write_text(text_of(WRONG_TYPE), encoding="utf-8")
-    found = codes(validate(files, today=TODAY))
+        file.write_text(strategy_text(WRONG_TYPE), encoding="utf-8")
+    found = codes(validate(files, today=TODAY).findings)
     assert [code for code, _ in found] == ["INSTANCE_TYPE_UNKNOWN", "STRATEGY_NAME_DUPLICATE", "INSTANCE_TYPE_UNKNOWN"]
 
 
 def test_ignored_warnings_are_kept_apart(tmp_path: Path) -> None:
     head = HEAD.replace("true}", "true, endpoint: {public_cidrs: [0.0.0.0/0]}}")
-    text = text_of(head=head) + "ignore: [{code: ENDPOINT_OPEN, path: cluster, reason: a sandbox without data}]\n"
-    found = validate(write(tmp_path, a=text), today=TODAY)
+    text = strategy_text(head=head) + "ignore: [{code: ENDPOINT_OPEN, path: cluster, reason: a sandbox without data}]\n"
+    found = validate(write_files(tmp_path, a=text), today=TODAY)
     assert [each.code for each in found.ignored] == ["ENDPOINT_OPEN"]
     assert (found.errors, found.warnings, found.shown) == ((), (), ())
 
 
 def test_overlays_and_files_come_from_the_environment(tmp_path: Path) -> None:
-    (file,) = write(tmp_path, a=GOOD)
+    (file,) = write_files(tmp_path, a=GOOD)
     (tmp_path / "overlays").mkdir()
     (tmp_path / "overlays" / "open.yaml").write_text("cluster: {endpoint: {public_cidrs: [0.0.0.0/0]}}\n", "utf-8")
     found = validate(*read_environment({"EKS_HARDWARE_STRATEGIES": str(file), "EKS_HARDWARE_OVERLAY": "open"}))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.validation import validate_variants
+from helpers.strategies import write_overlay
 
 STRATEGY = """\
 version: 1
@@ -25,18 +26,14 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("strategies").mkdir()
     Path("overlays").mkdir()
-    strategy("demo", CLOSED)
+    write_with_endpoint("demo", CLOSED)
 
 
-def strategy(name: str, cidr: str, added: str = "") -> None:
+def write_with_endpoint(name: str, cidr: str, added: str = "") -> None:
     Path(f"strategies/{name}.yaml").write_text(STRATEGY.format(name=name, cidr=cidr) + added, encoding="utf-8")
 
 
-def overlay(name: str, text: str) -> None:
-    Path(f"overlays/{name}.yaml").write_text(text, encoding="utf-8")
-
-
-def found() -> list[tuple[str, str]]:
+def codes_and_variants() -> list[tuple[str, str]]:
     """Return the code of every finding, and the end of its message in parentheses."""
     findings = validate_variants(["strategies"]).validation.shown
     return [
@@ -49,9 +46,9 @@ def checked() -> list[tuple[str, tuple[str, ...]]]:
 
 
 def test_each_overlay_meets_the_strategies_that_it_is_for() -> None:
-    strategy("other", CLOSED)
-    overlay("dev", "tags: {stage: dev}\n")
-    overlay("production", "strategies: [other]\ntags: {stage: production}\n")
+    write_with_endpoint("other", CLOSED)
+    write_overlay("dev", "tags: {stage: dev}\n")
+    write_overlay("production", "strategies: [other]\ntags: {stage: production}\n")
     assert checked() == [
         ("demo", ()),
         ("other", ()),
@@ -59,7 +56,7 @@ def test_each_overlay_meets_the_strategies_that_it_is_for() -> None:
         ("other", ("dev",)),
         ("other", ("production",)),
     ]
-    assert found() == []
+    assert codes_and_variants() == []
 
 
 def test_a_shipped_overlay_is_not_one_of_the_project() -> None:
@@ -67,46 +64,46 @@ def test_a_shipped_overlay_is_not_one_of_the_project() -> None:
 
 
 def test_an_overlay_for_none_of_the_strategies() -> None:
-    overlay("production", "strategies: [dmeo]\n")
+    write_overlay("production", "strategies: [dmeo]\n")
     assert validate_variants(["strategies"]).unused_overlays == ("production",)
     assert checked() == [("demo", ())]
 
 
 def test_a_finding_in_the_strategy_names_the_overlay() -> None:
-    strategy("demo", OPEN, IGNORE)
-    overlay("strict", "ignore: null\n")
-    overlay("audit", "ignore: null\n")
-    assert found() == [("ENDPOINT_OPEN", "with overlay audit, strict")]
+    write_with_endpoint("demo", OPEN, IGNORE)
+    write_overlay("strict", "ignore: null\n")
+    write_overlay("audit", "ignore: null\n")
+    assert codes_and_variants() == [("ENDPOINT_OPEN", "with overlay audit, strict")]
 
 
 def test_a_finding_in_an_overlay_names_the_strategies_once() -> None:
-    strategy("other", CLOSED)
-    overlay("typo", "node_groups: [{name: system, instance_types: [m6i.xlrge]}]\n")
-    assert found() == [("INSTANCE_TYPE_UNKNOWN", "for demo, other")]
+    write_with_endpoint("other", CLOSED)
+    write_overlay("typo", "node_groups: [{name: system, instance_types: [m6i.xlrge]}]\n")
+    assert codes_and_variants() == [("INSTANCE_TYPE_UNKNOWN", "for demo, other")]
 
 
 def test_a_finding_of_the_strategy_alone_is_not_repeated() -> None:
-    strategy("demo", OPEN)
-    overlay("dev", "tags: {stage: dev}\n")
-    assert found() == [("ENDPOINT_OPEN", "")]
+    write_with_endpoint("demo", OPEN)
+    write_overlay("dev", "tags: {stage: dev}\n")
+    assert codes_and_variants() == [("ENDPOINT_OPEN", "")]
 
 
 def test_an_accepted_warning_that_an_overlay_removes_is_no_finding() -> None:
-    strategy("demo", OPEN, IGNORE)
-    overlay("production", f"cluster: {{endpoint: {{public_cidrs: [{CLOSED}]}}}}\n")
-    assert found() == []
+    write_with_endpoint("demo", OPEN, IGNORE)
+    write_overlay("production", f"cluster: {{endpoint: {{public_cidrs: [{CLOSED}]}}}}\n")
+    assert codes_and_variants() == []
 
 
 def test_an_accepted_warning_that_only_an_overlay_causes_is_no_finding() -> None:
-    strategy("demo", CLOSED, IGNORE)
-    assert [code for code, _ in found()] == ["IGNORE_UNUSED"]
-    overlay("sandbox", f"cluster: {{endpoint: {{public_cidrs: [{OPEN}]}}}}\n")
-    assert found() == []
+    write_with_endpoint("demo", CLOSED, IGNORE)
+    assert [code for code, _ in codes_and_variants()] == ["IGNORE_UNUSED"]
+    write_overlay("sandbox", f"cluster: {{endpoint: {{public_cidrs: [{OPEN}]}}}}\n")
+    assert codes_and_variants() == []
 
 
 @pytest.mark.parametrize("text", ["strategies: demo\n", "tags: [\n"])
 def test_a_faulty_overlay_is_found(text: str) -> None:
-    overlay("faulty", text)
+    write_overlay("faulty", text)
     assert not validate_variants(["strategies"]).alone.errors
     assert len(validate_variants(["strategies"]).validation.errors) == 1
 

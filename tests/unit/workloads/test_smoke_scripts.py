@@ -26,7 +26,7 @@ def fake(folder: Path, name: str, output: str, *, code: int = 0) -> None:
     tool.chmod(0o755)
 
 
-def run(folder: Path, text: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def run_bash(folder: Path, text: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     path = f"{folder}:/usr/bin:/bin"
     return subprocess.run(
         ["/bin/bash", "-c", text],
@@ -45,7 +45,7 @@ def with_devices(text: str, folder: Path) -> str:
     )
 
 
-def gpus(count: int) -> str:
+def gpu_listing(count: int) -> str:
     return "\n".join(f"GPU {index}: NVIDIA A100 (UUID: GPU-{index})" for index in range(count))
 
 
@@ -55,20 +55,20 @@ SLICES = "GPU 0: NVIDIA A100 (UUID: GPU-0)\n  MIG 1g.5gb      Device  0: (UUID: 
 @pytest.mark.parametrize(
     ("output", "code", "lines", "expected", "passes"),
     [
-        (gpus(8), 0, GPU_LINES, 8, True),
-        (gpus(7), 0, GPU_LINES, 8, False),
-        (gpus(9), 0, GPU_LINES, 8, False),
+        (gpu_listing(8), 0, GPU_LINES, 8, True),
+        (gpu_listing(7), 0, GPU_LINES, 8, False),
+        (gpu_listing(9), 0, GPU_LINES, 8, False),
         ("No devices found.", 0, GPU_LINES, 1, False),
-        (gpus(8), 9, GPU_LINES, 8, False),
+        (gpu_listing(8), 9, GPU_LINES, 8, False),
         (SLICES, 0, "^ +MIG ", 1, True),
         (SLICES, 0, "^ +MIG ", 2, False),
-        (gpus(1), 0, "^ +MIG ", 1, False),
+        (gpu_listing(1), 0, "^ +MIG ", 1, False),
     ],
 )
 def test_nvidia_smi(tmp_path: Path, output: str, code: int, lines: str, expected: int, passes: bool) -> None:
     fake(tmp_path, "nvidia-smi", output, code=code)
     environment = {"EXPECTED_GPUS": str(expected), "EXPECTED_GPU_LINES": lines}
-    done = run(tmp_path, script(("nvidia-smi",), nodes=1), environment)
+    done = run_bash(tmp_path, script(("nvidia-smi",), nodes=1), environment)
     assert (done.returncode == 0) == passes, done
     assert ("PASS" in done.stdout) == passes
     assert ("FAIL nvidia-smi" in done.stderr) != passes
@@ -77,17 +77,17 @@ def test_nvidia_smi(tmp_path: Path, output: str, code: int, lines: str, expected
 def test_without_the_tool_it_fails(tmp_path: Path) -> None:
     for check in ("nvidia-smi", "neuron-ls", "efa"):
         environment = dict.fromkeys(("EXPECTED_GPUS", "EXPECTED_NEURON_DEVICES", "EXPECTED_EFA"), "0")
-        done = run(tmp_path, script((check,), nodes=1), {**environment, "EXPECTED_GPU_LINES": GPU_LINES})
+        done = run_bash(tmp_path, script((check,), nodes=1), {**environment, "EXPECTED_GPU_LINES": GPU_LINES})
         assert done.returncode != 0, check
         assert "FAIL" in done.stderr
 
 
 def test_what_is_expected_has_to_be_said(tmp_path: Path) -> None:
-    fake(tmp_path, "nvidia-smi", gpus(1))
-    assert run(tmp_path, script(("nvidia-smi",), nodes=1), {}).returncode != 0
+    fake(tmp_path, "nvidia-smi", gpu_listing(1))
+    assert run_bash(tmp_path, script(("nvidia-smi",), nodes=1), {}).returncode != 0
 
 
-def efa(domains: int) -> str:
+def efa_listing(domains: int) -> str:
     entries = (
         f"provider: efa\n    fabric: {fabric}\n    domain: rdmap{index}s0-{end}\n    type: FI_EP_RDM"
         for index in range(domains)
@@ -99,9 +99,9 @@ def efa(domains: int) -> str:
 @pytest.mark.parametrize(
     ("devices", "output", "code", "passes"),
     [
-        (4, efa(4), 0, True),
-        (3, efa(4), 0, False),
-        (4, efa(3), 0, False),
+        (4, efa_listing(4), 0, True),
+        (3, efa_listing(4), 0, False),
+        (4, efa_listing(3), 0, False),
         (4, "fi_getinfo: -61 (No data available)", 61, False),
         (0, "", 0, False),
     ],
@@ -111,7 +111,7 @@ def test_efa(tmp_path: Path, devices: int, output: str, code: int, passes: bool)
     for index in range(devices):
         (tmp_path / "infiniband" / f"uverbs{index}").touch()
     fake(tmp_path, "fi_info", output, code=code)
-    done = run(tmp_path, with_devices(script(("efa",), nodes=1), tmp_path), {"EXPECTED_EFA": "4"})
+    done = run_bash(tmp_path, with_devices(script(("efa",), nodes=1), tmp_path), {"EXPECTED_EFA": "4"})
     assert (done.returncode == 0) == passes, done
     assert ("FAIL efa" in done.stderr) != passes
 
@@ -129,7 +129,7 @@ def test_neuron_ls(tmp_path: Path, devices: int, output: str, code: int, passes:
         (tmp_path / f"neuron{index}").touch()
     fake(tmp_path, "neuron-ls", output, code=code)
     text = with_devices(script(("neuron-ls",), nodes=1), tmp_path)
-    done = run(tmp_path, text, {"EXPECTED_NEURON_DEVICES": "12"})
+    done = run_bash(tmp_path, text, {"EXPECTED_NEURON_DEVICES": "12"})
     assert (done.returncode == 0) == passes, done
     assert ("FAIL neuron" in done.stderr) != passes
 
@@ -144,7 +144,7 @@ def test_neuron_ls(tmp_path: Path, devices: int, output: str, code: int, passes:
 )
 def test_neuron_collective_of_a_node(tmp_path: Path, output: str, code: int, passes: bool) -> None:
     fake(tmp_path, "nccom-test", output, code=code)
-    done = run(tmp_path, script(("neuron-collective",), nodes=1), {"EXPECTED_RANKS": "24"})
+    done = run_bash(tmp_path, script(("neuron-collective",), nodes=1), {"EXPECTED_RANKS": "24"})
     assert (done.returncode == 0) == passes, done
 
 
@@ -166,7 +166,7 @@ def test_nccl(tmp_path: Path, code: int, log: str, nodes: int, efa_count: int, p
     tool.chmod(0o755)
     text = script(("nccl",), nodes=nodes).replace("/tmp/", f"{tmp_path}/")
     environment = {"EXPECTED_RANKS": "16", "EXPECTED_EFA": str(efa_count), "PET_NNODES": str(nodes)}
-    done = run(tmp_path, text, environment)
+    done = run_bash(tmp_path, text, environment)
     assert (done.returncode == 0) == passes, done
     assert ("FAIL nccl" in done.stderr) != passes
 

@@ -22,13 +22,13 @@ TRN1 = group("trn1.32xlarge", name="trn1", efa=True, workload="training")
 INF2 = group("inf2.48xlarge", name="inf2")
 
 
-def printed(of: Strategy, **request: Any) -> Manifest:
+def manifest_of(of: Strategy, **request: Any) -> Manifest:
     return manifest(of, resolve(of), Request(**{"kind": "job", "group": "gpu", **request}))
 
 
 def refused(of: Strategy, **request: Any) -> WorkloadError:
     with pytest.raises(WorkloadError) as caught:
-        printed(of, **request)
+        manifest_of(of, **request)
     return caught.value
 
 
@@ -39,21 +39,21 @@ def pod_of(found: Mapping[str, Any]) -> dict[str, Any]:
     return pod
 
 
-def pod(of: Strategy, **request: Any) -> dict[str, Any]:
-    return pod_of(printed(of, **request).objects[-1])
+def workload_pod(of: Strategy, **request: Any) -> dict[str, Any]:
+    return pod_of(manifest_of(of, **request).objects[-1])
 
 
 def container(of: Strategy, **request: Any) -> dict[str, Any]:
-    (found,) = pod(of, **request)["containers"]
+    (found,) = workload_pod(of, **request)["containers"]
     assert isinstance(found, dict)
     return found
 
 
-def environment(of: Strategy, **request: Any) -> dict[str, Any]:
+def environment_of(of: Strategy, **request: Any) -> dict[str, Any]:
     return {each["name"]: each.get("value") for each in container(of, **request)["env"]}
 
 
-def documents(text: str) -> list[Any]:
+def yaml_documents(text: str) -> list[Any]:
     return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
 
 
@@ -171,13 +171,13 @@ def test_memory_is_a_limit_and_cpu_is_none() -> None:
 
 def test_every_taint_is_tolerated() -> None:
     taints = [{"key": "team", "value": "a", "effect": "NoExecute"}, {"key": "vpc.amazonaws.com/efa", "value": "true"}]
-    found = pod(strategy({**P4D, "taints": taints}))["tolerations"]
+    found = workload_pod(strategy({**P4D, "taints": taints}))["tolerations"]
     assert found == [
         {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
         {"key": "team", "operator": "Exists", "effect": "NoExecute"},
         {"key": "vpc.amazonaws.com/efa", "operator": "Exists", "effect": "NoSchedule"},
     ]
-    assert "tolerations" not in pod(strategy(group("m7i.4xlarge")))
+    assert "tolerations" not in workload_pod(strategy(group("m7i.4xlarge")))
 
 
 @pytest.mark.parametrize(
@@ -199,20 +199,20 @@ def test_every_taint_is_tolerated() -> None:
     ],
 )
 def test_environment(of: Strategy, request_: dict[str, Any], expected: dict[str, str | None]) -> None:
-    found = environment(of, **request_)
+    found = environment_of(of, **request_)
     assert {name: found.get(name) for name in expected} == expected
 
 
 def test_neuron_devices_that_have_to_be_neighbours_name_their_scheduler() -> None:
     of = strategy(TRN1, kubernetes={"delivery": "helm"})
-    assert pod(of, group="trn1")["schedulerName"] == "my-scheduler"
-    assert "schedulerName" not in pod(of, group="trn1", accelerators=1)
-    assert "schedulerName" not in pod(of, group="system")
+    assert workload_pod(of, group="trn1")["schedulerName"] == "my-scheduler"
+    assert "schedulerName" not in workload_pod(of, group="trn1", accelerators=1)
+    assert "schedulerName" not in workload_pod(of, group="system")
 
 
 def security(of: Strategy, **request: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a pod's user, and its container's capabilities."""
-    spec = pod(of, **request)
+    spec = workload_pod(of, **request)
     (main,) = spec["containers"]
     assert spec["securityContext"].pop("seccompProfile") == {"type": "RuntimeDefault"}
     assert main["securityContext"]["allowPrivilegeEscalation"] is False
@@ -243,7 +243,7 @@ def test_pods_are_as_little_as_they_can_be(
 
 @pytest.mark.parametrize("kind", ["job", "deployment", "pytorchjob"])
 def test_pods_keep_to_themselves(kind: str) -> None:
-    spec = pod(strategy(P4D), kind=kind)
+    spec = workload_pod(strategy(P4D), kind=kind)
     assert spec["automountServiceAccountToken"] is False
     assert "hostNetwork" not in spec
     (volume,) = spec["volumes"]
@@ -251,12 +251,12 @@ def test_pods_keep_to_themselves(kind: str) -> None:
 
 
 def test_bottlerocket_is_told_of_the_user() -> None:
-    text = printed(strategy(group("inf2.xlarge", ami={"family": "bottlerocket"}))).yaml
+    text = manifest_of(strategy(group("inf2.xlarge", ami={"family": "bottlerocket"}))).yaml
     assert "device-ownership-from-security-context" in text
 
 
 def test_jobs_over_several_nodes_have_names_and_a_number() -> None:
-    service, job = printed(strategy(P4D), nodes=4, name="train", namespace="ml").objects
+    service, job = manifest_of(strategy(P4D), nodes=4, name="train", namespace="ml").objects
     assert (service["kind"], service["metadata"]) == ("Service", {"name": "train", "namespace": "ml"})
     assert service["spec"]["clusterIP"] == "None"
     assert service["spec"]["selector"] == {"batch.kubernetes.io/job-name": job["metadata"]["name"]}
@@ -267,20 +267,20 @@ def test_jobs_over_several_nodes_have_names_and_a_number() -> None:
 
 
 def test_independent_pods_do_not_meet() -> None:
-    (job,) = printed(strategy(P4D), nodes=3, independent=True).objects
+    (job,) = manifest_of(strategy(P4D), nodes=3, independent=True).objects
     spec = job["spec"]
     assert (spec["completions"], spec["parallelism"], spec["completionMode"]) == (3, 3, "Indexed")
     # A failed one does not end others.
     assert (spec["backoffLimitPerIndex"], "backoffLimit" in spec) == (0, False)
     assert "subdomain" not in pod_of(job)
-    found = environment(strategy(P4D), nodes=3, independent=True)
+    found = environment_of(strategy(P4D), nodes=3, independent=True)
     assert (found["PET_NNODES"], found["MASTER_ADDR"], found["PET_NODE_RANK"]) == ("1", "localhost", "0")
     assert "FI_PROVIDER" not in found
-    assert printed(strategy(group("g6.12xlarge")), nodes=2, independent=True).warnings == ()
+    assert manifest_of(strategy(group("g6.12xlarge")), nodes=2, independent=True).warnings == ()
 
 
 def annotations_of(of: Strategy, **request: Any) -> Any:
-    found = printed(of, **request).objects[-1]
+    found = manifest_of(of, **request).objects[-1]
     spec = found["spec"].get("pytorchReplicaSpecs", {}).get("Worker", found["spec"])
     return spec["template"]["metadata"].get("annotations")
 
@@ -296,12 +296,12 @@ def test_karpenter_leaves_the_nodes_of_jobs_alone(kind: str) -> None:
 
 
 def test_one_node_needs_no_service() -> None:
-    (job,) = printed(strategy(P4D)).objects
+    (job,) = manifest_of(strategy(P4D)).objects
     assert "completionMode" not in job["spec"]
 
 
 def test_workers_of_a_pytorchjob() -> None:
-    found = printed(strategy(P4D), kind="pytorchjob", nodes=3)
+    found = manifest_of(strategy(P4D), kind="pytorchjob", nodes=3)
     (job,) = found.objects
     assert list(job["spec"]["pytorchReplicaSpecs"]) == ["Worker"]
     assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 3
@@ -653,17 +653,17 @@ def test_accelerators_of_no_plugin_are_refused() -> None:
 
 def test_warnings() -> None:
     several = strategy(group("g6.12xlarge"))
-    assert ["TCP" in each for each in printed(several, nodes=2).warnings] == [True]
-    assert printed(several, nodes=2, kind="deployment").warnings == ()
+    assert ["TCP" in each for each in manifest_of(several, nodes=2).warnings] == [True]
+    assert manifest_of(several, nodes=2, kind="deployment").warnings == ()
     for image in ("registry.example/a:latest", "registry.example:5000/a"):
-        assert ["can change" in each for each in printed(several, image=image).warnings] == [True]
-    assert printed(several, image=f"registry.example/a@sha256:{'0' * 64}").warnings == ()
+        assert ["can change" in each for each in manifest_of(several, image=image).warnings] == [True]
+    assert manifest_of(several, image=f"registry.example/a@sha256:{'0' * 64}").warnings == ()
 
 
 def test_a_group_that_nobody_raises_is_named() -> None:
-    assert "scaling.desired to 2" in printed(strategy(P4D), nodes=2).yaml.replace("\n# ", " ")
+    assert "scaling.desired to 2" in manifest_of(strategy(P4D), nodes=2).yaml.replace("\n# ", " ")
     running = {**P4D, "scaling": {"min": 2, "max": 4}}
-    assert "scaling.desired" not in printed(strategy(running), nodes=2).yaml
+    assert "scaling.desired" not in manifest_of(strategy(running), nodes=2).yaml
 
 
 # --- queues -------------------------------------------------------------------------------------------------------
@@ -672,7 +672,7 @@ def test_a_group_that_nobody_raises_is_named() -> None:
 def test_a_queue_brings_its_namespace_and_the_labels_of_its_flavor() -> None:
     of = strategy(P4D, kubernetes={"kueue": True, "teams": [{"name": "research"}]})
     for kind in ("job", "pytorchjob", "deployment", "smoke-test"):
-        found = printed(of, kind=kind, queue="nvidia-gpu").objects[-1]
+        found = manifest_of(of, kind=kind, queue="nvidia-gpu").objects[-1]
         assert found["metadata"]["namespace"] == "research"
         assert found["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "nvidia-gpu"
         assert pod_of(found)["nodeSelector"] == {
@@ -682,7 +682,7 @@ def test_a_queue_brings_its_namespace_and_the_labels_of_its_flavor() -> None:
             "workload-type": "training",
             "kubernetes.io/arch": "amd64",
         }
-    assert printed(strategy(P4D, **KUEUE), queue="nvidia-gpu").objects[0]["metadata"]["namespace"] == "default"
+    assert manifest_of(strategy(P4D, **KUEUE), queue="nvidia-gpu").objects[0]["metadata"]["namespace"] == "default"
 
 
 @pytest.mark.parametrize("request_", [{"namespace": "research"}, {"queue": "nvidia-gpu"}])
@@ -694,7 +694,7 @@ def test_a_default_limit_of_the_namespace_is_no_less_than_the_request(request_: 
         resources = container(of, kind=kind, **{"namespace": "research", **request_})["resources"]
         assert resources["limits"]["cpu"] == resources["requests"]["cpu"]
         assert "cpu" not in container(of, kind=kind, namespace="other")["resources"]["limits"]
-    assert "namespace's default limit" in printed(of, namespace="research").yaml
+    assert "namespace's default limit" in manifest_of(of, namespace="research").yaml
 
 
 # --- as text ------------------------------------------------------------------------------------------------------
@@ -704,8 +704,8 @@ def test_a_default_limit_of_the_namespace_is_no_less_than_the_request(request_: 
 def test_comments_change_nothing(kind: str) -> None:
     hostile = ("sh", "-c", "# no: comment\n  resources: {}\n- a\n---\n'\"", "nodeSelector:", "on", "1e3", "")
     request = {} if kind == "smoke-test" else {"command": hostile}
-    found = printed(strategy(P4D, **KUEUE), kind=kind, nodes=2, queue="nvidia-gpu", **request)
-    assert documents(found.yaml) == json.loads(json.dumps(found.objects))
+    found = manifest_of(strategy(P4D, **KUEUE), kind=kind, nodes=2, queue="nvidia-gpu", **request)
+    assert yaml_documents(found.yaml) == json.loads(json.dumps(found.objects))
     assert found.yaml.count("# ") > 5
 
 
@@ -713,10 +713,11 @@ def test_comments_change_nothing(kind: str) -> None:
 def test_names_follow_from_the_group(name: str) -> None:
     of = strategy(group("m7i.4xlarge", name=name))
     for kind in ("job", "deployment", "pytorchjob"):
-        found = printed(of, group=name, kind=kind).objects[-1]["metadata"]["name"]
+        found = manifest_of(of, group=name, kind=kind).objects[-1]["metadata"]["name"]
         Request(kind="job", group=name, name=found).check()
     assert (
-        len({printed(of, group=name, kind=kind).objects[-1]["metadata"]["name"] for kind in ("job", "pytorchjob")}) == 2
+        len({manifest_of(of, group=name, kind=kind).objects[-1]["metadata"]["name"] for kind in ("job", "pytorchjob")})
+        == 2
     )
 
 
@@ -737,7 +738,7 @@ TYPICAL: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", TYPICAL)
 def test_typical_manifests(name: str, golden: Callable[[str, str], None]) -> None:
     of, request = TYPICAL[name]
-    golden(f"workloads/{name}.yaml", printed(shipped(of), **request).yaml)
+    golden(f"workloads/{name}.yaml", manifest_of(shipped(of), **request).yaml)
 
 
 def test_strategies_are_those_shipped() -> None:
