@@ -48,7 +48,7 @@ def test_from_missing_to_locked() -> None:
 
 
 def test_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer(monkeypatch, FakeRecommender("g6e.xlarge"))
+    use_recommender(monkeypatch, FakeRecommender("g6e.xlarge"))
     write_strategy(Path(), group_line())
     done = cli.run("lock", "--json", "demo.yaml")
     document = json.loads(done.out)
@@ -59,7 +59,7 @@ def test_json(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (choice["path"], choice["state"], choice["before"]) == ("node_groups[llm]", "new", None)
     assert choice["locked"]["chosen"]["instance_types"] == ["g6e.xlarge"]
 
-    answer(monkeypatch, FakeRecommender("g6e.2xlarge"))
+    use_recommender(monkeypatch, FakeRecommender("g6e.2xlarge"))
     done = cli.run("lock", "--check", "--json", "demo.yaml")
     (file,) = json.loads(done.out)["files"]
     assert (done.code, file["changed"], file["choices"][0]["state"]) == (1, False, "kept")

@@ -287,14 +287,14 @@ def test_install_and_uninstall_in_order(tmp_path: Path) -> None:
 def test_install_creates_the_namespaces_that_no_release_creates(tmp_path: Path) -> None:
     files = put(
         tmp_path / "out",
-        chart(namespace="gpu"),
+        karpenter_release(namespace="gpu"),
         objects(item("ConfigMap", namespace="gpu"), item("ConfigMap", namespace="default"), name="there"),
         objects(item("ConfigMap", namespace="monitoring"), name="first"),
         objects(item("ConfigMap", namespace="monitoring"), name="second"),
     )
     lines = [line for line in files[INSTALL].read_text(encoding="utf-8").splitlines() if "create namespace" in line]
     assert lines == ["kubectl get namespace monitoring >/dev/null 2>&1 || kubectl create namespace monitoring"]
-    code, calls = run(files[INSTALL], tmp_path / "tools")
+    code, calls = run_with_fake_tools(files[INSTALL], tmp_path / "tools")
     assert code == 0
     assert calls.index("kubectl get namespace monitoring") < calls.index(
         "kubectl apply --server-side --filename manifests/first"
