@@ -120,6 +120,8 @@ class _Collector(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id in ("TypeVar", "ParamSpec"):
+            return node  # only type checkers read its name
         self.generic_visit(node)
         # x.strip() -> x: a call that changes a text or a list has a purpose.
         if isinstance(node.func, ast.Attribute) and node.func.attr in _DROPPED_METHODS:
