@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from docs.hooks.reference import commands
 from eks_hardware.cli import app
 from eks_hardware.validation import validate
-from helpers.paths import ROOT
+from helpers.paths import GOLDEN, ROOT
 from helpers.shown import missing_lines
 
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")])
@@ -80,7 +80,7 @@ def strategies(text: str) -> list[str]:
 STRATEGIES = [
     pytest.param(name, text, id=f"{name}-{number}")
     for name in NAMES
-    if name != "docs/reference/rules.md"  # tests/unit/rules tests its examples
+    if not name.startswith("docs/reference/rules/")  # tests/unit/rules tests its examples
     for number, text in enumerate(strategies(text_of(name)))
 ]
 
@@ -109,6 +109,28 @@ def test_what_commands_are_shown_to_print(name: str, tmp_path: Path, monkeypatch
             assert (done.exit_code, missing_lines(shown, done.stdout)) == (0, [])
             ran += 1
     assert ran
+
+
+def test_what_the_home_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    page = text_of("docs/index.md")
+    (text,) = strategies(page)
+    (tmp_path / "research.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "wrong.yaml").write_text(text.replace("p5.48xlarge", "g6.4xlarge"), encoding="utf-8")
+    ran = set()
+    for command, shown in re.findall(r"(?m)^\$ eks-hardware (.+)\n((?:(?!\$ |```).*\n)+)", page):
+        if not command.startswith("demo"):  # tests/deploy
+            assert missing_lines(shown, CliRunner().invoke(app, shlex.split(command)).stdout) == []
+            ran.add(command.split()[0])
+    assert ran == {"validate", "explain", "cost"}
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/guides/try-without-aws.md"])
+def test_the_number_of_resources_in_the_demo(name: str) -> None:
+    addresses = (GOLDEN / "mixed-hardware" / "addresses.txt").read_text(encoding="utf-8").split()
+    resources = sum(each.startswith("aws_") for each in addresses)
+    assert set(re.findall(r"([0-9]+) resources (?:created|destroyed)", text_of(name))) == {str(resources)}
 
 
 def test_there_are_strategies_on_the_pages_that_write_one() -> None:
