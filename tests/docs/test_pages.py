@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from docs.hooks.reference import commands
 from eks_hardware.cli import app
 from eks_hardware.validation import validate
-from helpers.paths import GOLDEN, ROOT
+from helpers.paths import GOLDEN, ROOT, TESTS
 from helpers.shown import missing_lines
 
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")])
@@ -94,14 +94,14 @@ def test_whole_strategies_are_accepted(name: str, text: str, tmp_path: Path) -> 
     assert found - {"LOCK_MISSING"} == WRONG.get(name, set())
 
 
-@pytest.mark.parametrize("name", ["docs/guides/capacity-blocks.md", "docs/guides/efa.md"])
+@pytest.mark.parametrize("name", ["docs/guides/capacity-blocks.md", "docs/guides/efa.md", "docs/guides/explain.md"])
 def test_what_commands_are_shown_to_print(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The strategy of a page is in a file of its name; each line below a command is printed by it, in that order."""
+    """A strategy of the page is in a file of its name; each line below a command is printed by it, in that order."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    (text,) = strategies(text_of(name))
-    (file,) = re.findall(r"(?m)^name: (\S+)", text)
-    (tmp_path / f"{file}.yaml").write_text(text, encoding="utf-8")
+    for text in strategies(text_of(name)):
+        (file,) = re.findall(r"(?m)^name: (\S+)", text)
+        (tmp_path / f"{file}.yaml").write_text(text, encoding="utf-8")
     ran = 0
     for block in blocks(text_of(name), "console"):
         for command, shown in re.findall(r"(?m)^\$ eks-hardware (.+)\n((?:(?!\$ ).+\n)+)", block):
@@ -109,6 +109,15 @@ def test_what_commands_are_shown_to_print(name: str, tmp_path: Path, monkeypatch
             assert (done.exit_code, missing_lines(shown, done.stdout)) == (0, [])
             ran += 1
     assert ran
+
+
+def test_what_check_model_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    page = text_of("docs/guides/check-model.md")
+    (command,) = re.findall(r"(?m)^\$ eks-hardware (.+)$", page)
+    command = command.replace("bert/config.json", str(TESTS / "unit" / "advisor" / "configs" / "bert-base.json"))
+    done = CliRunner().invoke(app, shlex.split(command))
+    assert missing_lines(blocks(page, "text")[0], done.stdout) == []
 
 
 def test_what_the_home_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
