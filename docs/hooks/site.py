@@ -52,6 +52,8 @@ _LANGUAGES = {
 }
 # Larger files are linked as files, because a browser shows pages of that size slowly.
 _LARGEST_PAGE = 200_000
+# Larger files have no colors, because coloring takes long.
+_LARGEST_COLORED = 20_000
 
 
 def on_startup(command: str, dirty: bool) -> None:  # noqa: ARG001
@@ -210,7 +212,7 @@ def _outside(config: MkDocsConfig, target: str, inclusion: InclusionLevel) -> Fi
 def _file_page(target: str) -> str:
     text = (ROOT / target).read_text(encoding="utf-8")
     fence = "`" * (max((len(run) for run in re.findall(r"`{3,}", text)), default=2) + 1)
-    language = _LANGUAGES.get(posixpath.splitext(target)[1], "text")
+    language = _LANGUAGES.get(posixpath.splitext(target)[1], "text") if len(text) <= _LARGEST_COLORED else "text"
     front = "---\nhide: [toc]\nsearch: {exclude: true}\n---\n"
     return f"{front}# `{target}`\n\n{fence}{language}\n{text.rstrip()}\n{fence}\n"
 

@@ -176,7 +176,6 @@ LOOKED_AT = (
     "reference/traps.html",
     "reference/api/eks_hardware.constructs.node_groups.html",
     "source/config/strategies/mixed-hardware.yaml.html",
-    "source/CHANGELOG.html",
 )
 
 

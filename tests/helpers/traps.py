@@ -25,7 +25,7 @@ These are {total} problems that users of other tools reported with such clusters
 
 - A rule refuses it, or warns about it, in the file: {refused} rows ([all rules](rules/README.md)).
 - It cannot happen with any strategy, and a test proves it: {prevented} rows.
-- A strategy cannot express it: {inexpressible} rows.
+- A strategy cannot express it: {inexpressible} row.
 
 One row can have several of these. The numbers are issues and pull requests.
 
