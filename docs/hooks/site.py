@@ -84,7 +84,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     written = [file for file in files.documentation_pages() if file.abs_src_path]
     for file in written:
         if _GENERATED.search(file.content_string):
-            file.edit_uri = None
+            file.edit_uri = None  # pyright: ignore[reportAttributeAccessIssue]
     waiting = [f"{DOCS}/{file.src_uri}" for file in written]
     in_nav = set(_named(config.nav))
     seen = set(in_nav)
@@ -205,7 +205,7 @@ def _outside(config: MkDocsConfig, target: str, inclusion: InclusionLevel) -> Fi
         content = _file_page(target)
     file = File.generated(config, uri, content=content, inclusion=inclusion)
     if not path.is_dir():
-        file.edit_uri = posixpath.relpath(target, DOCS)
+        file.edit_uri = posixpath.relpath(target, DOCS)  # pyright: ignore[reportAttributeAccessIssue]
     return file
 
 
