@@ -27,7 +27,8 @@ _STRATEGY_HEAD = f"""\
 
 Every field of a strategy, from [`config/strategy.schema.json`](../../config/strategy.schema.json). A field without
 **required** and without a default is optional: its value is derived, or it has none. Unknown fields are refused.
-[Rules](rules.md) check the combination of fields. [The guide](../guides/strategy.md) explains how to write a file.
+[Rules](rules/README.md) check the combination of fields. [The guide](../guides/strategy.md) explains how to write a
+file.
 
 Paths are written as `eks-hardware validate` and `eks-hardware explain` print them; `[]` means an item of a list.
 

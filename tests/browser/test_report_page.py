@@ -98,7 +98,7 @@ LOOKS = [Look(name, width, scheme) for name in REPORTS for width in WIDTHS for s
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> dict[Look, dict[str, Any]]:
-    """Return the browser's results for every page; ``--update-golden`` also takes the screenshots of the guide."""
+    """Return the browser's results for every page; ``--update-golden`` also takes the screenshots of the docs."""
     folder = tmp_path_factory.mktemp("pages")
     files = {name: folder / f"{name}.html" for name in REPORTS}
     for name, report in REPORTS.items():
@@ -106,12 +106,13 @@ def seen(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
     shots = [
         {
             "file": str(files["mixed-hardware"]),
-            "out": str(IMAGES / f"report-{scheme}.png"),
+            "out": str(IMAGES / f"report-{part}{scheme}.png"),
             "width": 1280,
-            "height": 1840,
+            "height": height,
             "scheme": scheme,
         }
         for scheme in ("light", "dark")
+        for part, height in (("", 1840), ("top-", 875))
     ]
     wanted = {
         "folder": str(browser_folder()),

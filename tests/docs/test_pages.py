@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from docs.hooks.reference import commands
 from eks_hardware.cli import app
 from eks_hardware.validation import validate
-from helpers.paths import ROOT
+from helpers.paths import GOLDEN, ROOT, TESTS
 from helpers.shown import missing_lines
 
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")])
@@ -82,7 +82,7 @@ def complete_strategies(text: str) -> list[str]:
 STRATEGIES = [
     pytest.param(name, text, id=f"{name}-{number}")
     for name in NAMES
-    if name != "docs/reference/rules.md"  # tests/unit/rules tests its examples
+    if not name.startswith("docs/reference/rules/")  # tests/unit/rules tests its examples
     for number, text in enumerate(complete_strategies(page_text(name)))
 ]
 
@@ -96,14 +96,14 @@ def test_whole_strategies_are_accepted(name: str, text: str, tmp_path: Path) -> 
     assert found - {"LOCK_MISSING"} == WRONG.get(name, set())
 
 
-@pytest.mark.parametrize("name", ["docs/guides/capacity-blocks.md", "docs/guides/efa.md"])
+@pytest.mark.parametrize("name", ["docs/guides/capacity-blocks.md", "docs/guides/efa.md", "docs/guides/explain.md"])
 def test_what_commands_are_shown_to_print(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The strategy of a page is in a file of its name; each line below a command is printed by it, in that order."""
+    """A strategy of the page is in a file of its name; each line below a command is printed by it, in that order."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    (text,) = complete_strategies(page_text(name))
-    (file,) = re.findall(r"(?m)^name: (\S+)", text)
-    (tmp_path / f"{file}.yaml").write_text(text, encoding="utf-8")
+    for text in complete_strategies(page_text(name)):
+        (file,) = re.findall(r"(?m)^name: (\S+)", text)
+        (tmp_path / f"{file}.yaml").write_text(text, encoding="utf-8")
     ran = 0
     for block in code_blocks(page_text(name), "console"):
         for command, shown in re.findall(r"(?m)^\$ eks-hardware (.+)\n((?:(?!\$ ).+\n)+)", block):
@@ -111,6 +111,47 @@ def test_what_commands_are_shown_to_print(name: str, tmp_path: Path, monkeypatch
             assert (done.exit_code, missing_lines(shown, done.stdout)) == (0, [])
             ran += 1
     assert ran
+
+
+def test_what_check_model_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    page = text_of("docs/guides/check-model.md")
+    (command,) = re.findall(r"(?m)^\$ eks-hardware (.+)$", page)
+    command = command.replace("bert/config.json", str(TESTS / "unit" / "advisor" / "configs" / "bert-base.json"))
+    done = CliRunner().invoke(app, shlex.split(command))
+    assert missing_lines(blocks(page, "text")[0], done.stdout) == []
+
+
+def test_what_the_home_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    page = text_of("docs/index.md")
+    (text,) = strategies(page)
+    (tmp_path / "research.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "wrong.yaml").write_text(text.replace("p5.48xlarge", "g6.4xlarge"), encoding="utf-8")
+    ran = set()
+    for command, shown in re.findall(r"(?m)^\$ eks-hardware (.+)\n((?:(?!\$ |```).*\n)+)", page):
+        if not command.startswith("demo"):  # tests/deploy
+            assert missing_lines(shown, CliRunner().invoke(app, shlex.split(command)).stdout) == []
+            ran.add(command.split()[0])
+    assert ran == {"validate", "explain", "cost"}
+
+
+def test_common_questions_have_answers_two_clicks_from_the_readme() -> None:
+    """The first click opens the page, the second one the answer; test_site.py follows the links."""
+    assert "](docs/questions.md)" in text_of("README.md")
+    answers = text_of("docs/questions.md").split("\n## ")[1:]
+    assert len(answers) >= 10
+    for answer in answers:
+        assert answer.split("\n", 1)[0].endswith("?")
+        assert re.search(r"\]\([a-z/-]+\.md", answer), answer
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/guides/try-without-aws.md"])
+def test_the_number_of_resources_in_the_demo(name: str) -> None:
+    addresses = (GOLDEN / "mixed-hardware" / "addresses.txt").read_text(encoding="utf-8").split()
+    resources = sum(each.startswith("aws_") for each in addresses)
+    assert set(re.findall(r"([0-9]+) resources (?:created|destroyed)", text_of(name))) == {str(resources)}
 
 
 def test_there_are_strategies_on_the_pages_that_write_one() -> None:

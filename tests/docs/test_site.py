@@ -29,6 +29,9 @@ _SCRIPT = Path(__file__).with_name("visit.mjs")
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "object": "data"}
 # Links in the head that are only metadata.
 SAID = {"canonical", "next", "prev"}
+EDIT = "https://git.example.com/OWNER/eks-hardware/edit/main/docs/"
+# Generated pages, without a file to edit.
+GENERATED = ("reference/api/", "reference/cli", "reference/rules/", "reference/strategy", "reference/traps")
 
 
 @dataclass
@@ -62,7 +65,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "DOCS_EDIT_URL": EDIT},
         capture_output=True,
         text=True,
         check=False,
@@ -100,6 +103,18 @@ def test_every_public_package_has_a_page_with_its_names(site: Path, pages: dict[
     for package in PUBLIC:
         page = pages[site / "reference" / "api" / f"{package}.html"]
         assert package == "eks_hardware" or any(each.startswith(f"{package}.") for each in page.ids), package
+
+
+def test_pages_link_to_the_file_to_edit(site: Path, pages: dict[Path, Page]) -> None:
+    for file, page in pages.items():
+        edited = [link.removeprefix(EDIT) for link in page.links if link.startswith(EDIT)]
+        name = file.relative_to(site).as_posix()
+        if edited:
+            assert (DOCS / edited[0]).is_file(), name
+            assert (len(edited), name.startswith(GENERATED)) == (1, False), name
+        else:
+            folder = ROOT / name.removeprefix("source/").removesuffix(".html")
+            assert name.startswith(GENERATED) or folder.is_dir(), name
 
 
 def test_links_lead_somewhere(site: Path, pages: dict[Path, Page]) -> None:
@@ -152,16 +167,28 @@ def test_the_site_names_no_folder_of_this_machine(site: Path) -> None:
         assert str(ROOT) not in file.read_text(encoding="utf-8"), file.relative_to(site)
 
 
-# One of each kind: text, wide tables, long lines of code, docstrings, a file of the repository.
+# One of each kind: text with output, workflows, wide tables, rules, docstrings, a file of the repository.
 LOOKED_AT = (
     "index.html",
-    "tutorial/first-cluster.html",
+    "guides/pull-requests.html",
     "reference/strategy.html",
+    "reference/rules/hardware.html",
     "reference/traps.html",
     "reference/api/eks_hardware.constructs.node_groups.html",
     "source/config/strategies/mixed-hardware.yaml.html",
-    "source/CHANGELOG.html",
 )
+
+
+# Queries, with the page and section of the first result.
+FOUND = {
+    "EFA_UNSUPPORTED": ["Rules: Hardware, EFA and zones", "EFA_UNSUPPORTED"],
+    "update surge": ["Rules: Capacity and updates", "UPDATE_SURGE"],
+    "surge": ["Rules: Capacity and updates", "UPDATE_SURGE"],
+    "public_cidrs": ["Strategy file", "cluster.endpoint"],
+    "cidrs": ["Strategy file", "cluster.endpoint"],
+    "own vpc": ["Common questions", "How do I use my own VPC?"],
+    "capacity block": ["Capacity Blocks", "Find and buy a block"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +199,7 @@ def seen(site: Path) -> dict[str, Any]:
         "site": str(site),
         "widths": (1280, 390),
         "pages": LOOKED_AT,
-        "question": "capacity block",
+        "questions": [*FOUND],
     }
     done = subprocess.run(
         ["node", str(_SCRIPT)],
@@ -195,8 +222,15 @@ def test_a_browser_shows_the_pages(seen: dict[str, Any]) -> None:
         assert look["dark"] == (look["scheme"] == "dark"), look
 
 
-def test_search_finds_a_guide(seen: dict[str, Any]) -> None:
-    assert "Train in a Capacity Block" in seen["found"][:5]
+def test_code_and_tables_fit_a_phone(seen: dict[str, Any]) -> None:
+    """Lines of code wrap; output keeps its columns and scrolls in its frame, with 84 characters at most."""
+    assert {look["page"] for look in seen["pages"] if look["outputs"]} >= {"index.html", "guides/pull-requests.html"}
+    for look in seen["pages"]:
+        assert look["cut"] == [], look["page"]
+
+
+def test_search_finds_codes_fields_and_questions(seen: dict[str, Any]) -> None:
+    assert {question: found[0][:2] for question, found in seen["found"].items()} == FOUND
 
 
 class _At:

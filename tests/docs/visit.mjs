@@ -1,7 +1,8 @@
 // Opens pages of the built site from their folder and reports what they show; the test checks the result.
 //
-// Reads {browser, site, widths, pages, question} and writes {pages: [{page, width, scheme, requests, errors, scroll, dark}],
-// found: [search result titles for the question]}.
+// Reads {browser, site, widths, pages, questions} and writes {pages: [{page, width, scheme, requests, errors, scroll, dark,
+// outputs, cut}], found: {question: [titles of a result: its page, then its sections]}}. "cut" lists the first lines of code
+// blocks that are wider than they should be.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -39,30 +40,63 @@ async function visit(browser, site, name, states) {
     );
     const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
     const dark = await page.evaluate(() => document.body.dataset.mdColorScheme === "slate");
-    visits.push({ page: name, width, scheme, scroll, dark });
+    visits.push({ page: name, width, scheme, scroll, dark, ...(await page.evaluate(codeBlocks)) });
   }
   await context.close();
   return visits.map((each) => ({ ...each, ...seen }));
 }
 
-async function search(browser, site, question) {
-  const { context, page, address } = await open(browser, site, "index.html");
-  await page.goto(address, { waitUntil: "load" });
-  await page.type("[data-md-component=search-query]", question);
-  await page.waitForSelector(".md-search-result__item h1", { timeout: 30000 });
-  const titles = await page.$$eval(".md-search-result__item h1", (found) => found.map((each) => each.textContent));
-  await context.close();
-  return titles;
+// Output, which has columns, may be 84 characters wide; other code must fit.
+function codeBlocks() {
+  const isOutput = (code) => code.querySelector(".go") || code.closest(".language-text");
+  const widest = (code) => {
+    const ruler = Object.assign(document.createElement("span"), { textContent: "0".repeat(84) });
+    code.append(ruler);
+    const { width } = ruler.getBoundingClientRect();
+    ruler.remove();
+    return Math.max(width + 40, code.parentElement.clientWidth);
+  };
+  const codes = [...document.querySelectorAll(".md-content pre > code")];
+  const cut = codes.filter((code) => code.scrollWidth > (isOutput(code) ? widest(code) : code.parentElement.clientWidth));
+  return { outputs: codes.filter(isOutput).length, cut: cut.map((code) => code.textContent.split("\n")[0]) };
 }
 
-const { browser: folder, site, widths, pages, question } = JSON.parse(readFileSync(0, "utf-8"));
+function enter(field, typed) {
+  field.focus();
+  field.value = typed;
+  field.dispatchEvent(new Event("keyup", { bubbles: true }));
+}
+
+async function search(browser, site, questions) {
+  const { context, page, address } = await open(browser, site, "index.html");
+  await page.goto(address, { waitUntil: "load" });
+  const found = {};
+  for (const question of questions) {
+    // An empty field removes the results of the question before.
+    for (const typed of ["", question]) {
+      await page.$eval("[data-md-component=search-query]", enter, typed);
+      await page.waitForFunction(
+        (wanted) => Boolean(document.querySelector(".md-search-result__item h1")) === wanted,
+        { timeout: 30000 },
+        typed !== "",
+      );
+    }
+    found[question] = await page.$$eval(".md-search-result__item", (items) =>
+      items.map((each) => [...each.querySelectorAll("h1, h2")].map((title) => title.textContent)),
+    );
+  }
+  await context.close();
+  return found;
+}
+
+const { browser: folder, site, widths, pages, questions } = JSON.parse(readFileSync(0, "utf-8"));
 const browser = await launch(folder, { drawn: true }); // a page gets other colors with the next frame
 try {
   const states = widths.flatMap((width) => ["light", "dark"].map((scheme) => ({ width, scheme })));
   const visits = [];
   for (const [index, name] of pages.entries())
     visits.push(...(await visit(browser, site, name, index % 2 ? [...states].reverse() : states)));
-  console.log(JSON.stringify({ pages: visits, found: await search(browser, site, question) }));
+  console.log(JSON.stringify({ pages: visits, found: await search(browser, site, questions) }));
 } finally {
   await browser.close();
 }

@@ -1,4 +1,4 @@
-"""The tables of ``docs/guides/cost.md``: cost figures from older documents, and from today's catalogue."""
+"""The tables of ``docs/explanation/policy-and-prices.md``: figures of older documents, and of today's catalogue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eks_hardware.catalogue import InstanceType, load
 from eks_hardware.cost import PURCHASES, Figure, instance_figure
 from helpers.paths import ROOT, TESTS
 
-GUIDE = ROOT / "docs" / "guides" / "cost.md"
+GUIDE = ROOT / "docs" / "explanation" / "policy-and-prices.md"
 _MARK = re.compile(r"<!-- table: ([a-z-]+) -->\n(?:\|.*\n)*<!-- end -->\n")
 
 # Bytes per parameter of mixed-precision training with Adam: bf16 weights and gradients, and 12 for the optimizer.

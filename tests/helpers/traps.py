@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from eks_hardware.rules.reference_page import link
 from helpers.paths import ROOT
 
 TABLE = ROOT / "tests" / "traps.yaml"
@@ -18,13 +19,13 @@ PAGE = ROOT / "docs" / "reference" / "traps.md"
 BAD = ROOT / "tests" / "corpus" / "bad"
 
 _HEAD = """\
-# Known traps
+# Known problems of other tools
 
 These are {total} problems that users of other tools reported with such clusters, and how this project avoids each:
 
-- A rule refuses it, or warns about it, in the file: {refused} rows ([all rules](rules.md)).
+- A rule refuses it, or warns about it, in the file: {refused} rows ([all rules](rules/README.md)).
 - It cannot happen with any strategy, and a test proves it: {prevented} rows.
-- A strategy cannot express it: {inexpressible} rows.
+- A strategy cannot express it: {inexpressible} row.
 
 One row can have several of these. The numbers are issues and pull requests.
 
@@ -121,7 +122,7 @@ def _proofs(row: Trap) -> Iterator[str]:
     if row.not_expressible:
         yield f"Cannot be expressed: {row.not_expressible}."
     if row.codes:
-        yield ", ".join(f"[{code}](rules.md#{code.lower()})" for code in row.codes)
+        yield ", ".join(link(code, "rules/") for code in row.codes)
     for test in row.tests:
         file, _, name = test.partition("::")
         yield f"[{name}](../../{file})"

@@ -1,4 +1,4 @@
-"""``docs/guides/cost.md``: its tables match today's catalogue."""
+"""``docs/explanation/policy-and-prices.md``: its tables match today's catalogue."""
 
 from __future__ import annotations
 
