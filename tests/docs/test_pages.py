@@ -115,18 +115,18 @@ def test_what_commands_are_shown_to_print(name: str, tmp_path: Path, monkeypatch
 
 def test_what_check_model_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    page = text_of("docs/guides/check-model.md")
+    page = page_text("docs/guides/check-model.md")
     (command,) = re.findall(r"(?m)^\$ eks-hardware (.+)$", page)
     command = command.replace("bert/config.json", str(TESTS / "unit" / "advisor" / "configs" / "bert-base.json"))
     done = CliRunner().invoke(app, shlex.split(command))
-    assert missing_lines(blocks(page, "text")[0], done.stdout) == []
+    assert missing_lines(code_blocks(page, "text")[0], done.stdout) == []
 
 
 def test_what_the_home_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    page = text_of("docs/index.md")
-    (text,) = strategies(page)
+    page = page_text("docs/index.md")
+    (text,) = complete_strategies(page)
     (tmp_path / "research.yaml").write_text(text, encoding="utf-8")
     (tmp_path / "wrong.yaml").write_text(text.replace("p5.48xlarge", "g6.4xlarge"), encoding="utf-8")
     ran = set()
@@ -139,8 +139,8 @@ def test_what_the_home_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_common_questions_have_answers_two_clicks_from_the_readme() -> None:
     """The first click opens the page, the second one the answer; test_site.py follows the links."""
-    assert "](docs/questions.md)" in text_of("README.md")
-    answers = text_of("docs/questions.md").split("\n## ")[1:]
+    assert "](docs/questions.md)" in page_text("README.md")
+    answers = page_text("docs/questions.md").split("\n## ")[1:]
     assert len(answers) >= 10
     for answer in answers:
         assert answer.split("\n", 1)[0].endswith("?")
@@ -151,7 +151,7 @@ def test_common_questions_have_answers_two_clicks_from_the_readme() -> None:
 def test_the_number_of_resources_in_the_demo(name: str) -> None:
     addresses = (GOLDEN / "mixed-hardware" / "addresses.txt").read_text(encoding="utf-8").split()
     resources = sum(each.startswith("aws_") for each in addresses)
-    assert set(re.findall(r"([0-9]+) resources (?:created|destroyed)", text_of(name))) == {str(resources)}
+    assert set(re.findall(r"([0-9]+) resources (?:created|destroyed)", page_text(name))) == {str(resources)}
 
 
 def test_there_are_strategies_on_the_pages_that_write_one() -> None:
