@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["eks_hardware.cli.commands.recommend"], "_somebody_is_there", lambda: True)
+    monkeypatch.setattr(sys.modules["eks_hardware.cli.commands.recommend"], "at_terminal", lambda: True)
 
 
 def recommend(*arguments: str, stdin: str | None = None) -> cli.Run:
@@ -42,8 +42,10 @@ def test_without_a_terminal_it_says_how() -> None:
     done = recommend("-o", "chat.yaml")
     assert (done.code, files()) == (0, {"chat.yaml"})
     assert done.err.endswith(
-        "Next: eks-hardware validate chat.yaml\n"
-        "      repeat the command with --project to create a project that can deploy it\n"
+        "\nNext:\n"
+        "  eks-hardware validate chat.yaml\n"
+        "  eks-hardware cost chat.yaml\n"
+        "  repeat the command with --project to create a project that can deploy it\n"
     )
 
 
@@ -51,11 +53,14 @@ def test_that_way_works() -> None:
     done = recommend("-o", "chat.yaml", "--project")
     assert (done.code, files()) == (0, {"strategies/chat.yaml", *PROJECT})
     assert done.err.endswith(
-        "Next: python3 -m venv .venv && .venv/bin/pip install -r requirements.txt\n"
-        "      npm install\n"
-        "      .venv/bin/eks-hardware validate strategies/chat.yaml\n"
-        "      npx cdktf deploy chat\n"
+        "\nNext:\n"
+        "  python3 -m venv .venv && .venv/bin/pip install -r requirements.txt\n"
+        "  npm install\n"
+        "  .venv/bin/eks-hardware validate strategies/chat.yaml\n"
+        "  .venv/bin/eks-hardware cost strategies/chat.yaml\n"
+        "  npx cdktf deploy chat\n"
     )
+    assert Path("strategies/chat.yaml").read_text(encoding="utf-8").startswith("# yaml-language-server: $schema=../")
     assert cli.outcome("validate")[0] == 0
 
 
@@ -81,13 +86,13 @@ def test_in_a_project_nothing_is_asked() -> None:
     Path("cdktf.json").write_text('{"app": "python -m eks_hardware"}', encoding="utf-8")
     done = recommend("-o", "chat.yaml")
     assert (done.code, files()) == (0, {"cdktf.json", "chat.yaml"})
-    assert done.err.endswith("      EKS_HARDWARE_STRATEGIES=chat.yaml npx cdktf deploy chat\n")
+    assert done.err.endswith("\n  EKS_HARDWARE_STRATEGIES=chat.yaml npx cdktf deploy chat\n")
 
 
 def test_another_folder() -> None:
     done = recommend("-o", "ours/chat.yaml", "--project")
     assert done.code == 0
-    assert "Next: cd ours\n" in done.err
+    assert "Next:\n  cd ours\n" in done.err
     assert "ours/strategies/chat.yaml" in files()
 
 
