@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from errno import EACCES
+from errno import EACCES, ENOTDIR
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -136,8 +136,10 @@ def _place(folder: Path, project: bool | None) -> Literal["new", "ours", "none"]
 
 
 def _refuse_read_only(folder: Path) -> None:
-    """Raise an error before the first question if the folder cannot be written to."""
+    """Raise an error before the first question if the folder cannot be created or written to."""
     there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+    if not there.is_dir():
+        raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR))
     if not os.access(there, os.W_OK | os.X_OK):
         raise PermissionError(EACCES, os.strerror(EACCES))
 

@@ -351,7 +351,7 @@ def test_a_folder_that_cannot_be_made() -> None:
     Path("file").touch()
     code, said = outcome("demo", "--yes", "--out", "file/folder")
     assert code == 2
-    assert "error: file/folder" in said
+    assert said == "error: file/folder: not a directory\n"
 
 
 @pytest.mark.usefixtures("at_a_terminal")
