@@ -156,8 +156,9 @@ def _of_kind(named: str, fields: dict[str, Any], region: str | None, pick: int |
     from eks_hardware.cli.output.recommendation import show_types
 
     kind: Kind = KINDS[KINDS.index(named)]
-    tasks = purposes(kind)
-    task = fields.get("task") or (tasks and (choose("Task", tasks) if asks else tasks[0])) or None
+    task: str | None = fields.get("task")
+    if task is None and (tasks := purposes(kind)):
+        task = choose("Task", tasks) if asks else tasks[0]
     refuse_purpose(kind, task)
     region = _region(region, asks, lambda said: starter_types(kind, task, said))
     types = starter_types(kind, task, region)[:SHOWN]

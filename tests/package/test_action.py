@@ -165,7 +165,7 @@ def test_an_invalid_strategy(repository: Callable[..., Repository]) -> None:
     found.commit()
     done = found.job()
     assert codes(done) == {VALIDATE: 1, COMPARE: 0, COMMENT: 0}
-    assert "strategies/demo.yaml:20:5: error FIELD_UNKNOWN" in done[VALIDATE].stdout
+    assert "strategies/demo.yaml:21:5: error FIELD_UNKNOWN" in done[VALIDATE].stdout
     assert {"FIELD_UNKNOWN", "FIELD_MISSING"} <= {each["ruleId"] for each in found.sarif}
     place = found.sarif[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert place == "strategies/demo.yaml"

@@ -207,7 +207,7 @@ def test_a_price_that_nobody_knows_is_unknown() -> None:
 # --- first strategies by hardware
 
 
-STARTERS = [(kind, purpose) for kind in KINDS for purpose in purposes(kind) or (None,)]
+STARTERS: list[tuple[Kind, str | None]] = [(kind, purpose) for kind in KINDS for purpose in purposes(kind) or (None,)]
 
 
 @pytest.mark.parametrize(("kind", "purpose"), STARTERS)
