@@ -22,8 +22,8 @@ from eks_hardware.printable import reason
 
 __all__ = [
     "FILES",
-    "SCHEMA_FILE",
     "ProjectFile",
+    "has_schema",
     "project_above",
     "runs_strategies",
     "strategy_path",
@@ -98,9 +98,15 @@ def template(name: str) -> str:
     return (_TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def with_schema(strategy: str) -> str:
+def has_schema(strategy: Path) -> bool:
+    """Return whether a file in ``strategies/`` can name the schema of its project."""
+    return strategy.parent.name == PROJECT_FOLDER and (strategy.parent.parent / SCHEMA_FILE).is_file()
+
+
+def with_schema(text: str) -> str:
     """Return the text of a strategy in ``strategies/`` with the line that names its schema for editors."""
-    return f"# yaml-language-server: $schema=../{SCHEMA_FILE}\n{strategy}"
+    line = f"# yaml-language-server: $schema=../{SCHEMA_FILE}\n"
+    return text if text.startswith(line) else line + text
 
 
 def write_project(folder: Path, name: str) -> Iterator[tuple[ProjectFile, bool]]:

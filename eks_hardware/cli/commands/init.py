@@ -91,7 +91,7 @@ def init(
     """
     from eks_hardware.advisor.strategies.strategy_text import WriteError, refuse_name
     from eks_hardware.advisor.strategies.write import write_new
-    from eks_hardware.new_project import SCHEMA_FILE, runs_strategies, strategy_path, with_schema, write_project
+    from eks_hardware.new_project import has_schema, runs_strategies, strategy_path, with_schema, write_project
 
     place = _place(out, project)
     file = out / f"{name}.yaml" if place == "none" else strategy_path(out, name)
@@ -107,8 +107,7 @@ def init(
         settings = with_admins(settings, admin_roles, chosen.region, asks=asks)
         text = chosen.text(name, with_state(settings, state, chosen.region, asks=asks))
         file.parent.mkdir(parents=True, exist_ok=True)
-        described = place == "new" or (place == "ours" and (out / SCHEMA_FILE).is_file())
-        write_new(file, with_schema(text) if described else text, force=force)
+        write_new(file, with_schema(text) if place == "new" or has_schema(file) else text, force=force)
         # With an explicit --project, also write the files that an interrupted run did not reach.
         if place == "new" or (project and runs_strategies(out)):
             around.extend(write_project(out, name))

@@ -174,6 +174,7 @@ def _write(found: Recommendation, file: Path, pick: int, api_access: str | None,
     """Write the strategy, and return the sentences about it."""
     from eks_hardware.advisor.recommend import best_of_families
     from eks_hardware.advisor.strategies.write import WriteError, by_family, name_of, strategy_yaml, write_new
+    from eks_hardware.new_project import has_schema, with_schema
 
     shown = best_of_families(found.candidates)
     if pick > len(shown):
@@ -182,7 +183,8 @@ def _write(found: Recommendation, file: Path, pick: int, api_access: str | None,
     try:
         name = name_of(file)
         settings, reach = with_api_access(api_access, chosen.region, asks=at_terminal())
-        write_new(file, strategy_yaml(by_family(found), settings, name=name, candidate=pick - 1), force=force)
+        text = strategy_yaml(by_family(found), settings, name=name, candidate=pick - 1)
+        write_new(file, with_schema(text) if has_schema(file) else text, force=force)
     except WriteError as error:
         fail(str(error), WRONG_USAGE)
     nodes = f"{chosen.fit.nodes} x " if chosen.fit.nodes > 1 else ""

@@ -62,6 +62,11 @@ def test_that_way_works() -> None:
     )
     assert Path("strategies/chat.yaml").read_text(encoding="utf-8").startswith("# yaml-language-server: $schema=../")
     assert cli.outcome("validate")[0] == 0
+    assert recommend("-o", "strategies/other.yaml").code == 0
+    lines = [Path(f"strategies/{name}.yaml").read_text(encoding="utf-8").splitlines() for name in ("chat", "other")]
+    assert lines[0][0] == lines[1][0] == "# yaml-language-server: $schema=../strategy.schema.json"
+    assert recommend("-o", "strategies/other.yaml", "--project", "--force").code == 0
+    assert Path("strategies/other.yaml").read_text(encoding="utf-8").splitlines() == lines[1]
 
 
 @pytest.mark.usefixtures("terminal")
