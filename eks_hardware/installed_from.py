@@ -36,6 +36,7 @@ class Source:
         requirement: a line of a requirements file that installs the same package.
         summary: the same for a person, in a few words.
         url: what follows ``eks-hardware @``; empty for an index.
+        commit: the URL and the commit of a Git repository that others can clone; None for every other source.
         wheel: the wheel on this machine. The requirement names its copy in ``wheels/`` of the project.
         local: whether the requirement works on this machine only.
     """
@@ -43,6 +44,7 @@ class Source:
     requirement: str
     summary: str
     url: str = ""
+    commit: tuple[str, str] | None = None
     wheel: Path | None = None
     local: bool = False
 
@@ -100,7 +102,10 @@ def _direct_url() -> dict[str, Any]:
 
 def _pinned_commit(url: str, commit: str, place: str = "") -> Source:
     pinned = f"{url}@{commit}{place}"
-    return Source(f"{_NAME} @ {pinned}", f"{_NAME} at commit {commit[:12]}", pinned)
+    # pre-commit clones only Git repositories, and reads hooks only in their root.
+    clonable = url.startswith("git+") and not place
+    repository = (url.removeprefix("git+"), commit) if clonable else None
+    return Source(f"{_NAME} @ {pinned}", f"{_NAME} at commit {commit[:12]}", pinned, repository)
 
 
 def _file(file: Path, url: str, sha256: str) -> Source:

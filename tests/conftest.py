@@ -7,7 +7,7 @@ import difflib
 import gc
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -71,6 +71,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if argument in metafunc.fixturenames:
             files = (file for place in places for file in place.glob("*.yaml"))
             metafunc.parametrize(argument, sorted(file.stem for file in files))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_question_about_the_address() -> Iterator[None]:
+    """Let ``init`` and ``recommend`` detect an address without the network."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("eks_hardware.cli.cluster_settings.caller_address", lambda: "93.184.216.34")
+        yield
 
 
 @pytest.fixture

@@ -20,16 +20,28 @@ from eks_hardware.advisor.strategies.write import write_new
 from eks_hardware.loader.discovery import PROJECT_FILE, PROJECT_FOLDER
 from eks_hardware.printable import reason
 
-__all__ = ["FILES", "ProjectFile", "project_above", "runs_strategies", "strategy_path", "template", "write_project"]
+__all__ = [
+    "FILES",
+    "ProjectFile",
+    "has_schema",
+    "project_above",
+    "runs_strategies",
+    "strategy_path",
+    "template",
+    "with_schema",
+    "write_project",
+]
 
 ACTION_FILE = ".github/eks-hardware/action.yml"
+SCHEMA_FILE = "strategy.schema.json"
 _TEMPLATES = Path(__file__).with_name("files")
+_PUBLISHED_HOOK = "    hooks:\n      - id: eks-hardware-validate\n"
 _OUR_APP = re.compile(r"-m\s+eks_hardware\b")
 
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """A file of a project, from a template in ``files/``.
+    """A file of a project, from a template in ``files/`` or a data file.
 
     ``needed`` is what an existing file must contain. In both, ``@source@`` is where eks-hardware was installed from.
     """
@@ -49,6 +61,10 @@ FILES = (
     ProjectFile(PROJECT_FILE, "cdktf.json", "the app: python -m eks_hardware"),
     ProjectFile("requirements.txt", "requirements.txt", "@source@", "it needs @source@"),
     ProjectFile("package.json", "package.json", "cdktf-cli 0.21.0", "it needs cdktf-cli 0.21.0"),
+    ProjectFile(SCHEMA_FILE, "../../config/strategy.schema.json", "completion and checks in editors"),
+    ProjectFile("overlays/development.yaml", "development.yaml", "settings for a cheaper cluster"),
+    ProjectFile("overlays/production.yaml", "production.yaml", "settings for a protected cluster"),
+    ProjectFile(".pre-commit-config.yaml", "pre-commit.yaml", "checks every commit"),
     ProjectFile(".github/workflows/strategies.yml", "strategies.yml", "checks every pull request"),
     ProjectFile(ACTION_FILE, "action.yml", "the steps of that check"),
     ProjectFile(".gitignore", "gitignore", "environments, output, state", "it needs cdktf.out and *.tfstate"),
@@ -82,6 +98,17 @@ def template(name: str) -> str:
     return (_TEMPLATES / name).read_text(encoding="utf-8")
 
 
+def has_schema(strategy: Path) -> bool:
+    """Return whether a file in ``strategies/`` can name the schema of its project."""
+    return strategy.parent.name == PROJECT_FOLDER and (strategy.parent.parent / SCHEMA_FILE).is_file()
+
+
+def with_schema(text: str) -> str:
+    """Return the text of a strategy in ``strategies/`` with the line that names its schema for editors."""
+    line = f"# yaml-language-server: $schema=../{SCHEMA_FILE}\n"
+    return text if text.startswith(line) else line + text
+
+
 def write_project(folder: Path, name: str) -> Iterator[tuple[ProjectFile, bool]]:
     """Write missing files of a project, and yield each file with whether it was written.
 
@@ -97,6 +124,7 @@ def write_project(folder: Path, name: str) -> Iterator[tuple[ProjectFile, bool]]
             yield filled, False
             continue
         text = template(each.template).replace("@requirement@", _requirement(source)).replace("@name@", name)
+        text = text.replace("@hook@\n", _hook(source))
         _create_folder(target.parent)
         write_new(target, text)
         yield filled, True
@@ -115,6 +143,14 @@ def _requirement(source: installed_from.Source) -> str:
         "# This path is on one machine. For others and for the workflow, name a release, a wheel or a Git URL\n"
         "# instead: docs/guides/install.md of eks-hardware.\n" + source.requirement
     )
+
+
+def _hook(source: installed_from.Source) -> str:
+    """Return the pre-commit hook: of the repository at the same commit, or of the project's environment."""
+    if source.commit:
+        repository, commit = source.commit
+        return f"  - repo: {repository}\n    rev: {commit}   # as in requirements.txt\n" + _PUBLISHED_HOOK
+    return template("hook.yaml")
 
 
 def _copy(wheel: Path, folder: Path) -> bool:

@@ -26,7 +26,9 @@ RUBBISH = (
 )
 """Files in a checkout that are never published."""
 
-INIT = ("eks-hardware", "init", "demo", "--hardware", "gpu", "--task", "inference", "--yes")
+ACCESS = ("--api-access", "93.184.216.34/32")
+"""So that a process does not ask for the address of this machine."""
+INIT = ("eks-hardware", "init", "demo", "--hardware", "gpu", "--task", "inference", "--yes", *ACCESS)
 """Creates a project in the working folder."""
 GIT = {
     "GIT_CONFIG_GLOBAL": os.devnull,

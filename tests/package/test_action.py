@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,8 @@ class Repository:
         self.outside = folder / "a runner"
         self.project.mkdir(parents=True)
         assert installed.run(*INIT, cwd=self.project).returncode == 0
-        first = (self.project / "strategies" / "demo.yaml").read_text(encoding="utf-8")
-        self.first = first.replace("0.0.0.0/0", "93.184.216.34/32")
+        shutil.rmtree(self.project / "overlays")  # the tests have their own
+        self.first = (self.project / "strategies" / "demo.yaml").read_text(encoding="utf-8")
         for name in ("demo", "same", "gone"):
             self.write(name)
 
@@ -164,7 +165,7 @@ def test_an_invalid_strategy(repository: Callable[..., Repository]) -> None:
     found.commit()
     done = found.job()
     assert exit_codes(done) == {VALIDATE: 1, COMPARE: 0, COMMENT: 0}
-    assert "strategies/demo.yaml:20:5: error FIELD_UNKNOWN" in done[VALIDATE].stdout
+    assert "strategies/demo.yaml:21:5: error FIELD_UNKNOWN" in done[VALIDATE].stdout
     assert {"FIELD_UNKNOWN", "FIELD_MISSING"} <= {each["ruleId"] for each in found.sarif}
     place = found.sarif[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert place == "strategies/demo.yaml"

@@ -42,7 +42,8 @@ def folder(installed: Installed, tmp_path: Path) -> Path:
     project = tmp_path / "repository" / "our clusters"
     project.mkdir(parents=True)
     assert installed.run(*INIT, cwd=project).returncode == 0
-    (project / "overlays").mkdir()
+    for each in (project / "overlays").iterdir():
+        each.unlink()  # the tests have their own
     (project / "overlays" / "dev.yaml").write_text("tags: {stage: dev}\n", encoding="utf-8")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "curl").write_text(CURL, encoding="utf-8")

@@ -23,9 +23,7 @@ def test_it_passes_and_fails(installed: Installed, tmp_path: Path) -> None:
     hook = _hook()
     assert (hook["language"], hook["pass_filenames"]) == ("python", False)
     entry = shlex.split(hook["entry"])
-    assert installed.run(*entry, cwd=tmp_path).returncode == 0
-    assert installed.run(*entry, "--strict", cwd=tmp_path).returncode == 1
-    (tmp_path / "overlays").mkdir()
+    assert installed.run(*entry, "--strict", cwd=tmp_path).returncode == 0
     (tmp_path / "overlays" / "dev.yaml").write_text("regoin: us-east-1\n", encoding="utf-8")
     done = installed.run(*entry, cwd=tmp_path)
     assert done.returncode == 1

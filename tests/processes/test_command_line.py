@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import select
+import signal
 import struct
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from helpers.advisor import config_file
 from helpers.paths import ROOT
 
 MAIN = "from eks_hardware.cli import main; main()"
+_INTERRUPT, _END_OF_INPUT = "\x03", "\x04"
 STRATEGY = "config/strategies/development.yaml"
 
 
@@ -166,3 +169,47 @@ def test_report_refuses_the_file_that_stdout_goes_to(tmp_path: Path, path: str) 
     assert done.returncode == 2
     assert "use --out -" in done.stderr
     assert page.read_text(encoding="utf-8") == ""
+
+
+@pytest.mark.parametrize(
+    ("answers", "code"),
+    [(("", "", "16", "", "", "", "", "2", "", "", ""), 0), (("", "", _INTERRUPT), 130), (("", _END_OF_INPUT), 130)],
+)
+def test_init_asks_at_a_terminal(tmp_path: Path, answers: tuple[str, ...], code: int) -> None:
+    """The answers of a user, the interrupt key, the end of the input. No line is longer than the terminal."""
+    program = f"from eks_hardware.cli import cluster_settings as c; c.caller_address = lambda: '93.184.216.34'; {MAIN}"
+    terminal, theirs = pty.openpty()
+    rest, said = list(answers), ""
+    with subprocess.Popen(
+        [sys.executable, "-c", program, "init", "chat"],
+        **dict.fromkeys(("stdin", "stdout", "stderr"), theirs),
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"},
+    ) as asking:
+        os.close(theirs)
+        while chunk := _read(terminal):
+            said += chunk
+            if not said.endswith(": "):
+                continue
+            if (answer := rest.pop(0)) == _INTERRUPT:
+                # Python misses a signal between the prompt and its wait for input; a user presses the key again.
+                asking.send_signal(signal.SIGINT)
+                while not select.select([terminal], [], [], 2)[0]:
+                    asking.send_signal(signal.SIGINT)
+            else:
+                os.write(terminal, f"{answer}\n".encode() if answer != _END_OF_INPUT else answer.encode())
+        assert (asking.wait(timeout=60), rest) == (code, []), said
+    os.close(terminal)
+    assert (tmp_path / "strategies" / "chat.yaml").exists() == (code == 0)
+    if code == 0:
+        assert max(map(len, said.splitlines())) <= 80
+    else:
+        assert said.endswith("Interrupted; nothing was written.\r\n")
+        assert list(tmp_path.iterdir()) == []
+
+
+def _read(terminal: int) -> str:
+    try:
+        return os.read(terminal, 65536).decode()
+    except OSError:  # its other end is closed
+        return ""

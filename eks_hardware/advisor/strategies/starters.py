@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from eks_hardware import facts
 from eks_hardware.advisor.strategies.strategy_text import Group, WriteError
 from eks_hardware.advisor.strategies.write import last_sdk
-from eks_hardware.catalogue import Catalogue, load
+from eks_hardware.catalogue import load
 
 Kind = Literal["gpu", "trainium", "inferentia", "cpu", "mixed"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -18,33 +18,53 @@ def purposes(kind: Kind) -> tuple[str, ...]:
     return () if kind == "mixed" else tuple(facts.starters()["groups"][kind])
 
 
-def starter_groups(kind: Kind, purpose: str | None, region: str) -> tuple[Group, ...]:
-    """Return the groups of a first strategy. For ``mixed``, without a purpose, those that the region offers.
+def refuse_purpose(kind: Kind, purpose: str | None) -> None:
+    """Raise a WriteError if the hardware has no group for a purpose."""
+    if kind != "mixed" and purpose not in purposes(kind):
+        raise WriteError(f"there is no starter for {kind} and {purpose}; choose {' or '.join(purposes(kind))}")
+
+
+def starter_types(kind: Kind, purpose: str | None, region: str) -> tuple[str, ...]:
+    """Return the instance types to choose from, best first; none for ``mixed``.
 
     Raises:
         WriteError: the hardware does not support the purpose, or the region does not offer it.
     """
-    catalogue = load()
-    if kind == "mixed":
-        found = [_group(hardware, task, region, catalogue) for hardware, task in facts.starters()["mixed"]]
-        return tuple(each for each in found if each)
-    if purpose not in purposes(kind):
-        raise WriteError(f"there is no starter for {kind} and {purpose}; choose {' or '.join(purposes(kind))}")
-    group = _group(kind, purpose, region, catalogue)
-    if group is None:
+    refuse_purpose(kind, purpose)
+    if purpose is None or kind == "mixed":
+        return ()
+    offered = _offered(kind, purpose, region)
+    if not offered:
         names = facts.starters()["groups"][kind][purpose]["instance_types"]
-        where = sorted({each for name in names for each in catalogue.offered_regions(name)})
+        where = sorted({each for name in names for each in load().offered_regions(name)})
         raise WriteError(f"{region} offers none of {', '.join(names)}; choose another region: {', '.join(where)}")
-    return (group,)
+    return offered
 
 
-def _group(kind: str, purpose: str, region: str, catalogue: Catalogue) -> Group | None:
+def starter_groups(kind: Kind, purpose: str | None, region: str, *, pick: int = 1) -> tuple[Group, ...]:
+    """Return the groups of a first strategy. For ``mixed``, without a purpose, those that the region offers.
+
+    ``pick`` is the number of one of the :func:`starter_types`.
+
+    Raises:
+        WriteError: the hardware does not support the purpose, or the region does not offer it.
+    """
+    types = starter_types(kind, purpose, region)
+    if purpose is not None and types:
+        return (_group(kind, purpose, types[pick - 1]),)
+    mixed = ((*each, _offered(*each, region)) for each in facts.starters()["mixed"])
+    return tuple(_group(hardware, task, offered[0]) for hardware, task, offered in mixed if offered)
+
+
+def _offered(kind: str, purpose: str, region: str) -> tuple[str, ...]:
+    names = facts.starters()["groups"][kind][purpose]["instance_types"]
+    return tuple(each for each in names if load().offered(each, region))
+
+
+def _group(kind: str, purpose: str, name: str) -> Group:
     row = facts.starters()["groups"][kind][purpose]
-    name = next((each for each in row["instance_types"] if catalogue.offered(each, region)), None)
-    if name is None:
-        return None
     needs = dict(row.get("needs", {}))
-    if sdk := last_sdk(catalogue.get(name), needs.get("framework"), purpose):
+    if sdk := last_sdk(load().get(name), needs.get("framework"), purpose):
         needs["neuron_sdk"] = sdk
     return Group(
         name=f"{kind}-{purpose}",

@@ -22,6 +22,8 @@ RESERVED = ("reserved", "capacity-block")
 
 _WIDTH = 110
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
+# Text without a special meaning in YAML, such as a network or an ARN.
+_PLAIN = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_./@+=-]|:(?=[0-9A-Za-z:]))*")
 # Four vCPUs and 16 GiB: two nodes have room for CoreDNS, Karpenter and the add-ons. The first type in a region is used.
 _SYSTEM_TYPES = ("m7i.xlarge", "m6i.xlarge", "m5.xlarge", "m7g.xlarge")
 
@@ -49,6 +51,15 @@ class Group:
     scaling_comment: str = ""  # after the number of nodes
 
 
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of the cluster around the groups."""
+
+    public_cidrs: Sequence[str]  # networks with access to the Kubernetes API; empty for the private endpoint alone
+    admins: Sequence[str] = ()  # ARNs of IAM roles or users, besides the one that deploys
+    state_bucket: str | None = None  # S3 bucket of the Terraform state; None for a local file
+
+
 def refuse_name(name: str) -> None:
     """Raise a WriteError if a name is not valid for a cluster."""
     if not _NAME.fullmatch(name):
@@ -57,7 +68,9 @@ def refuse_name(name: str) -> None:
         )
 
 
-def strategy_text(name: str, region: str, groups: Sequence[Group], *, heading: Sequence[str] = ()) -> str:
+def strategy_text(
+    name: str, region: str, groups: Sequence[Group], settings: Settings, *, heading: Sequence[str] = ()
+) -> str:
     """Return a strategy with a system group, the given groups, and comments at the top.
 
     If the software of a group needs an older AMI than the newest, the group pins it.
@@ -79,7 +92,8 @@ def strategy_text(name: str, region: str, groups: Sequence[Group], *, heading: S
     )
 
     def text(*others: Group) -> str:
-        return "\n".join(_lines(name, region, (base, *others), heading)) + "\n"
+        head = (*_cluster_lines(name, region, settings, heading), *_network_and_state_lines(region, settings))
+        return "\n".join((*head, *_groups_lines((base, *others)))) + "\n"
 
     return text(*(_with_image(group, text) for group in groups))
 
@@ -106,14 +120,34 @@ def _driver_findings(text: str) -> list[str]:
 # --- as YAML
 
 
-def _lines(name: str, region: str, groups: Sequence[Group], heading: Sequence[str]) -> Iterator[str]:
+def _cluster_lines(name: str, region: str, settings: Settings, heading: Sequence[str]) -> Iterator[str]:
     for line in heading:
         yield from _comment(line)
     yield from ("version: 1", f"name: {_scalar(name)}", f"region: {region}", "", "cluster:")
     yield f"  kubernetes_version: {_scalar(ClusterSpec().kubernetes_version)}"
-    yield "  endpoint: {public_cidrs: [0.0.0.0/0]}   # IAM controls access; narrow it to your own networks"
-    yield "  creator_is_admin: true        # the role that creates the cluster; add your team's roles under `admins`"
-    yield from ("", "network:", "  cidr: 10.0.0.0/16", "  nat_gateways: single", "", "node_groups:")
+    networks = ", ".join(map(_scalar, settings.public_cidrs))
+    reach = "networks with access to the Kubernetes API" if networks else "the Kubernetes API is inside the VPC only"
+    yield f"  endpoint: {{public_cidrs: [{networks}]}}   # {reach}"
+    if settings.admins:
+        yield "  creator_is_admin: true        # the role that deploys; EKS rejects it if `admins` lists it, too"
+        yield "  admins:"
+        yield from (f"    - {_scalar(each)}" for each in settings.admins)
+    else:
+        yield "  creator_is_admin: true        # the role that deploys; add your team's other roles under `admins`"
+
+
+def _network_and_state_lines(region: str, settings: Settings) -> Iterator[str]:
+    yield from ("", "network:", "  cidr: 10.0.0.0/16", "  nat_gateways: single", "")
+    if not settings.public_cidrs:
+        yield from ("kubernetes:", "  delivery: manifests           # install them from inside the VPC afterwards", "")
+    if settings.state_bucket is not None:
+        bucket = _scalar(settings.state_bucket)
+        yield f"backend: {{type: s3, bucket: {bucket}, region: {region}}}   # the region of the bucket"
+        yield ""
+
+
+def _groups_lines(groups: Sequence[Group]) -> Iterator[str]:
+    yield "node_groups:"
     for index, group in enumerate(groups):
         if index:
             yield ""
@@ -153,4 +187,5 @@ def _comment(text: str, indent: str = "") -> list[str]:
 def _scalar(text: str) -> str:
     """Return text as YAML, in quotes if YAML would read it as anything but text."""
     old_boolean = text.lower() in ("yes", "no", "on", "off", "y", "n")
-    return text if resolve_plain(text) == text and not old_boolean else json.dumps(text)
+    plain = _PLAIN.fullmatch(text) and resolve_plain(text) == text and not old_boolean
+    return text if plain else json.dumps(text)

@@ -6,13 +6,21 @@ import contextlib
 import math
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 from eks_hardware import facts, software
 from eks_hardware.advisor.model import Candidate, Recommendation
 from eks_hardware.advisor.strategies.choose import needs_of, types_and_efa
-from eks_hardware.advisor.strategies.strategy_text import RESERVED, Group, WriteError, refuse_name, strategy_text
+from eks_hardware.advisor.strategies.strategy_text import (
+    RESERVED,
+    Group,
+    Settings,
+    WriteError,
+    refuse_name,
+    strategy_text,
+)
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.models import WorkloadSpec
@@ -20,10 +28,20 @@ from eks_hardware.models.nodes import Capacity
 from eks_hardware.printable import reason, shown
 from eks_hardware.versions import parts
 
-__all__ = ["WriteError", "last_sdk", "name_of", "strategy_yaml", "write_new"]
+__all__ = ["WriteError", "by_family", "last_sdk", "name_of", "strategy_yaml", "write_new"]
 
 
-def strategy_yaml(recommendation: Recommendation, *, name: str, candidate: int = 0) -> str:
+def by_family(recommendation: Recommendation) -> Recommendation:
+    """Return the recommendation with the best candidate of each family first, as tables number them."""
+    from eks_hardware.advisor.recommend import best_of_families  # slow; files are also written without it
+
+    best = best_of_families(recommendation.candidates)
+    # The other sizes follow, for a group with several instance types.
+    rest = [each for each in recommendation.candidates if each not in best]
+    return replace(recommendation, candidates=(*best, *rest))
+
+
+def strategy_yaml(recommendation: Recommendation, settings: Settings, *, name: str, candidate: int = 0) -> str:
     """Return a strategy with one of the recommended candidates, counted from 0.
 
     Raises:
@@ -41,7 +59,7 @@ def strategy_yaml(recommendation: Recommendation, *, name: str, candidate: int =
         f"Number {candidate + 1} of {len(recommendation.candidates)}: {chosen.fit.kind.name}, scored "
         f"{chosen.score:.0f} of 100.",
     )
-    return strategy_text(name, chosen.region, (_group(recommendation, chosen),), heading=heading)
+    return strategy_text(name, chosen.region, (_group(recommendation, chosen),), settings, heading=heading)
 
 
 # --- the recommended group
@@ -135,7 +153,7 @@ def _why(recommendation: Recommendation, chosen: Candidate) -> Iterator[str]:
         nodes = "a node" if fit.nodes == 1 else f"{fit.nodes} nodes"
         as_of = f" as of {chosen.price_as_of}" if chosen.price_as_of else ""
         yield f"Price of {nodes} in {chosen.region}: {chosen.usd_per_hour:,.2f} USD per hour, {chosen.purchase}{as_of}."
-    yield from map(_sentence, (*chosen.reasons, *fit.notes))
+    yield from dict.fromkeys(map(_sentence, (*chosen.reasons, *fit.notes)))
     assumed = dict.fromkeys((*recommendation.request.shape.estimated, *chosen.assumptions))
     yield from (_sentence(f"assumed: {each}") for each in assumed)
     if _bought(chosen.purchase) in RESERVED:

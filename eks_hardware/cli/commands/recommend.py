@@ -2,69 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
+from eks_hardware.cli.cluster_settings import api_access_option, with_api_access
 from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, tell
+from eks_hardware.cli.next_steps import show_next
 from eks_hardware.cli.output import print_json
+from eks_hardware.cli.questions import at_terminal
+from eks_hardware.cli.workload_options import given_fields, request_or_stop, workload_options
 from eks_hardware.printable import reason
 
 if TYPE_CHECKING:
-    from eks_hardware.advisor.model import Candidate, Recommendation, Request
+    from eks_hardware.advisor.model import Recommendation, Request
     from eks_hardware.advisor.ranking.workload_file import WorkloadFile
-    from eks_hardware.findings import StrategyError
     from eks_hardware.loader import Document
 
 _STDIN = "-"
-# Field of a workload file -> its option.
-_OPTIONS = {
-    "task": "--task",
-    "model": "--model",
-    "model.parameters": "--model",
-    "model.hf_config": "--model",
-    "context_length": "--context",
-    "concurrent_sequences": "--concurrency",
-    "precision": "--precision",
-    "budget": "--budget",
-    "region": "--region",
-    "regions": "--region",
-    "purchase": "--capacity",
-}
 
 
 @click.command()
-@click.option(
-    "--task",
-    metavar="TASK",
-    shell_complete=completion.words_of("task"),
-    help="training, fine-tuning, inference or development.",
-)
-@click.option("--model", metavar="SIZE|FILE", help="Parameters, such as 8B or 350M, or a Hugging Face config.json.")
-@click.option(
-    "--context", "context_length", type=int, metavar="TOKENS", help="Inference: tokens of prompt and output together."
-)
-@click.option(
-    "--concurrency", "concurrent_sequences", type=int, metavar="N", help="Inference: concurrent requests per replica."
-)
-@click.option(
-    "--precision",
-    metavar="FORMAT",
-    shell_complete=completion.words_of("precision"),
-    help="Format of the weights: fp32, bf16, fp16, fp8, int8, int4.",
-)
-@click.option(
-    "--budget",
-    metavar="AIM",
-    shell_complete=completion.words_of("budget"),
-    help="cost, balanced or performance; default: balanced.",
-)
+@workload_options
 @click.option(
     "--region",
     "regions",
@@ -111,6 +74,7 @@ _OPTIONS = {
     show_default=True,
     help="Candidate to write, by its number in the table.",
 )
+@api_access_option()
 @click.option(
     "--project/--no-project",
     default=None,
@@ -124,6 +88,7 @@ def recommend(
     format_: str,
     output: Path | None,
     pick: int,
+    api_access: str | None,
     project: bool | None,
     force: bool,
     **options: Any,
@@ -142,42 +107,36 @@ def recommend(
     """
     from eks_hardware.advisor.recommend import recommend
     from eks_hardware.cli.output import recommendation
+    from eks_hardware.new_project import strategy_path
 
-    if output is None and (pick > 1 or force or project):
-        given = "--pick" if pick > 1 else "--force" if force else "--project"
-        fail(f"{given} requires --output FILE", WRONG_USAGE)
-    request, only = _request(_said(options), file)
+    needing = {"--pick": pick > 1, "--api-access": api_access, "--force": force, "--project": project}
+    if output is None and any(needing.values()):
+        fail(f"{next(name for name, given in needing.items() if given)} requires --output FILE", WRONG_USAGE)
+    request, only = _request(given_fields(options), file)
     found = recommend(request, only=only)
     if output and project:
         output.parent.mkdir(parents=True, exist_ok=True)
     # Written first: the file exists even if stdout closes early, and errors are not hidden below a long table.
-    chosen = _write(found, output, pick, force) if output and found.candidates else None
+    written = _write(found, output, pick, api_access, force) if output and found.candidates else None
     if format_ == "json":
         print_json(recommendation.content(found))
     else:
         recommendation.show(found, top=top, everything=everything, written=output is not None)
     if not found.candidates:
         raise Exit(FAILED)
-    if output and chosen:
-        _say_written(output, chosen)
-        _say_next(output, _project_around(output, project, force=force))
+    if output and written:
+        tell(f"\n{written}")
+        folder = _project_around(output, project, force=force)
+        file = strategy_path(folder, output.stem) if folder else output
+        show_next(output.stem, file, folder, created=folder is not None, err=True)
 
 
 # --- what is asked
 
 
-def _said(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given, by the names of the workload file's fields."""
-    given = {name: value for name, value in options.items() if value not in (None, ())}
-    said: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
-    if said.get("model"):
-        said["model"] = parameters.model_of(said["model"])
-    return said
-
-
 def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:
     """Return the request, and the hardware to choose from."""
-    from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
+    from eks_hardware.advisor.ranking.workload_file import request_of
     from eks_hardware.findings import StrategyError
     from eks_hardware.resolve.mappings import merged
 
@@ -187,21 +146,17 @@ def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[st
         if document and not said:
             return request_of(document, folder=folder), document.value.only
     except StrategyError as error:
-        _stop_for(error)
+        fail_with(error.findings)
     if document is None and "task" not in said:
         fail("no workload given; use --task and --model, or --from FILE", WRONG_USAGE)
     if document is None and "model" not in said:
         fail("--model is missing; give the number of parameters, such as 8B, or the model's config.json", WRONG_USAGE)
-    before = document.value.model_dump(mode="json", exclude_unset=True) if document else {"version": 1}
+    before = document.value.model_dump(mode="json", exclude_unset=True) if document else {}
     if "regions" in said:
         before.pop("region", None)
     if "spot" in said.get("purchase", ()):
         before.setdefault("interruptible", True)
-    try:
-        both = read_workload(json.dumps(merged(before, said)))
-        return request_of(both, folder=folder), both.value.only
-    except StrategyError as error:
-        _stop_for_options(error)
+    return request_or_stop(merged(before, said), folder=folder)
 
 
 def _read(file: Path) -> Document[WorkloadFile]:
@@ -215,35 +170,31 @@ def _read(file: Path) -> Document[WorkloadFile]:
 # --- what is answered
 
 
-def _write(found: Recommendation, file: Path, pick: int, force: bool) -> Candidate:
-    from dataclasses import replace
-
+def _write(found: Recommendation, file: Path, pick: int, api_access: str | None, force: bool) -> str:
+    """Write the strategy, and return the sentences about it."""
     from eks_hardware.advisor.recommend import best_of_families
-    from eks_hardware.advisor.strategies.write import WriteError, name_of, strategy_yaml, write_new
+    from eks_hardware.advisor.strategies.write import WriteError, by_family, name_of, strategy_yaml, write_new
+    from eks_hardware.new_project import has_schema, with_schema
 
     shown = best_of_families(found.candidates)
     if pick > len(shown):
         fail(f"--pick {pick}: the table has {len(shown)} candidates", WRONG_USAGE)
     chosen = shown[pick - 1]
-    # Other sizes of the picked family follow, for a group with several instance types.
-    rest = [each for each in found.candidates if each not in shown]
     try:
-        text = strategy_yaml(replace(found, candidates=(*shown, *rest)), name=name_of(file), candidate=pick - 1)
-        write_new(file, text, force=force)
+        name = name_of(file)
+        settings, reach = with_api_access(api_access, chosen.region, asks=at_terminal())
+        text = strategy_yaml(by_family(found), settings, name=name, candidate=pick - 1)
+        write_new(file, with_schema(text) if has_schema(file) else text, force=force)
     except WriteError as error:
         fail(str(error), WRONG_USAGE)
-    return chosen
-
-
-def _say_written(file: Path, chosen: Candidate) -> None:
     nodes = f"{chosen.fit.nodes} x " if chosen.fit.nodes > 1 else ""
-    tell(f"\nWrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.")
+    return f"Wrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.\n{reach}".rstrip()
 
 
 def _project_around(file: Path, wanted: bool | None, *, force: bool) -> Path | None:
-    """Create a project for a written strategy if the user wants one, and return the strategy's path in it."""
+    """Create a project for a written strategy if the user wants one, move the strategy there, and return the folder."""
     from eks_hardware.advisor.strategies.strategy_text import WriteError
-    from eks_hardware.new_project import project_above, strategy_path, write_project
+    from eks_hardware.new_project import project_above, strategy_path, with_schema, write_project
 
     folder = file.parent.parent if file.parent.name == "strategies" else file.parent
     if wanted is False or (wanted is None and project_above(folder)):
@@ -257,66 +208,16 @@ def _project_around(file: Path, wanted: bool | None, *, force: bool) -> Path | N
                 raise WriteError(f"{moved}: already exists; {file} is not moved there")
             moved.parent.mkdir(exist_ok=True)
             file.rename(moved)
+        moved.write_text(with_schema(moved.read_text(encoding="utf-8")), encoding="utf-8")
         for each, written in write_project(folder, file.stem):
             click.echo(each.line(written=written), err=True)
     except WriteError as error:
         fail(str(error), WRONG_USAGE)
     except OSError as error:
         fail(f"{moved.parent}: {reason(error)}", WRONG_USAGE)
-    return moved
+    return folder
 
 
 def _yes(question: str) -> bool:
     """Ask, if someone can answer; without a terminal the answer is no."""
-    return _somebody_is_there() and click.confirm(f"\n{question}", default=True, err=True)
-
-
-def _somebody_is_there() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _say_next(file: Path, moved: Path | None) -> None:
-    """Print the next commands, one per line, ready to paste."""
-    import shlex
-
-    from eks_hardware.advisor.strategies.write import name_of
-    from eks_hardware.new_project import project_above
-
-    path = shlex.quote(str(moved or file))
-    lines = [f"eks-hardware validate {path}"]
-    if moved:
-        folder = moved.parent.parent
-        lines = [f"cd {shlex.quote(str(folder))}"] if folder.resolve() != Path.cwd() else []
-        lines += [
-            "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
-            "npm install",
-            f".venv/bin/eks-hardware validate {shlex.quote(str(moved.relative_to(folder)))}",
-            f"npx cdktf deploy {file.stem}",
-        ]
-    elif project_above(file.parent):
-        lines.append(f"EKS_HARDWARE_STRATEGIES={path} npx cdktf deploy {name_of(file)}")
-    else:
-        lines.append("repeat the command with --project to create a project that can deploy it")
-    for label, line in zip(["Next:", *[""] * len(lines)], lines, strict=False):
-        tell(f"{label:<5} {line}")
-
-
-# --- errors
-
-
-def _stop_for(error: StrategyError) -> NoReturn:
-    fail_with(error.findings)
-
-
-def _stop_for_options(error: StrategyError) -> NoReturn:
-    """Print findings with the names of the options. Exit with 1 for a faulty config.json, otherwise 2."""
-    from dataclasses import replace
-
-    code = FAILED if any(each.code.startswith("HF_CONFIG") for each in error.findings) else WRONG_USAGE
-    fail_with((replace(each, path=_option(each.path), position=None) for each in error.findings), code)
-
-
-def _option(path: str) -> str:
-    """Return the option for a field, or the field itself if only a file can set it."""
-    found = (option for field, option in _OPTIONS.items() if path == field or path.startswith(f"{field}["))
-    return next(found, path)
+    return at_terminal() and click.confirm(f"\n{question}", default=True, err=True)

@@ -157,6 +157,27 @@ def show(found: Recommendation, *, top: int, everything: bool, written: bool = F
         _print(out, "Next: add -o FILE.yaml to write a strategy with number 1 (--pick 2 for another).")
 
 
+def show_choices(found: Recommendation, *, top: int) -> None:
+    """Print the workload and a table of the best candidates."""
+    out = console()
+    _print(out, "", _work(found.request))
+    out.print(_table(best_of_families(found.candidates)[:top]))
+
+
+def show_types(rows: Iterable[tuple[str, str]], region: str, *, label: str = "#") -> None:
+    """Print a table of instance types with their memory and price, each with a label."""
+    found = table((label, "Instance type", "Accelerator", "Memory GiB", "$/h"), right=("#", "Memory GiB", "$/h"))
+    for row, name in rows:
+        kind, price = load().get(name), load().price(name, region)
+        chip = kind.accelerator
+        devices = f"{chip.count} x {chip.name}" if chip else f"{kind.vcpus} vCPUs"
+        memory = chip.memory_gib_total if chip and chip.memory_gib_total else kind.memory_gib
+        found.add_row(row, name, devices, f"{memory:.1f}", _usd(price.usd_per_hour if price else None))
+    out = console()
+    _print(out, "")
+    out.print(found)
+
+
 def _show_nothing(out: Console, found: Recommendation) -> None:
     if not found.nearest:
         out.print("\n[bold]Nothing fits.[/]")

@@ -5,16 +5,22 @@
 
 from __future__ import annotations
 
+import io
 import json
-import shlex
+import os
 import sys
 from functools import partial
 from pathlib import Path
+from urllib.error import URLError
 
 import pytest
 
+from eks_hardware.cli import cluster_settings
+from eks_hardware.cli.cluster_settings import caller_address
+from eks_hardware.models import S3BackendSpec
 from eks_hardware.validation import load_strategy, validate
 from helpers import cli
+from helpers.cases import in_one_test
 from helpers.strategies import TODAY
 
 outcome = partial(cli.outcome, "init", "--no-project")
@@ -28,13 +34,18 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture
 def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     # In the package, this name is the command itself.
-    monkeypatch.setattr(sys.modules["eks_hardware.cli.commands.init"], "_somebody_is_there", lambda: True)
+    monkeypatch.setattr(sys.modules["eks_hardware.cli.commands.init"], "at_terminal", lambda: True)
+
+
+@pytest.fixture
+def without_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_settings, "caller_address", lambda: None)
 
 
 def types_in(file: str = "demo.yaml") -> list[str]:
     found = validate([file], today=TODAY)
     assert found.errors == ()
-    assert {each.code for each in found.warnings} <= {"ENDPOINT_OPEN"}
+    assert found.warnings == ()
     return [name for group in load_strategy(file).strategy.node_groups for name in group.instance_types]
 
 
@@ -54,21 +65,25 @@ FLAGS = {
 def test_by_flags(arguments: list[str], name: str | None) -> None:
     code, said = outcome("demo", *arguments)
     assert code == 0, said
-    assert "demo.yaml written: 0 errors, 1 warning" in said
+    assert "demo.yaml written: 0 errors, 0 warnings" in said
     assert name in types_in() if name else len(types_in()) >= 2
 
 
-def test_the_next_commands_are_said() -> None:
+@pytest.mark.parametrize("project", [True, False])
+def test_the_next_commands_are_said(project: bool) -> None:
+    if project:
+        Path("cdktf.json").write_text("{}", encoding="utf-8")
     _, said = outcome("demo", "--hardware", "gpu", "--task", "inference", "--out", "my strategies")
-    commands = [line.strip() for line in said.partition("Next:")[2].splitlines() if line.strip()]
-    assert [shlex.split(each)[-1] for each in commands] == [
-        "my strategies/demo.yaml",
-        "my strategies/demo.yaml",
-        "demo",
+    *commands, last = [line.strip() for line in said.partition("Next:")[2].splitlines() if line.strip()]
+    assert commands == [
+        "eks-hardware validate 'my strategies/demo.yaml'",
+        "eks-hardware cost 'my strategies/demo.yaml'",
     ]
-    assert commands[0].startswith("eks-hardware validate ")
-    assert commands[1].startswith("eks-hardware cost ")
-    assert "cdktf deploy demo" in commands[2]
+    assert last == (
+        "EKS_HARDWARE_STRATEGIES='my strategies/demo.yaml' npx cdktf deploy demo"
+        if project
+        else "repeat the command with --project to create a project that can deploy it"
+    )
 
 
 def test_by_a_config_of_hugging_face() -> None:
@@ -88,28 +103,166 @@ def test_by_a_config_of_hugging_face() -> None:
     assert "llama" in Path("demo.yaml").read_text(encoding="utf-8")
 
 
+# Model or hardware; task; for a model users, context, precision, budget; region; number; networks, roles, state.
 ANSWERS = {
-    "a model": ("model\n8B\ninference\nus-east-1\n", None),
-    "hardware": ("hardware\ninferentia\ninference\nus-east-1\n", "inf2.xlarge"),
-    "mixed hardware has no task": ("hardware\nmixed\nus-west-2\n", "inf2.xlarge"),
-    "every default": ("\n\n\n\n", None),
-    "a slip": ("hardwear\nhardware\ncpu\ninference\n\n", "c7i.4xlarge"),
+    "a model": ("8B\ninference\n16\n8192\nint8\ncost\nus-east-1\n1\n" + "\n" * 3, None),
+    "training": ("7B\ntraining\nbf16\nperformance\nus-east-1\n\n" + "\n" * 3, None),
+    "hardware": ("inferentia\ninference\nus-east-1\n2\n" + "\n" * 3, "inf2.8xlarge"),
+    "mixed hardware has no task and no choice": ("mixed\nus-west-2\n" + "\n" * 3, "inf2.xlarge"),
+    "every default": ("\n" * 11, None),
 }
 
 
 @pytest.mark.usefixtures("at_a_terminal")
 @pytest.mark.parametrize(("answers", "name"), ANSWERS.values(), ids=ANSWERS)
 def test_by_questions(answers: str, name: str | None) -> None:
-    code, said = outcome("demo", stdin=answers)
-    assert code == 0, said
+    done = cli.run("init", "--no-project", "demo", stdin=answers)
+    assert done.code == 0, done.err
+    assert done.err.count("]: ") == answers.count("\n")
     assert name in types_in() if name else len(types_in()) >= 2
 
 
+SLIPS = {
+    "eight\n8B": "a model must be a number such as 8B, 350M, 1.5T or 8030261248, got",
+    "gone.json\n8B": "gone.json",
+    "8B\ninfer\ninference": "choose inference, training, fine-tuning or development",
+    "8B\n\n0\n16": "must be at least 1, got the number 0",
+    "8B\n\nmany\n16": "must be a whole number",
+    "8B\n\n\n-5\n8192": "must be a whole number",
+    "8B\n\n\n\nfp7\nfp8": 'must be one of fp32, fp16, bf16, fp8, int8, int4, got "fp7"',
+    "8B\ntraining\nfp8\nfp16": "must be fp32, bf16 or fp16 for training",
+    "8B\n\n\n\n\ncheap\ncost": "must be one of cost, balanced, performance",
+    "8B\n\n\n\n\n\nus-wset-2\nus-west-2": "did you mean us-west-2?",
+    "trainium\n\neu-west-1\nus-east-1": "choose another region",
+    "gpu\n\n\n9\n4": "choose a number from 1 to",
+    "mixed\n\n10.0.0.0/8\n93.184.216.0/24": "never a client's address on the internet",
+    "mixed\n\neverybody\nprivate": "must be an IPv4 network",
+    "mixed\n\n\nplatform\narn:aws:iam::111122223333:role/platform": "must be the ARN of an IAM role or user",
+    "mixed\n\n\n\nOur_State\nour-state": "must be a bucket name",
+}
+
+
 @pytest.mark.usefixtures("at_a_terminal")
-def test_only_what_the_flags_do_not_say_is_asked() -> None:
-    code, said = outcome("demo", "--hardware", "gpu", stdin="training\n")
+@in_one_test("answers", SLIPS)
+def test_a_wrong_answer_is_asked_again(answers: str) -> None:
+    code, said = outcome("demo", "--force", stdin=answers + "\n" * 12)
     assert code == 0, said
-    assert said.count("?") == 1
+    assert SLIPS[answers] in said
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+def test_answers_are_in_the_strategy() -> None:
+    first, second = (f"arn:aws:iam::111122223333:role/{name}" for name in ("platform", "a,b"))
+    answers = f"mixed\n\n93.184.216.34, 93.184.217.0/24\n{first}, {second}\ns3://our-state\n"
+    assert outcome("demo", stdin=answers)[0] == 0
+    strategy = load_strategy("demo.yaml").strategy
+    assert strategy.cluster.endpoint.public_cidrs == ("93.184.216.34/32", "93.184.217.0/24")
+    assert strategy.cluster.admins == (first, second)
+    assert strategy.backend == S3BackendSpec(type="s3", bucket="our-state", region="us-west-2")
+
+
+OPTIONS = (
+    *("--model", "8B", "--task", "inference", "--concurrency", "16", "--context", "8192", "--precision", "int8"),
+    *("--budget", "cost", "--region", "us-west-2", "--pick", "2", "--api-access", "private", "--state", "our-state"),
+    *("--admin-role", "arn:aws:iam::111122223333:role/platform"),
+)
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+def test_every_answer_is_an_option() -> None:
+    done = cli.run("init", "--no-project", "demo", *OPTIONS)
+    assert (done.code, done.err) == (0, "")
+    asked = "8B\n\n16\n8192\nint8\ncost\n\n2\nprivate\narn:aws:iam::111122223333:role/platform\nour-state\n"
+    assert outcome("asked", stdin=asked)[0] == 0
+    text = Path("demo.yaml").read_text(encoding="utf-8")
+    assert Path("asked.yaml").read_text(encoding="utf-8") == text.replace("name: demo", "name: asked")
+    assert "delivery: manifests" in text
+
+
+def test_it_shows_and_writes_what_recommend_does() -> None:
+    """The same table, and the same strategy apart from roles and state."""
+    said = ("--model", "8B", "--task", "inference", "--concurrency", "16", "--budget", "cost", "--region", "us-east-1")
+    shown = cli.run("init", "--no-project", "demo", *said, "--pick", "3").out
+    other = cli.run("recommend", *said, "--top", "4", "-o", "other.yaml", "--pick", "3").out
+    rows = [line for line in shown.splitlines() if line.lstrip()[:2] in ("#", "1 ", "2 ", "3 ", "4 ")]
+    assert len(rows) == 4
+    assert [line for line in rows if line not in other.splitlines()] == []
+    text = Path("demo.yaml").read_text(encoding="utf-8")
+    assert Path("other.yaml").read_text(encoding="utf-8") == text.replace("name: demo", "name: other")
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+def test_only_what_the_options_leave_open_is_asked() -> None:
+    options = ("--api-access", "93.184.216.34", "--admin-role", "arn:aws:iam::111122223333:role/a", "--state", "local")
+    done = cli.run("init", "--no-project", "demo", "--hardware", "gpu", "--pick", "1", *options, stdin="training\n\n")
+    assert done.code == 0, done.err
+    assert done.err.count("]: ") == 2
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+@pytest.mark.parametrize("answers", ["", "8B\n", "8B\n" + "\n" * 8])
+def test_questions_that_end_early_write_nothing(answers: str) -> None:
+    done = cli.run("init", "demo", stdin=answers)
+    assert (done.code, list(Path().iterdir())) == (130, [])
+    assert done.err.endswith("\nInterrupted; nothing was written.\n")
+
+
+# --- access to the API
+
+
+def test_the_address_of_the_caller_is_the_default() -> None:
+    code, said = outcome("demo", "--yes")
+    assert code == 0
+    assert "API access: 93.184.216.34/32, your address (https://checkip.amazonaws.com)\n" in said
+    assert load_strategy("demo.yaml").strategy.cluster.endpoint.public_cidrs == ("93.184.216.34/32",)
+
+
+@pytest.mark.usefixtures("without_address")
+@pytest.mark.parametrize(
+    "command", ["init demo --yes --no-project", "recommend --task inference --model 8B -o demo.yaml"]
+)
+def test_without_an_address_the_option_is_required(command: str) -> None:
+    done = cli.run(*command.split())
+    assert (done.code, Path("demo.yaml").exists()) == (2, False)
+    assert done.err.startswith("error: --api-access is required, because https://checkip.amazonaws.com did not return")
+    assert done.err.count("\n") == 1
+    assert cli.run(*command.split(), "--api-access", "0.0.0.0/0").code == 0
+    assert load_strategy("demo.yaml").strategy.cluster.endpoint.public_cidrs == ("0.0.0.0/0",)
+
+
+@pytest.mark.usefixtures("at_a_terminal", "without_address")
+def test_without_an_address_it_is_asked_without_a_default() -> None:
+    done = cli.run("init", "--no-project", "demo", "--hardware", "mixed", stdin="\n\n93.184.217.1\n\n\n")
+    assert done.code == 0
+    assert load_strategy("demo.yaml").strategy.cluster.endpoint.public_cidrs == ("93.184.217.1/32",)
+    assert "https://checkip.amazonaws.com did not return your address." in done.err
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [(b"93.184.216.34\n", "93.184.216.34"), (b"<html>log in", None), (b"2606:2800::1\n", None), (b"\xff", None)],
+)
+def test_what_the_service_returns(answer: bytes, expected: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, float]] = []
+
+    def urlopen(url: str, timeout: float) -> io.BytesIO:
+        asked.append((url, timeout))
+        return io.BytesIO(answer)
+
+    monkeypatch.setattr("urllib.request.urlopen", urlopen)
+    assert caller_address() == expected
+    assert asked == [(cluster_settings.CHECKIP, 3)]
+
+
+def test_without_a_network_there_is_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def urlopen(*_: object, **__: object) -> None:
+        raise URLError("no route to host")
+
+    monkeypatch.setattr("urllib.request.urlopen", urlopen)
+    assert caller_address() is None
+
+
+# --- wrong usage
 
 
 @pytest.mark.parametrize("arguments", [[], ["--hardware", "gpu"], ["--model", "8B"]])
@@ -125,12 +278,28 @@ WRONG = {
     "two ways at once": (["--hardware", "gpu", "--model", "8B", "--task", "training"], "remove one of them"),
     "no number": (["--model", "eight", "--task", "inference"], "a number such as 8B"),
     "nothing": (["--model", "0B", "--task", "inference"], "not a number of parameters"),
-    "no file": (["--model", "nowhere.json", "--task", "inference"], "nowhere.json"),
     "no region": (["--yes", "--region", "us-wset-2"], "did you mean us-west-2?"),
     "hardware that the region lacks": (
         ["--hardware", "trainium", "--task", "training", "--region", "eu-west-1"],
         "choose another region",
     ),
+    "concurrency without a model": (
+        ["--hardware", "gpu", "--task", "inference", "--concurrency", "4"],
+        "--concurrency requires --model, got --hardware",
+    ),
+    "another precision": (
+        ["--model", "8B", "--task", "training", "--precision", "int8"],
+        "error WORKLOAD_PRECISION --precision",
+    ),
+    "no such row": (["--hardware", "trainium", "--task", "training", "--pick", "4"], "--pick 4: the table has"),
+    "no network": (["--yes", "--api-access", ""], "error CIDR_INVALID --api-access: must be an IPv4 network"),
+    "a private network": (
+        ["--yes", "--api-access", "10.0.0.0/8"],
+        "error ENDPOINT_CIDR_RESERVED --api-access: 10.0.0.0/8",
+    ),
+    "no role": (["--yes", "--admin-role", "platform"], "--admin-role: must be the ARN of an IAM role or user"),
+    "code in a role": (["--yes", "--admin-role", "a]\nname: b"], "--admin-role: must be the ARN"),
+    "no bucket": (["--yes", "--state", "Our_State"], "--state: must be a bucket name"),
     "hardware for another task": (
         ["--hardware", "inferentia", "--task", "training"],
         "no starter for inferentia and training",
@@ -143,6 +312,13 @@ def test_wrong_usage(arguments: list[str], expected: str) -> None:
     code, said = outcome("demo", *arguments)
     assert (code, Path("demo.yaml").exists()) == (2, False)
     assert expected in said
+
+
+def test_a_config_that_cannot_be_read() -> None:
+    code, said = outcome("demo", "--model", "nowhere.json", "--task", "inference")
+    assert (code, Path("demo.yaml").exists()) == (1, False)
+    assert "--model" in said
+    assert "nowhere.json" in said
 
 
 def test_a_model_that_fits_nowhere() -> None:
@@ -173,4 +349,11 @@ def test_a_folder_that_cannot_be_made() -> None:
     Path("file").touch()
     code, said = outcome("demo", "--yes", "--out", "file/folder")
     assert code == 2
-    assert "error: file/folder" in said
+    assert said == "error: file/folder: not a directory\n"
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+def test_a_read_only_folder_is_refused_before_the_first_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)  # tests may run as root
+    done = cli.run("init", "demo")
+    assert (done.code, done.err) == (2, "error: strategies: permission denied\n")

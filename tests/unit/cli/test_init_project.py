@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from yaml import safe_load
 
 import eks_hardware
 from eks_hardware import installed_from
-from eks_hardware.cli import COMMANDS
+from eks_hardware.cli import COMMANDS, app
 from eks_hardware.new_project import ACTION_FILE, FILES
 from helpers import cli
 from helpers.paths import ROOT, files_below
@@ -44,9 +45,11 @@ def yaml(file: str) -> Any:
 
 
 def test_what_is_said(golden: Callable[[str, str], None]) -> None:
-    code, said = outcome(*INIT)
-    assert code == 0
+    done = CliRunner().invoke(app, ["init", *INIT], env={"COLUMNS": "80"})
+    said = done.output
+    assert done.exit_code == 0
     golden("init/project.txt", said)
+    assert len(said.splitlines()) <= 31  # the table, and a screen of 24 lines
     guide = (ROOT / "docs" / "guides" / "strategy-repository.md").read_text(encoding="utf-8")
     assert f"$ eks-hardware init {' '.join(INIT)}\n{said}```" in guide
 
@@ -62,7 +65,7 @@ def test_validate_takes_its_strategies() -> None:
     outcome("other", "--hardware", "cpu", "--yes")
     code, said = cli.outcome("validate")
     assert code == 0
-    assert said.endswith("2 files: 0 errors, 2 warnings\n")
+    assert said.endswith("2 files: 0 errors, 0 warnings\n")
 
 
 def test_a_second_strategy_joins_the_project() -> None:
@@ -70,9 +73,11 @@ def test_a_second_strategy_joins_the_project() -> None:
     code, said = outcome("other", "--hardware", "cpu", "--yes")
     assert code == 0
     assert files_below() == sorted([*PROJECT, "strategies/other.yaml"])
-    assert said.startswith("strategies/other.yaml written: 0 errors, 1 warning\n")
+    assert "\nstrategies/other.yaml written: 0 errors, 0 warnings\n" in said
     assert said.endswith("  npx cdktf deploy other\n")
-    assert "The project around it" not in said
+    assert "Project files" not in said
+    first = Path("strategies/other.yaml").read_text(encoding="utf-8").splitlines()[0]
+    assert first == "# yaml-language-server: $schema=../strategy.schema.json"
 
 
 def test_another_folder() -> None:
@@ -132,7 +137,7 @@ def test_where_the_strategy_goes(content: str, arguments: tuple[str, ...], expec
     code, said = outcome(*INIT, *arguments)
     assert (code, files_below()) == (0, expected)
     alone = "strategies/demo.yaml" not in expected
-    assert ("EKS_HARDWARE_STRATEGIES=" in said) == alone
+    assert ("EKS_HARDWARE_STRATEGIES=" in said) == (alone and "cdktf.json" in expected)
 
 
 def test_a_project_in_a_folder_of_another_app() -> None:
@@ -217,6 +222,52 @@ def test_a_checkout_on_this_machine_is_named_with_a_comment(tmp_path: Path, monk
     assert line == f"-e {tmp_path.as_uri()}"
     assert "docs/guides/install.md" in "".join(comment)
     assert all(each.startswith("# ") for each in comment)
+
+
+def test_the_schema_is_that_of_the_command() -> None:
+    outcome(*INIT)
+    strategy = Path("strategies/demo.yaml")
+    named = strategy.read_text(encoding="utf-8").splitlines()[0].partition("$schema=")[2]
+    assert (strategy.parent / named).read_text(encoding="utf-8") == cli.run("schema").out
+
+
+def test_every_overlay_suits_the_strategy() -> None:
+    outcome(*INIT)
+    assert cli.outcome("validate", "--all-overlays", "--strict") == (
+        0,
+        "strategies/demo.yaml was also checked with 2 overlays: development, production\n"
+        "1 file: 0 errors, 0 warnings\n",
+    )
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+GIT = {"vcs_info": {"vcs": "git", "commit_id": COMMIT}, "url": "https://example.com/OWNER/eks-hardware"}
+SOURCES: dict[str, tuple[dict[str, Any], bool]] = {
+    "an index": ({}, False),
+    "a Git URL": (GIT, True),
+    "a folder of a repository": ({**GIT, "subdirectory": "a"}, False),
+    "Mercurial": ({**GIT, "vcs_info": {"vcs": "hg", "commit_id": COMMIT}}, False),
+    "a wheel on the web": ({"url": "https://example.com/a.whl", "archive_info": {}}, False),
+}
+
+
+@pytest.mark.parametrize(("recorded", "published"), SOURCES.values(), ids=SOURCES)
+def test_the_hook_is_that_of_the_installed_source(
+    recorded: dict[str, Any], published: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installed_from, "_direct_url", lambda: recorded)
+    outcome(*INIT)
+    (repository,) = yaml(".pre-commit-config.yaml")["repos"]
+    (hook,) = repository["hooks"]
+    (ours,) = yaml(str(ROOT / ".pre-commit-hooks.yaml"))
+    if published:
+        assert repository == {"repo": GIT["url"], "rev": COMMIT, "hooks": [{"id": ours["id"]}]}
+        return
+    assert repository["repo"] == "local"
+    assert hook["entry"] == f".venv/bin/{ours['entry']}"
+    assert {each: hook[each] for each in ("id", "files", "pass_filenames")} == {
+        each: ours[each] for each in ("id", "files", "pass_filenames")
+    }
 
 
 def test_what_runs_leave_behind_is_ignored() -> None:

@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["eks_hardware.cli.commands.recommend"], "_somebody_is_there", lambda: True)
+    monkeypatch.setattr(sys.modules["eks_hardware.cli.commands.recommend"], "at_terminal", lambda: True)
 
 
 def recommend(*arguments: str, stdin: str | None = None) -> cli.Run:
@@ -39,8 +39,10 @@ def test_without_a_terminal_it_says_how() -> None:
     done = recommend("-o", "chat.yaml")
     assert (done.code, files_below()) == (0, ["chat.yaml"])
     assert done.err.endswith(
-        "Next: eks-hardware validate chat.yaml\n"
-        "      repeat the command with --project to create a project that can deploy it\n"
+        "\nNext:\n"
+        "  eks-hardware validate chat.yaml\n"
+        "  eks-hardware cost chat.yaml\n"
+        "  repeat the command with --project to create a project that can deploy it\n"
     )
 
 
@@ -48,12 +50,20 @@ def test_that_way_works() -> None:
     done = recommend("-o", "chat.yaml", "--project")
     assert (done.code, files_below()) == (0, sorted(["strategies/chat.yaml", *PROJECT]))
     assert done.err.endswith(
-        "Next: python3 -m venv .venv && .venv/bin/pip install -r requirements.txt\n"
-        "      npm install\n"
-        "      .venv/bin/eks-hardware validate strategies/chat.yaml\n"
-        "      npx cdktf deploy chat\n"
+        "\nNext:\n"
+        "  python3 -m venv .venv && .venv/bin/pip install -r requirements.txt\n"
+        "  npm install\n"
+        "  .venv/bin/eks-hardware validate strategies/chat.yaml\n"
+        "  .venv/bin/eks-hardware cost strategies/chat.yaml\n"
+        "  npx cdktf deploy chat\n"
     )
+    assert Path("strategies/chat.yaml").read_text(encoding="utf-8").startswith("# yaml-language-server: $schema=../")
     assert cli.outcome("validate")[0] == 0
+    assert recommend("-o", "strategies/other.yaml").code == 0
+    lines = [Path(f"strategies/{name}.yaml").read_text(encoding="utf-8").splitlines() for name in ("chat", "other")]
+    assert lines[0][0] == lines[1][0] == "# yaml-language-server: $schema=../strategy.schema.json"
+    assert recommend("-o", "strategies/other.yaml", "--project", "--force").code == 0
+    assert Path("strategies/other.yaml").read_text(encoding="utf-8").splitlines() == lines[1]
 
 
 @pytest.mark.usefixtures("terminal")
@@ -78,13 +88,13 @@ def test_in_a_project_nothing_is_asked() -> None:
     Path("cdktf.json").write_text('{"app": "python -m eks_hardware"}', encoding="utf-8")
     done = recommend("-o", "chat.yaml")
     assert (done.code, files_below()) == (0, ["cdktf.json", "chat.yaml"])
-    assert done.err.endswith("      EKS_HARDWARE_STRATEGIES=chat.yaml npx cdktf deploy chat\n")
+    assert done.err.endswith("\n  EKS_HARDWARE_STRATEGIES=chat.yaml npx cdktf deploy chat\n")
 
 
 def test_another_folder() -> None:
     done = recommend("-o", "ours/chat.yaml", "--project")
     assert done.code == 0
-    assert "Next: cd ours\n" in done.err
+    assert "Next:\n  cd ours\n" in done.err
     assert "ours/strategies/chat.yaml" in files_below()
 
 

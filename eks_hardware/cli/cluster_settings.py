@@ -1,0 +1,133 @@
+"""Options of ``init`` and ``recommend`` about the cluster: access to its API, administrators, Terraform state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from eks_hardware.cli.errors import WRONG_USAGE, fail_with, tell
+from eks_hardware.cli.parameters import Function
+from eks_hardware.cli.questions import WrongAnswerError, ask
+
+if TYPE_CHECKING:
+    from eks_hardware.advisor.strategies.strategy_text import Settings
+    from eks_hardware.findings import Finding
+
+CHECKIP = "https://checkip.amazonaws.com"
+_TIMEOUT_S = 3
+_OPTIONS = {"cluster.endpoint": "--api-access", "cluster.admins": "--admin-role", "backend": "--state"}
+_PRIVATE, _NONE, _LOCAL = "private", "none", "local"
+
+
+def api_access_option() -> Callable[[Function], Function]:
+    """Return the option ``--api-access``."""
+    return click.option(
+        "--api-access",
+        metavar="CIDRS|private",
+        help="Networks with access to the Kubernetes API, separated by commas, or private; default: your address, "
+        "which checkip.amazonaws.com returns.",
+    )
+
+
+def with_api_access(said: str | None, region: str, *, asks: bool, confirms: bool = False) -> tuple[Settings, str]:
+    """Return settings with the networks of ``--api-access`` or this machine's address, and a sentence if detected.
+
+    If it ``asks``, the user names networks where the address is unknown; if it ``confirms``, always.
+    """
+    from eks_hardware.advisor.strategies.strategy_text import Settings
+
+    if said is not None:
+        return _of_options(Settings(public_cidrs=_networks(said)), region), ""
+    address = caller_address()
+    network = address and f"{address}/32"
+    if network and not (asks and confirms):
+        return Settings(public_cidrs=(network,)), f"API access: {network}, your address ({CHECKIP})"
+    if not asks:
+        raise click.UsageError(
+            f"--api-access is required, because {CHECKIP} did not return your address; give networks such as "
+            f"93.184.216.34/32, or {_PRIVATE}"
+        )
+    tell(f"Your address is {address}, from {CHECKIP}." if network else f"{CHECKIP} did not return your address.")
+    question = f"Networks with access to the Kubernetes API, or {_PRIVATE}"
+    return ask(question, network, lambda answer: _accepted(Settings(public_cidrs=_networks(answer)), region)), ""
+
+
+def with_admins(settings: Settings, said: Sequence[str], region: str, *, asks: bool) -> Settings:
+    """Return the settings with the roles of ``--admin-role``, or those that the user names."""
+    if said or not asks:
+        return _of_options(replace(settings, admins=tuple(said)), region)
+    question = "IAM roles of administrators, besides the one that deploys (ARNs)"
+    return ask(question, _NONE, lambda answer: _accepted(replace(settings, admins=_roles(answer)), region))
+
+
+def with_state(settings: Settings, said: str | None, region: str, *, asks: bool) -> Settings:
+    """Return the settings with the place of ``--state``, or the one that the user names."""
+    if said is not None or not asks:
+        return _of_options(replace(settings, state_bucket=_bucket(said or _LOCAL)), region)
+    question = f"Terraform state ({_LOCAL}, or the name of an S3 bucket)"
+    return ask(question, _LOCAL, lambda answer: _accepted(replace(settings, state_bucket=_bucket(answer)), region))
+
+
+def _of_options(settings: Settings, region: str) -> Settings:
+    """Return the settings, or end the command with the faults in its options."""
+    if found := _faults(settings, region):
+        fail_with(found, WRONG_USAGE)
+    return settings
+
+
+def _accepted(settings: Settings, region: str) -> Settings:
+    if found := _faults(settings, region):
+        raise WrongAnswerError(found[0].message)
+    return settings
+
+
+def caller_address() -> str | None:
+    """Return this machine's public IPv4 address, as AWS sees it; None if that is unknown."""
+    from http.client import HTTPException
+    from ipaddress import IPv4Address
+    from urllib.request import urlopen
+
+    try:
+        with urlopen(CHECKIP, timeout=_TIMEOUT_S) as answer:
+            return str(IPv4Address(answer.read(64).decode("ascii").strip()))
+    except (OSError, HTTPException, ValueError):
+        return None
+
+
+def _networks(said: str) -> tuple[str, ...]:
+    if said.strip() == _PRIVATE:
+        return ()
+    words = [each for each in re.split(r"[,\s]+", said) if each] or [said]
+    return tuple(each if "/" in each or not each[-1:].isdigit() else f"{each}/32" for each in words)
+
+
+def _roles(said: str) -> tuple[str, ...]:
+    """Return the ARNs in an answer. Names of roles can contain commas."""
+    return () if said == _NONE else tuple(re.split(r"[,\s]+(?=arn:)", said))
+
+
+def _bucket(said: str) -> str | None:
+    return None if said == _LOCAL else said.removeprefix("s3://").rstrip("/")
+
+
+def _faults(settings: Settings, region: str) -> list[Finding]:
+    """Return the errors in the settings, reported for the options that set them."""
+    from eks_hardware.advisor.strategies.strategy_text import strategy_text
+    from eks_hardware.findings import Severity, StrategyError
+    from eks_hardware.loader import parse_strategy
+    from eks_hardware.rules import check
+
+    try:
+        found = check(parse_strategy(strategy_text("cluster", region, (), settings)).strategy)
+    except StrategyError as error:
+        found = list(error.findings)
+    errors = [each for each in found if each.severity is Severity.ERROR]
+    return [replace(each, path=_OPTIONS.get(_field(each.path), each.path), position=None) for each in errors]
+
+
+def _field(path: str) -> str:
+    return next((field for field in _OPTIONS if path.startswith(field)), path)

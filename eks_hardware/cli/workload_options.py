@@ -1,0 +1,120 @@
+"""Options of ``recommend`` and ``init`` that describe a workload, and the request for the recommender."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from eks_hardware.cli import completion, parameters
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail_with
+from eks_hardware.cli.parameters import Function
+
+if TYPE_CHECKING:
+    from eks_hardware.advisor.model import Request
+
+OPTIONS = {
+    "task": "--task",
+    "model": "--model",
+    "model.parameters": "--model",
+    "model.hf_config": "--model",
+    "context_length": "--context",
+    "concurrent_sequences": "--concurrency",
+    "precision": "--precision",
+    "budget": "--budget",
+    "region": "--region",
+    "regions": "--region",
+    "purchase": "--capacity",
+}
+"""Fields of a workload file, and their options."""
+
+_DECORATORS = (
+    click.option(
+        "--task",
+        metavar="TASK",
+        shell_complete=completion.words_of("task"),
+        help="training, fine-tuning, inference or development.",
+    ),
+    click.option("--model", metavar="SIZE|FILE", help="Parameters, such as 8B or 350M, or a Hugging Face config.json."),
+    click.option(
+        "--context",
+        "context_length",
+        type=int,
+        metavar="TOKENS",
+        help="Inference: tokens of prompt and output together.",
+    ),
+    click.option(
+        "--concurrency",
+        "concurrent_sequences",
+        type=int,
+        metavar="N",
+        help="Inference: concurrent requests per replica.",
+    ),
+    click.option(
+        "--precision",
+        metavar="FORMAT",
+        shell_complete=completion.words_of("precision"),
+        help="Format of the weights: fp32, bf16, fp16, fp8, int8, int4.",
+    ),
+    click.option(
+        "--budget",
+        metavar="AIM",
+        shell_complete=completion.words_of("budget"),
+        help="cost, balanced or performance; default: balanced.",
+    ),
+)
+
+
+def workload_options(function: Function) -> Function:
+    """Add the options ``--task``, ``--model``, ``--context``, ``--concurrency``, ``--precision`` and ``--budget``."""
+    for each in reversed(_DECORATORS):
+        function = each(function)
+    return function
+
+
+def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, by the names of the workload file's fields."""
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    found: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    if found.get("model"):
+        found["model"] = parameters.model_of(found["model"])
+    return found
+
+
+def request_of_fields(fields: Mapping[str, Any], *, folder: Path | None = None) -> tuple[Request, tuple[str, ...]]:
+    """Return the request for fields of a workload file, and the hardware to choose from.
+
+    Raises:
+        StrategyError: with the names of the options instead of the fields.
+    """
+    from dataclasses import replace
+
+    from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
+    from eks_hardware.findings import StrategyError
+
+    try:
+        document = read_workload(json.dumps({"version": 1, **fields}))
+        return request_of(document, folder=folder), document.value.only
+    except StrategyError as error:
+        findings = [replace(each, path=_option(each.path), position=None) for each in error.findings]
+        raise StrategyError(findings) from None
+
+
+def request_or_stop(fields: Mapping[str, Any], *, folder: Path | None = None) -> tuple[Request, tuple[str, ...]]:
+    """Like :func:`request_of_fields`, but end the command: with 1 for a faulty config.json, otherwise with 2."""
+    from eks_hardware.findings import StrategyError
+
+    try:
+        return request_of_fields(fields, folder=folder)
+    except StrategyError as error:
+        code = FAILED if any(each.code.startswith("HF_CONFIG") for each in error.findings) else WRONG_USAGE
+        fail_with(error.findings, code)
+
+
+def _option(path: str) -> str:
+    """Return the option for a field, or the field itself if only a file can set it."""
+    found = (option for field, option in OPTIONS.items() if path == field or path.startswith(f"{field}["))
+    return next(found, path)
