@@ -73,9 +73,7 @@ def launch_template(
         network_interfaces=_network_interfaces(scope, group, cluster, efa_security_group_id),
         placement=_cdk.LaunchTemplatePlacement(group_name=placement_group_name) if placement_group_name else None,
         capacity_reservation_specification=_capacity_reservation(group),
-        instance_market_options=_cdk.LaunchTemplateInstanceMarketOptions(market_type=group.market_type)
-        if group.market_type
-        else None,
+        instance_market_options=_market(group),
         metadata_options=_cdk.LaunchTemplateMetadataOptions(
             http_endpoint="enabled",
             http_tokens="required",
@@ -89,6 +87,10 @@ def launch_template(
         ],
         tags=dict(group.tags) or None,
     )
+
+
+def _market(group: ResolvedNodeGroup) -> _cdk.LaunchTemplateInstanceMarketOptions | None:
+    return _cdk.LaunchTemplateInstanceMarketOptions(market_type=group.market_type) if group.market_type else None
 
 
 def _user_data(group: ResolvedNodeGroup, cluster: ClusterRef) -> str | None:

@@ -10,7 +10,7 @@ import datetime
 import gzip
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from importlib.metadata import version
@@ -136,14 +136,18 @@ def _aws_prices(session: Any, region: str) -> dict[str, float]:
     products = session.client("pricing", region_name="us-east-1").get_paginator("get_products")
     found: dict[str, float] = {}
     for page in products.paginate(ServiceCode="AmazonEC2", Filters=filters):
-        for text in page["PriceList"]:
-            product = json.loads(text)
-            for term in product.get("terms", {}).get("OnDemand", {}).values():
-                for dimension in term["priceDimensions"].values():
-                    usd = float(dimension["pricePerUnit"].get("USD", 0))
-                    if usd > 0 and dimension["unit"] == "Hrs":
-                        found[product["product"]["attributes"]["instanceType"]] = usd
+        for product in map(json.loads, page["PriceList"]):
+            for usd in _hourly_prices(product):
+                found[product["product"]["attributes"]["instanceType"]] = usd
     return found
+
+
+def _hourly_prices(product: Mapping[str, Any]) -> Iterator[float]:
+    for term in product.get("terms", {}).get("OnDemand", {}).values():
+        for dimension in term["priceDimensions"].values():
+            usd = float(dimension["pricePerUnit"].get("USD", 0))
+            if usd > 0 and dimension["unit"] == "Hrs":
+                yield usd
 
 
 # --- from EC2's responses to rows

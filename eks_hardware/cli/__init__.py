@@ -124,7 +124,7 @@ def _stop_for(error: click.ClickException) -> NoReturn:
 )
 @click.version_option(__version__, message="%(version)s", help="Print the version and exit.")
 def app() -> None:
-    r"""Define, check and deploy Amazon EKS clusters for AI workloads.
+    """Define, check and deploy Amazon EKS clusters for AI workloads.
 
     \b
     Examples:

@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -108,17 +108,7 @@ class _Demo:
 
     def run(self, *, keep: bool) -> bool:
         """Run all steps; return whether the demo was left running."""
-        with self._steps.step("Tools") as step:
-            emulator.check_installed()  # before cdktf is downloaded
-            if demo_folder.is_own(self._root):
-                step.update(f"installing cdktf in {self._root}, the first time only")
-                demo_folder.install_cdktf(self._root)
-            step.update("looking for python, node, terraform and cdktf")
-            found = tools.find_tools(self._root)
-            step.update("looking for the AWS provider")
-            providers = terraform.prepare(self._root)
-            self._cdktf = found.cdktf
-            step.result = f"AWS provider from {providers.where}"
+        found, providers = self._find_tools()
         with contextlib.ExitStack() as running:
             with self._steps.step("Local AWS") as step:
                 step.update("starting ministack")
@@ -168,6 +158,20 @@ class _Demo:
                 step.result = "no resources remain"
         return False
 
+    def _find_tools(self) -> tuple[tools.Tools, terraform.Providers]:
+        with self._steps.step("Tools") as step:
+            emulator.check_installed()  # before cdktf is downloaded
+            if demo_folder.is_own(self._root):
+                step.update(f"installing cdktf in {self._root}, the first time only")
+                demo_folder.install_cdktf(self._root)
+            step.update("looking for python, node, terraform and cdktf")
+            found = tools.find_tools(self._root)
+            step.update("looking for the AWS provider")
+            providers = terraform.prepare(self._root)
+            self._cdktf = found.cdktf
+            step.result = f"AWS provider from {providers.where}"
+        return found, providers
+
     def tidy_after_failure(self) -> None:
         """Keep files that explain the failure, delete large ones, and print the path of the log."""
         for heavy in self._outdir.glob("stacks/*/.terraform"):
@@ -192,14 +196,11 @@ class _Demo:
             log.write(f"$ {shlex.join(argv)}\n")
             process = processes.start(argv, cwd=self._root, env=environment, stdout=subprocess.PIPE)
             try:
-                assert process.stdout is not None
-                with process.stdout:
-                    for raw in process.stdout:
-                        line = terraform_output.plain(raw.decode("utf-8", errors="replace"))
-                        lines.append(line)
-                        log.write(line + "\n")
-                        if progress.feed(line):
-                            step.update(progress.current, progress.done, progress.total)
+                for line in _output(process):
+                    lines.append(line)
+                    log.write(line + "\n")
+                    if progress.feed(line):
+                        step.update(progress.current, progress.done, progress.total)
                 code = process.wait()
             finally:
                 processes.stop(process)
@@ -277,6 +278,14 @@ class _Demo:
             "  make demo-stop" if self._root == demo_folder.CHECKOUT else "  eks-hardware demo --stop",
         ):
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _output(process: subprocess.Popen[bytes]) -> Iterator[str]:
+    """Yield the lines of a process's output until it closes it."""
+    assert process.stdout is not None
+    with process.stdout:
+        for raw in process.stdout:
+            yield terraform_output.plain(raw.decode("utf-8", errors="replace"))
 
 
 def overlay_environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ Sharding = Literal["none", "zero-1", "zero-2", "zero-3"]
 PurchaseOption = Literal["on-demand", "spot", "reserved", "capacity-block"]
 
 # Up to 1,000 T: a thousand times the largest known model and data set.
-_COUNT = r"^([1-9][0-9]{0,15}|[0-9]{1,4}(\.[0-9]{1,6})?[KMBT])$"
+_COUNT = r"^([1-9][0-9]{0,15}|[0-9]{1,4}(\.[0-9]{1,6})?[KMBTkmbt])$"
 Count = Annotated[
     str,
     form(_COUNT, "a number such as 8B, 350M, 1.5T or 8030261248", max_length=24),
@@ -30,6 +30,8 @@ Count = Annotated[
 
 _UNITS = {"K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 _MOST = 10**15
+# A smaller number lacks its unit.
+_FEWEST_PARAMETERS = 1000
 
 
 def count(value: str) -> int:
@@ -38,7 +40,7 @@ def count(value: str) -> int:
     >>> count("1.5T"), count("8030261248")
     (1500000000000, 8030261248)
     """
-    return int(Decimal(value.rstrip("KMBT")) * _UNITS.get(value[-1:], 1))
+    return int(Decimal(value.rstrip("KMBTkmbt")) * _UNITS.get(value[-1:].upper(), 1))
 
 
 def _refuse_uncountable(value: str | None, field: str, of: str) -> None:
@@ -82,7 +84,11 @@ class ModelShape(StrategyModel):
         if self.parameters is None and self.hf_config is None:
             raise invalid("model_size", "must have 'parameters' (such as 8B) or 'hf_config' (a config.json)")
         for name in ("parameters", "active_parameters"):
-            _refuse_uncountable(getattr(self, name), name, "parameters")
+            given = getattr(self, name)
+            _refuse_uncountable(given, name, "parameters")
+            if given and count(given) < _FEWEST_PARAMETERS:
+                message = f"must be at least {_FEWEST_PARAMETERS} parameters, got {given}; write for example 8B"
+                raise invalid("model_size", message, name)
         if self.parameters and self.active_parameters and count(self.active_parameters) > count(self.parameters):
             message = (
                 f"must be at most the number of parameters ({self.parameters}), got {self.active_parameters}; lower it"

@@ -299,7 +299,7 @@ class _Provider(Resolver[ResolvedProvider]):
 
     def helm_version(self) -> Derived[str]:
         lowest, below = (cite("facts/eks.json", "helm_provider_versions", key) for key in ("lowest", "below"))
-        text = "only settings that both major versions support"
+        text = f"{lowest.value}: upgrade_install, without a cluster during the first plan"
         return rule(f">= {lowest.value}, < {below.value}", text, lowest, below)
 
     def profile(self) -> Derived[str | None]:

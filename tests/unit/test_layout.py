@@ -316,6 +316,32 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     return ast.unparse(arguments)
 
 
+def test_functions_are_short_and_flat() -> None:
+    """At most 60 lines with docstring and signature, and at most 4 blocks inside one another."""
+    found = [
+        f"{_relative(file)}: {function.name} has {lines} lines, {depth} deep"
+        for file in _files(*CODE)
+        for function in ast.walk(_tree(file))
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for lines, depth in [((function.end_lineno or 0) - function.lineno + 1, _depth(function))]
+        if lines > 60 or depth > 4
+    ]
+    assert found == []
+
+
+def _depth(node: ast.AST) -> int:
+    """Return how many blocks a function has inside one another; ``elif`` is no block of its own."""
+    deepest = 0
+    for name, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if not isinstance(child, ast.AST) or isinstance(child, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):
+                continue
+            is_elif = name == "orelse" and isinstance(node, ast.If) and len(value) == 1 and isinstance(child, ast.If)
+            is_block = isinstance(child, (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)) and not is_elif
+            deepest = max(deepest, is_block + _depth(child))
+    return deepest
+
+
 def test_helpers_of_the_same_name_have_the_same_parameters() -> None:
     """Otherwise a reader who knows one of them misreads the calls of the other."""
     names = {file: set(HELPER.findall(file.read_text(encoding="utf-8"))) for file in _files("tests")}

@@ -25,6 +25,9 @@ def test_help_has_every_command(arguments: tuple[str, ...]) -> None:
     assert files - {"--init--"} == set(COMMANDS)
     assert all(f"\n  {name} " in shown for name in COMMANDS)
     assert max(map(len, shown.splitlines())) <= 80
+    assert "\n    eks-hardware init my-cluster\n" in shown
+    assert "\b" not in shown
+    assert "\\b" not in shown
     assert "..." not in shown.partition("Commands:")[2].replace("{...}", "")
 
 
@@ -33,6 +36,7 @@ def test_help_of_a_command_fits_and_names_every_option_whole(name: str) -> None:
     found = cli.run(*name.split(), "-h")
     assert found.code == 0
     assert max(map(len, found.out.splitlines())) <= 80
+    assert name == "completion" or re.search(r"\n  Examples?:\n    eks-hardware ", found.out)
     command: Any = app
     for word in name.split():
         command = command.get_command(None, word)

@@ -281,7 +281,7 @@ PATTERN = "string_pattern_mismatch"
         (ModelShape, {"parameters": True}, ["string_type"]),
         (ModelShape, {"parameters": 8.5}, ["string_type"]),
         (ModelShape, {"parameters": "9999T"}, ["model_size"]),
-        (ModelShape, {"parameters": "8b"}, [PATTERN]),
+        (ModelShape, {"parameters": "30"}, ["model_size"]),
         (ModelShape, {"parameters": "8B", "active_parameters": "9B"}, ["model_size"]),
         (ModelShape, {"parameters": "8B", "attention_heads": 32, "kv_heads": 3}, ["model_heads"]),
         (ModelShape, {"parameters": "8B", "attention_heads": 32, "kv_heads": 8}, []),
