@@ -16,7 +16,7 @@ from eks_hardware.resolve.network import nat_mode
 from eks_hardware.resolve.storage import storage_addons
 from eks_hardware.resolve.zones import control_plane_excluded, zones_of
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning, zones_given
-from eks_hardware.suggestions import did_you_mean
+from eks_hardware.suggestions import did_you_mean, question
 
 _PUBLIC_CIDRS = "cluster.endpoint.public_cidrs"
 
@@ -291,7 +291,7 @@ def _unknown_endpoint(context: Context) -> Iterator[Breach]:
             # Users copy the full name, such as com.amazonaws.us-west-2.ecr.api.
             bare = service.removeprefix(f"com.amazonaws.{context.strategy.region}.")
             otherwise = "write the part after com.amazonaws.<region>"
-            hint = f"did you mean {bare}?" if bare in known else did_you_mean(service, known, otherwise)
+            hint = question([bare]) if bare in known else did_you_mean(service, known, otherwise)
             yield path, f"{service!r} is not a known interface endpoint; {hint}"
 
 

@@ -215,8 +215,9 @@ def differences(expected: object, actual: object, path: str = "") -> list[Differ
         if not _is_list(actual):
             return [Difference(path, expected, actual)]
         return list(_item_differences(expected, actual, path))
-    # In Python True == 1, in Terraform it is not.
-    same = expected == actual and isinstance(expected, bool) is isinstance(actual, bool)
+    # In Python True == 1, in Terraform it is not. Objects with their own __eq__, such as those of dirty-equals, decide.
+    is_plain = isinstance(expected, (bool, int, float))
+    same = expected == actual and (not is_plain or isinstance(expected, bool) is isinstance(actual, bool))
     return [] if same else [Difference(path, expected, actual)]
 
 

@@ -19,7 +19,7 @@ from eks_hardware.loader import Document, load_document
 from eks_hardware.models import WorkloadSpec
 from eks_hardware.models.base import Text
 from eks_hardware.models.strategy import Region
-from eks_hardware.suggestions import did_you_mean
+from eks_hardware.suggestions import did_you_mean, question
 
 DEFAULT_REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1", "ap-northeast-1")
 """Default regions: those with the most known prices of accelerators in the catalogue."""
@@ -91,7 +91,7 @@ def _unknown_regions(document: Document[WorkloadFile]) -> Iterator[Finding]:
 def _unknown_hardware(document: Document[WorkloadFile]) -> Iterator[Finding]:
     only = document.value.only
     for word, near in unknown_of(load(), only):
-        hint = f"did you mean {' or '.join(near)}?" if near else "see `eks-hardware instances`"
+        hint = question(near) if near else "see `eks-hardware instances`"
         path = field_paths.item("only", only.index(word))
         message = f"{word} is not a family, accelerator, kind of hardware or instance type in the catalogue; {hint}"
         yield Finding("FIELD_VALUE", path, message, position=document.source.locate(path))
