@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Callable
+import json
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from eks_hardware import aws_names, data
+from eks_hardware.catalogue import load
 from eks_hardware.findings import Finding, Position, Severity, StrategyError
+from eks_hardware.loader import parse_strategy
 from eks_hardware.loader.documents import load_document
 from eks_hardware.models import (
     AwsProviderSpec,
@@ -30,6 +34,7 @@ from eks_hardware.models import (
     KarpenterSpec,
     KubernetesSpec,
     NetworkSpec,
+    NodeGroupSpec,
     Strategy,
     json_schema,
 )
@@ -39,6 +44,7 @@ from eks_hardware.models.node_lists import NODE_LISTS
 from eks_hardware.models.strategy import Region
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, ResolvedProvider, ResolvedStrategy, resolve
 from eks_hardware.rules import check_part
+from eks_hardware.suggestions import did_you_mean
 
 __all__ = [
     "AdoptedCharts",
@@ -47,6 +53,7 @@ __all__ = [
     "AdoptedSubnets",
     "Adoption",
     "ResolvedAdoption",
+    "adopted_group",
     "load_adoption",
     "resolve_adoption",
 ]
@@ -55,6 +62,7 @@ SCHEMA_PATH = data.FOLDER / "adoption.schema.json"
 """The JSON Schema of adoption files; ``python -m eks_hardware.adoption`` writes it."""
 
 _GROUPS, _ = NODE_LISTS
+_ZONE_NAME = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9][a-z]")
 
 # Fields whose findings apply. Other fields have defaults here that say nothing about the cluster.
 _OURS = (
@@ -310,6 +318,69 @@ def _strategy(adoption: Adoption) -> Strategy:
         aws=adoption.aws,
         ignore=adoption.ignore,
     )
+
+
+def adopted_group(
+    config: NodeGroupSpec | Mapping[str, Any],
+    *,
+    path: str,
+    kubernetes_version: str,
+    vpc_id: str,
+    private_subnet_ids: Mapping[str, str],
+) -> NodeGroupSpec:
+    """Check a node group for an existing cluster, and return it with the zones that offer its types.
+
+    Args:
+        config: the group, as an item of a strategy's ``node_groups``.
+        path: the group's place in messages.
+        kubernetes_version: Kubernetes version of the cluster.
+        vpc_id: VPC of the cluster.
+        private_subnet_ids: subnets by zone id.
+
+    Raises:
+        ValueError: each error that a strategy with this group, network and version would have.
+    """
+    region = _region(path, private_subnet_ids)
+    document = {
+        "version": 1,
+        "name": "adopted",
+        "region": region,
+        "cluster": {"kubernetes_version": kubernetes_version},
+        "network": {"existing": {"vpc_id": vpc_id, "private_subnets": dict(private_subnet_ids)}},
+        "node_groups": [
+            config.model_dump(mode="json", exclude_unset=True) if isinstance(config, NodeGroupSpec) else config
+        ],
+    }
+    try:
+        strategy = parse_strategy(json.dumps(document), file=path).strategy
+    except StrategyError as error:
+        faults = list(error.errors)
+    else:
+        found = check_part(strategy, lists=frozenset({_GROUPS}))
+        about = (_GROUPS, "cluster.kubernetes_version")
+        faults = [each for each in found if each.severity is Severity.ERROR and each.path.startswith(about)]
+    if faults:
+        raise ValueError("\n".join(f"{each.code} {path}: {each.path}: {each.message}" for each in faults))
+    return strategy.node_groups[0].model_copy(update={"zones": resolve(strategy).node_groups[0].zone_ids})
+
+
+def _region(path: str, zones: object) -> str:
+    if not isinstance(zones, Mapping) or not zones:
+        raise ValueError(
+            f"NODE_GROUP_ZONE {path}: private_subnet_ids must be a map from zone id to subnet, got {zones}"
+        )
+    catalogue = load()
+    regions = {zone: region for region in catalogue.regions for zone in catalogue.zone_ids(region)}
+    for zone in map(str, zones):
+        if zone not in regions:
+            ids = "use its zone id, such as usw2-az1: `aws ec2 describe-availability-zones` lists them"
+            hint = ids if _ZONE_NAME.fullmatch(zone) else did_you_mean(zone, regions, ids)
+            raise ValueError(f"NODE_GROUP_ZONE {path}: {zone} is not a known zone id; {hint}")
+    found = {regions[zone] for zone in zones}
+    if len(found) != 1:
+        named = ", ".join(sorted(found))
+        raise ValueError(f"NODE_GROUP_ZONE {path}: private_subnet_ids must have zones of one region, got {named}")
+    return found.pop()
 
 
 if __name__ == "__main__":

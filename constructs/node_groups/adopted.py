@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from eks_hardware import aws_names
-from eks_hardware._cdk import Construct
+from eks_hardware._cdk import Construct, Token
+from eks_hardware.adoption import adopted_group
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.efa import EfaSecurityGroup
 from eks_hardware.constructs.iam import IamSettings, Role
@@ -21,7 +22,7 @@ class AdoptedNodeGroup(Construct):
     """A managed node group on a cluster that another stack or tool owns, with its role and its EFA security group.
 
     The VPC CNI needs its own role, through Pod Identity or IRSA: the node role has no permission to assign addresses.
-    The rules of ``eks-hardware validate`` are not checked: they need a whole strategy.
+    The rules of ``eks-hardware validate`` that concern node groups are checked, with the subnets as the only network.
 
     Creates: the resources of :class:`NodeGroup` and :class:`Role`; with EFA also those of :class:`EfaSecurityGroup`.
 
@@ -31,13 +32,15 @@ class AdoptedNodeGroup(Construct):
         cluster_name: name of the cluster.
         kubernetes_version: Kubernetes version of the cluster, such as ``1.35``; the node image matches it.
         vpc_id: VPC of the nodes.
-        private_subnet_ids: subnets of the nodes, by zone id. A group with EFA uses the first zone.
+        private_subnet_ids: subnets of the nodes, by zone id. The group uses the zones that offer its types, and with
+            EFA one of them.
         config: the group, as an item of a strategy's ``node_groups``.
         role_name: name of the node role; by default the names of the cluster and the group, and ``nodes``.
         iam: path and permissions boundary of the role.
 
     Raises:
-        ValueError: as ``NodeGroup.from_config``; for a wrong ``config`` with every fault.
+        ValueError: each error of ``eks-hardware validate`` in ``config``, the zones and the version;
+            ``NODE_GROUP_ZONE`` if the zones are unknown or in several regions.
 
     Examples:
         >>> adopted = AdoptedNodeGroup(
@@ -73,7 +76,18 @@ class AdoptedNodeGroup(Construct):
         iam: IamSettings | None = None,
     ) -> None:
         super().__init__(scope, id_)
-        group = NodeGroupSpec.model_validate(config)
+        group = adopted_group(
+            config,
+            path=f"{scope.node.path}/{id_}",
+            kubernetes_version=kubernetes_version,
+            vpc_id=_known(vpc_id, "vpc-00000000000000000"),
+            private_subnet_ids=private_subnet_ids
+            if not isinstance(private_subnet_ids, Mapping)
+            else {
+                zone: _known(each, f"subnet-{index:017x}")
+                for index, (zone, each) in enumerate(private_subnet_ids.items())
+            },
+        )
         self.role = Role(
             self,
             "role",
@@ -97,3 +111,8 @@ class AdoptedNodeGroup(Construct):
             role=self.role,
             efa_security_group_id=self.efa.security_group_id if self.efa else None,
         )
+
+
+def _known(id_: str, otherwise: str) -> str:
+    """Return an id, or another one instead of a reference to a resource, which is unknown until the apply."""
+    return otherwise if Token.is_unresolved(id_) or "${" in str(id_) else id_

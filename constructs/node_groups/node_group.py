@@ -151,7 +151,9 @@ class NodeGroup(Construct):
                 ``NODE_GROUP_EFA`` if the group requests EFA and its types do not support it.
         """
         if not network.private_subnet_ids:
-            raise ValueError(f"NODE_GROUP_ZONE {id_}: the network has no private subnets; name one for each zone")
+            raise ValueError(
+                f"NODE_GROUP_ZONE {scope.node.path}/{id_}: the network has no private subnets; name one for each zone"
+            )
         zones = config.zones or tuple(sorted(network.private_subnet_ids))
         resolved = resolve_node_group(
             config,
@@ -162,9 +164,9 @@ class NodeGroup(Construct):
             custom_networking=bool(network.pod_subnet_ids),
         )
         if config.efa and not resolved.efa_interfaces:
+            types = ", ".join(resolved.instance_types)
             raise ValueError(
-                f"NODE_GROUP_EFA {id_}: {', '.join(resolved.instance_types)} does not support EFA; choose a type that "
-                "does, or set efa to False"
+                f"NODE_GROUP_EFA {scope.node.path}/{id_}: {types} has no EFA; choose another type, or set efa to False"
             )
         return cls(
             scope,
