@@ -32,6 +32,7 @@ from eks_hardware.local.readback import Account, ClusterFacts, left_over
 from eks_hardware.local.steps import Step, Steps
 from eks_hardware.printable import counted
 from eks_hardware.spellings import capacity_of_eks
+from eks_hardware.versions import numbers
 
 _RUNS = Path(".build") / "demo"
 _RECORD = "demo.json"
@@ -128,6 +129,7 @@ class _Demo:
             )
             with self._steps.step("Synthesize") as step:
                 self._run_cdktf("synth", [], environment, step)
+                self._check_provider(providers)
                 region = self._region()
                 step.result = f"{self._stack}, {region}"
             account = Account(local_aws.endpoint_url, region)
@@ -208,15 +210,31 @@ class _Demo:
             raise DemoError(f"cdktf {command} failed:\n" + "\n".join(terraform_output.errors(lines)))
         return progress
 
-    def _region(self) -> str:
-        """Return the region of the synthesized stack."""
+    def _document(self) -> dict[str, Any]:
+        """Return the synthesized stack."""
         stacks = self._outdir / "stacks"
         file = stacks / self._stack / "cdk.tf.json"
         if not file.is_file():
             names = ", ".join(sorted(path.parent.name for path in stacks.glob("*/cdk.tf.json")))
             raise DemoError(f"unknown stack {self._stack}; known: {names or 'none'}")
+        document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        return document
+
+    def _check_provider(self, providers: terraform.Providers) -> None:
+        """Fail early if the stack needs a newer AWS provider than this machine has."""
+        required = self._document().get("terraform", {}).get("required_providers", {}).get("aws", {}).get("version", "")
+        lowest = re.match(r">= ?([0-9.]+)", required)
+        if providers.mirror and lowest and numbers(lowest[1]) > providers.mirror.version:
+            raise DemoError(
+                f"{self._stack} needs the AWS provider {required}, but the demo uses {providers.where}; set "
+                f"{terraform.MIRROR_VARIABLE} to a mirror with a newer one, or remove the setting that needs it. "
+                f"`eks-hardware explain {self._stack}` names it next to provider_version"
+            )
+
+    def _region(self) -> str:
+        """Return the region of the synthesized stack."""
         try:
-            return str(json.loads(file.read_text(encoding="utf-8"))["provider"]["aws"][0]["region"])
+            return str(self._document()["provider"]["aws"][0]["region"])
         except (ValueError, LookupError) as error:
             raise DemoError(f"the stack {self._stack} has no AWS provider with a region") from error
 

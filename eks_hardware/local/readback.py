@@ -158,7 +158,8 @@ class Account:
         own_type = template.get("InstanceType")
         return NodeGroupFacts(
             name=name,
-            instance_types=tuple(group.get("instanceTypes") or ([own_type] if own_type else [])),
+            # The emulator names t3.medium if only the launch template has a type.
+            instance_types=(own_type,) if own_type else tuple(group.get("instanceTypes") or ()),
             capacity_type=group.get("capacityType", ""),
             ami_type=group.get("amiType", ""),
             min_size=scaling.get("minSize", 0),

@@ -47,15 +47,17 @@ def test_all_files_are_there() -> None:
         "conftest.py",
         "strategies/chat.yaml",
         "tests/test_chat.py",
+        "team.py",
+        "tests/test_team.py",
         "tests/test_failing.py",
         "tests/test_constructs.py",
     ]
 
 
 def test_what_should_pass_passes(project: Path) -> None:
-    done = run_pytest(project, "tests/test_chat.py", "tests/test_constructs.py")
+    done = run_pytest(project, "tests/test_chat.py", "tests/test_constructs.py", "tests/test_team.py")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    assert done.stdout.splitlines()[-1].startswith("7 passed in")
+    assert done.stdout.splitlines()[-1].startswith("8 passed in")
 
 
 def test_what_should_fail_says_what_the_guide_says(project: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from helpers.installed import ACCESS, INIT, Installed
-from helpers.paths import ROOT
+from helpers.paths import ROOT, SHIPPED
 
 CDKTF = ROOT / "node_modules" / ".bin" / "cdktf"
 
@@ -73,15 +73,17 @@ def test_its_requirements_install(installed: Installed, project: Path) -> None:
 
 
 def test_the_demo_outside_a_project(installed: Installed, tmp_path: Path) -> None:
-    """Without a project and an activated environment. The emulator is that of this checkout, cdktf is in the cache."""
+    """Of a file, without a project and an activated environment. Emulator and cdktf are those of this checkout."""
     cache, here = tmp_path / "cache", tmp_path / "here"
     here.mkdir()
+    text = (SHIPPED / "development.yaml").read_text(encoding="utf-8")
+    (here / "mine.yaml").write_text(text.replace("name: development", "name: mine"), encoding="utf-8")
     modules = cache / "eks-hardware" / "demo" / "node_modules"
     modules.parent.mkdir(parents=True)
     modules.symlink_to(ROOT / "node_modules")
     done = installed.run(
         installed.folder / "bin" / "eks-hardware",
-        *("demo", "development"),
+        *("demo", "mine.yaml"),
         cwd=here,
         XDG_CACHE_HOME=str(cache),
         PATH=installed.environment()["PATH"].partition(os.pathsep)[2],
@@ -89,4 +91,4 @@ def test_the_demo_outside_a_project(installed: Installed, tmp_path: Path) -> Non
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "no resources remain" in done.stdout
-    assert list(here.iterdir()) == []
+    assert list(here.iterdir()) == [here / "mine.yaml"]

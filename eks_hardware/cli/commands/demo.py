@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion
+from eks_hardware.cli.checked_strategy import checked
 from eks_hardware.cli.errors import fail
 
 
 @click.command()
-@click.argument("stack", default="mixed-hardware", shell_complete=completion.strategies, help="Stack to deploy.")
+@click.argument(
+    "stack", default="mixed-hardware", shell_complete=completion.strategies, help="Stack to deploy, or a strategy file."
+)
 @click.option("--keep", is_flag=True, envvar="KEEP", help="Leave the deployment running, and print how to inspect it.")
 @click.option("--stop", is_flag=True, help="Stop every demo that --keep left running.")
 def demo(stack: str, keep: bool, stop: bool) -> None:
@@ -24,14 +30,23 @@ def demo(stack: str, keep: bool, stop: bool) -> None:
     Examples:
       eks-hardware demo
       eks-hardware demo gpu-training --keep
+      eks-hardware demo my-cluster.yaml
     """
     # Imported here: no other command needs it.
     from rich.console import Console
 
-    from eks_hardware.local.demo import run_demo, stop_kept
+    from eks_hardware.loader.discovery import OVERLAY_VARIABLE, STRATEGIES_VARIABLE
+    from eks_hardware.loader.yaml_files import SUFFIXES
+    from eks_hardware.local.demo import overlay_environment, run_demo, stop_kept
     from eks_hardware.local.demo_folder import DemoError, find_root
 
     console = Console()
+    if Path(stack).suffix in SUFFIXES and not stop:
+        file = Path(stack).absolute()
+        # The strategy as the demo deploys it. Errors are shown before anything starts.
+        overlays = overlay_environment(os.environ)[OVERLAY_VARIABLE].split(",")
+        stack = checked(stack, overlays).strategy.name
+        os.environ[STRATEGIES_VARIABLE] = str(file)
     try:
         root = find_root()
     except DemoError as error:

@@ -1,0 +1,51 @@
+"""The demo refuses a stack that needs a newer AWS provider than the machine has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from eks_hardware.local.demo import _Demo
+from eks_hardware.local.demo_folder import DemoError
+from eks_hardware.local.terraform import Mirror, Providers, Source
+
+MIRROR = Providers(Source.MIRROR, Mirror(Path("/mirror"), (5, 100, 0), packed=False))
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> _Demo:
+    return _Demo(Console(), tmp_path, tmp_path / "run", "block")
+
+
+def synthesize(folder: Path, version: str) -> None:
+    stack = folder / "run" / "cdktf.out" / "stacks" / "block"
+    stack.mkdir(parents=True)
+    document = {"terraform": {"required_providers": {"aws": {"version": version}}}}
+    (stack / "cdk.tf.json").write_text(json.dumps(document), encoding="utf-8")
+
+
+def test_a_newer_provider_is_required(demo: _Demo, tmp_path: Path) -> None:
+    synthesize(tmp_path, ">= 6.26.0, < 7.0.0")
+    with pytest.raises(DemoError, match=r"block needs the AWS provider >= 6\.26\.0, < 7\.0\.0, but .* \(5\.100\.0\)"):
+        demo._check_provider(MIRROR)
+
+
+@pytest.mark.parametrize("version", [">= 5.100.0, < 7.0.0", "~> 6.0", ""])
+def test_other_requirements_are_left_to_terraform(demo: _Demo, tmp_path: Path, version: str) -> None:
+    synthesize(tmp_path, version)
+    demo._check_provider(MIRROR)
+
+
+def test_a_registry_has_every_version(demo: _Demo, tmp_path: Path) -> None:
+    synthesize(tmp_path, ">= 6.26.0, < 7.0.0")
+    demo._check_provider(Providers(Source.REGISTRY))
+
+
+def test_an_unknown_stack(demo: _Demo, tmp_path: Path) -> None:
+    (tmp_path / "run" / "cdktf.out" / "stacks" / "other").mkdir(parents=True)
+    (tmp_path / "run" / "cdktf.out" / "stacks" / "other" / "cdk.tf.json").touch()
+    with pytest.raises(DemoError, match="unknown stack block; known: other"):
+        demo._check_provider(MIRROR)
