@@ -330,7 +330,7 @@ def test_functions_are_short_and_flat() -> None:
 
 
 def _depth(node: ast.AST) -> int:
-    """Return how many blocks a function has inside one another; ``elif`` is no block of its own."""
+    """Return how many blocks a function has inside one another, counting ``elif`` with its ``if``."""
     deepest = 0
     for name, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
