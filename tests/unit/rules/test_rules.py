@@ -633,3 +633,17 @@ def test_findings_have_their_place_in_the_file() -> None:
     found = {finding.code: finding.position for finding in check_loaded(loaded)}
     assert found["INSTANCE_TYPE_UNKNOWN"] is not None
     assert found["INSTANCE_TYPE_UNKNOWN"] == ("demo.yaml", 7, 35)
+
+
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        (one_group("g7.2xlarge"), "; build an image and set ami.image_id"),
+        ({**one_group("hpc7a.96xlarge", ami=BOTTLEROCKET), "region": "us-east-2"}, "; set ami.family to al2023"),
+    ],
+    ids=["no image of EKS", "another family has one"],
+)
+def test_the_fix_for_a_type_without_an_image(given: dict[str, Any], fix: str) -> None:
+    found = check(Strategy.model_validate(document(**given)), today=TODAY)
+    (message,) = (each.message for each in found if each.code == "AMI_NONE")
+    assert message.endswith(fix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from eks_hardware.catalogue import load
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import SubnetRole, resolve
 from eks_hardware.resolve.addresses import SubnetBudget, nodes_at_limit, strategy_budgets, usable, wider
+from eks_hardware.resolve.node import pod_addresses
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
 from helpers.sections import cluster, existing_network, network, one_group, subnets
@@ -470,3 +472,10 @@ def test_services_with_endpoints_hold_what_nodes_need() -> None:
     assert list(known) == sorted(known)
     assert set(required["nodes"]) <= set(endpoints["nodes"])
     assert datetime.date.fromisoformat(facts.eks()["public_access_cidrs"]["as_of"])
+
+
+def test_addresses_of_pods_are_unknown_if_the_catalogue_lacks_them() -> None:
+    kind = load().get("m7i.xlarge")
+    assert pod_addresses(kind, efa=False, custom_networking=False)
+    lacking = dataclasses.replace(kind, ipv4_per_interface=None)
+    assert pod_addresses(lacking, efa=False, custom_networking=False) is None
