@@ -11,7 +11,7 @@ import click
 from eks_hardware.cli.errors import WRONG_USAGE, fail
 from eks_hardware.cli.parameters import model_of
 from eks_hardware.cli.questions import WrongAnswerError, ask, choose
-from eks_hardware.cli.workload_options import OPTIONS, request_of_fields, request_or_stop
+from eks_hardware.cli.workload_options import OPTIONS, in_full, request_of_fields, request_or_stop
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Recommendation, Request
@@ -120,7 +120,7 @@ def _questions(request: Request) -> list[tuple[str, str, str]]:
     formats = ("bf16", "fp16", "fp32") if workload.trains else ("bf16", "fp16", "fp32", "fp8", "int8", "int4")
     serving = [
         ("concurrent_sequences", "Users at once (requests per replica)", str(concurrent_sequences(workload))),
-        ("context_length", "Longest context (tokens of prompt and output)", str(context_length(workload))),
+        ("context_length", "Longest context (tokens of prompt and output, such as 16k)", str(context_length(workload))),
     ]
     return [
         *(serving if workload.task == "inference" else ()),
@@ -135,7 +135,8 @@ def _value(fields: dict[str, Any], field: str, question: str, default: str) -> s
     def read(said: str) -> str | int | None:
         if said == default:
             return None
-        value = int(said) if said.isdecimal() else said
+        number = in_full(said)
+        value = int(number) if number.isdecimal() else said
         _checked({**fields, field: value}, field)
         return value
 

@@ -16,6 +16,25 @@ from eks_hardware.cli.parameters import Function
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Request
 
+
+class Number(click.ParamType[int]):
+    """A whole number. In numbers of tokens, k is 1,024: 16k for 16384."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        number = in_full(str(value))
+        if not number.isdecimal():
+            self.fail(f"must be a whole number such as 8192 or 16k, got {value!r}", param, ctx)
+        return int(number)
+
+
+def in_full(said: str) -> str:
+    """Return ``16384`` for ``16k``, and other texts as they are."""
+    return str(int(said[:-1]) * 1024) if said[:-1].isdecimal() and said[-1] in "kK" else said
+
+
 OPTIONS = {
     "task": "--task",
     "model": "--model",
@@ -42,9 +61,9 @@ _DECORATORS = (
     click.option(
         "--context",
         "context_length",
-        type=int,
+        type=Number(),
         metavar="TOKENS",
-        help="Inference: tokens of prompt and output together.",
+        help="Inference: tokens of prompt and output together, such as 8192 or 16k.",
     ),
     click.option(
         "--concurrency",
