@@ -25,7 +25,7 @@ class Number(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number."""
         number = in_full(str(value))
-        if not number.isdecimal():
+        if not number.removeprefix("-").isdecimal():
             self.fail(f"must be a whole number such as 8192 or 16k, got {value!r}", param, ctx)
         return int(number)
 

@@ -283,6 +283,6 @@ def test_only_the_hardware_of_a_file() -> None:
 
 def test_a_context_can_be_in_thousands() -> None:
     arguments = ("--task", "inference", "--model", "8b", "--region", "us-west-2", "--context")
-    assert cli.run("recommend", *arguments, "16k").out == cli.run("recommend", *arguments, "16384").out
-    refused = cli.run("recommend", *arguments, "16x")
+    assert run(*arguments, "16k").out == run(*arguments, "16384").out
+    refused = run(*arguments, "16x")
     assert (refused.code, "must be a whole number such as 8192 or 16k, got '16x'" in refused.err) == (2, True)
