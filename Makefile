@@ -42,7 +42,7 @@ cluster-tools: .venv/.installed ## build what the tests need of Kubernetes; TOOL
 # More workers than processors, because deployments mostly wait for Terraform.
 test: setup .venv/scan/.installed ## run all tests, including deployments
 	@$(python) -m eks_hardware.local.cluster_tools --for tests/cluster
-	$(python) -m pytest -n 4 --dist loadfile --no-loadscope-reorder -r s $(PYTEST_ARGS)
+	$(python) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need no Node, no Terraform and no separate process
 	$(python) -m pytest tests/unit -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)

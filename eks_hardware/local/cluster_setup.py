@@ -43,7 +43,7 @@ class Setup:
 
     def etcd(self) -> Sequence[str]:
         """Return the arguments of etcd. It listens on sockets in the folder, which only this user can reach."""
-        # Advertised addresses must have a port, which is a part of the socket's name. Nobody uses them.
+        # Advertised addresses must have a port, which is a part of the socket's name. They are not used.
         peer = "unix://peer:1"
         return (
             f"--data-dir={self._folder}/etcd",

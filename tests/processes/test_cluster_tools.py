@@ -94,13 +94,24 @@ def until(true: Callable[[], bool], seconds: float = 30) -> bool:
 
 
 SENTENCE = (
-    f"etcd {ETCD.version} is missing: install Go {ETCD.oldest_go} or newer (https://go.dev/dl) and run"
-    f" `make cluster-tools`, or set EKS_HARDWARE_CLUSTER_TOOLS to a folder with etcd {ETCD.minor}"
+    f"missing etcd {ETCD.version}: install Go {ETCD.oldest_go} or newer (https://go.dev/dl),"
+    f" or set EKS_HARDWARE_CLUSTER_TOOLS to a folder with etcd {ETCD.minor}"
 )
 
 
 def test_a_machine_without_go_gets_one_sentence(machine: Machine) -> None:
     assert machine.run("etcd") == (1, [f"error: {SENTENCE}"])
+
+
+def test_the_sentence_names_everything_that_is_missing(machine: Machine) -> None:
+    names = ("kubernetes", "etcd", "karpenter-crds")
+    code, said = machine.run(KUBEBUILDER_ASSETS="", PATH="/nowhere")
+    assert code == 1
+    assert said == [
+        f"error: missing {', '.join(str(TOOLS[name]) for name in names)}: install Go 1.26 or newer (https://go.dev/dl),"
+        " or set EKS_HARDWARE_CLUSTER_TOOLS to a folder with kube-apiserver 1.35, kube-controller-manager 1.35,"
+        " kube-scheduler 1.35, kubectl 1.35, etcd 3.6, karpenter-crds/*.yaml"
+    ]
 
 
 def test_make_test_leaves_tests_out_but_not_in_ci(machine: Machine) -> None:

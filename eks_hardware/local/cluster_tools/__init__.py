@@ -253,14 +253,19 @@ def version_of(program: Path, arguments: tuple[str, ...]) -> str:
     return ".".join(match.groups()) if match else ""
 
 
-def missing(tool: Tool, found: Found) -> ToolsMissing:
-    """Return the sentence for a machine without Go that does not have a tool."""
-    wanted = [each for each, arguments in tool.programs.items() if arguments and each not in found.paths]
-    what = f"{', '.join(wanted)} {tool.minor}" if wanted else f"{tool.name}/*.yaml" if tool.files else ""
-    text = f"{tool} is missing: install Go {tool.oldest_go} or newer (https://go.dev/dl) and run `make cluster-tools`"
-    if what:
-        text += f", or set {FOLDER_VARIABLE} to a folder with {what}"
-    return ToolsMissing("; ".join([text, *found.refused]))
+def missing(incomplete: Mapping[str, Found]) -> ToolsMissing:
+    """Return the sentence for a machine without Go that does not have these tools."""
+    tools = [TOOLS[name] for name in incomplete]
+    wanted: list[str] = []
+    for tool in tools:
+        of_tool = [each for each, how in tool.programs.items() if how and each not in incomplete[tool.name].paths]
+        wanted += [f"{each} {tool.minor}" for each in of_tool] or ([f"{tool.name}/*.yaml"] if tool.files else [])
+    go = max((tool.oldest_go for tool in tools), key=lambda version: [int(part) for part in version.split(".")])
+    text = f"missing {', '.join(map(str, tools))}: install Go {go} or newer (https://go.dev/dl)"
+    if wanted:
+        text += f", or set {FOLDER_VARIABLE} to a folder with {', '.join(wanted)}"
+    refused = [each for found in incomplete.values() for each in found.refused]
+    return ToolsMissing("; ".join([text, *refused]))
 
 
 def paths(*names: str, environ: Mapping[str, str] | None = None) -> dict[str, Path]:
@@ -270,10 +275,7 @@ def paths(*names: str, environ: Mapping[str, str] | None = None) -> dict[str, Pa
         ToolsMissing: One of them is not on this machine.
     """
     environ = os.environ if environ is None else environ
-    everything: dict[str, Path] = {}
-    for tool in (TOOLS[name] for name in names):
-        found = find(tool, go_version(tool, environ), environ)
-        if not is_complete(tool, found):
-            raise missing(tool, found)
-        everything |= found.paths
-    return everything
+    found = {name: find(TOOLS[name], go_version(TOOLS[name], environ), environ) for name in names}
+    if incomplete := {name: each for name, each in found.items() if not is_complete(TOOLS[name], each)}:
+        raise missing(incomplete)
+    return {program: path for each in found.values() for program, path in each.paths.items()}

@@ -44,14 +44,16 @@ def provide(*names: str, say: Say, environ: Mapping[str, str] | None = None) -> 
         ToolsMissing: A tool is missing and cannot be built.
     """
     environ = os.environ if environ is None else environ
-    for tool in (TOOLS[name] for name in names):
-        go = go_version(tool, environ)
-        found = find(tool, go, environ)
-        if not is_complete(tool, found):
-            if go is None:
-                raise missing(tool, found)
-            found = _build(tool, go, environ, say)
-        say(f"{tool}: {', '.join(sorted({str(_folder(tool, path)) for path in found.paths.values()}))}")
+    go = {name: go_version(TOOLS[name], environ) for name in names}
+    found = {name: find(TOOLS[name], go[name], environ) for name in names}
+    incomplete = {name: each for name, each in found.items() if not is_complete(TOOLS[name], each)}
+    if without_go := {name: each for name, each in incomplete.items() if go[name] is None}:
+        raise missing(without_go)
+    for name, each in found.items():
+        tool, version = TOOLS[name], go[name]
+        if name in incomplete and version is not None:
+            each = _build(tool, version, environ, say)
+        say(f"{tool}: {', '.join(sorted({str(_folder(tool, path)) for path in each.paths.values()}))}")
 
 
 def _folder(tool: Tool, path: Path) -> Path:
