@@ -182,18 +182,20 @@ class Cluster:
 
     def _serve(self, name: str, arguments: Callable[[int], Sequence[str]], path: str) -> int:
         """Start a part on a free port and wait until it is ready; return the port."""
-        for attempt in range(1, ATTEMPTS + 1):
+        attempt = 1
+        while True:
             port = free_port()
             part = self._launch(name, arguments(port), port)
             try:
                 self._wait(name, port, path)
-                break
             except ClusterError:
                 # Another process took the free port first.
                 if attempt == ATTEMPTS or part.process.poll() is None or "already in use" not in part.tail():
                     raise
                 processes.kill_group(part.process)
-        return port
+                attempt += 1
+            else:
+                return port
 
     def _wait(self, name: str, port: int, path: str) -> None:
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
