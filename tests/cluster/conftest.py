@@ -1,4 +1,4 @@
-"""Fixtures with a real Kubernetes control plane (docs/adr/0025).
+"""Fixtures with a real Kubernetes control plane (docs/adr/0026).
 
 Without its programs these tests are skipped, and fail with CI set.
 """

@@ -1,6 +1,6 @@
 """The programs of a local cluster: which versions, and where they are on this machine.
 
-Each folder has the ``go.mod`` and ``go.sum`` that pin one group of programs (docs/adr/0025). :mod:`.build` compiles
+Each folder has the ``go.mod`` and ``go.sum`` that pin one group of programs (docs/adr/0026). :mod:`.build` compiles
 them into the user's cache.
 """
 
