@@ -34,34 +34,34 @@ def server(cluster: Cluster, tools: Mapping[str, Path]) -> Cluster:
     return cluster
 
 
-def group_of(item: Object) -> str:
+def api_group(item: Object) -> str:
     return str(item["apiVersion"].rpartition("/")[0])
 
 
-def checked(name: str) -> list[Object]:
+def objects_the_server_knows(name: str) -> list[Object]:
     """Return the objects of a strategy whose kinds the server knows."""
-    return [each for each in objects_of(name) if group_of(each) not in LEFT_OUT]
+    return [each for each in objects_of(name) if api_group(each) not in LEFT_OUT]
 
 
-def as_list(objects: list[Object]) -> str:
+def manifest_list(objects: list[Object]) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
 
 
 def test_objects_are_accepted(server: Cluster, strategy_name: str) -> None:
-    objects = checked(strategy_name)
+    objects = objects_the_server_knows(strategy_name)
     if not objects:
         return
-    said = server.kubectl("apply", *STRICT, stdin=as_list(objects)).splitlines()
+    said = server.kubectl("apply", *STRICT, stdin=manifest_list(objects)).splitlines()
     # The next strategy has objects of the same names. Deleting namespaces takes long, and no other test uses them.
     passing = [each for each in objects if each["kind"] != "Namespace"]
-    server.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=as_list(passing))
+    server.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=manifest_list(passing))
     assert len(said) == len(objects)
 
 
 def one_of_each_kind() -> Iterator[Object]:
     found: dict[tuple[str, str], Object] = {}
     for name in sorted(file.stem for folder in (SHIPPED, SPECIAL) for file in folder.glob("*.yaml")):
-        for each in checked(name):
+        for each in objects_the_server_knows(name):
             found.setdefault((each["apiVersion"], each["kind"]), each)
     yield from found.values()
 
@@ -86,5 +86,5 @@ def test_rules_of_karpenter_are_applied(server: Cluster) -> None:
 def test_kinds_that_are_left_out_are_those_that_the_server_does_not_know(server: Cluster) -> None:
     served = {each["name"] for each in json.loads(server.kubectl("get", "--raw", "/apis"))["groups"]}
     names = [file.stem for folder in (SHIPPED, SPECIAL) for file in folder.glob("*.yaml")]
-    used = {group_of(each) for name in names for each in objects_of(name)} - {""}
+    used = {api_group(each) for name in names for each in objects_of(name)} - {""}
     assert used - served == set(LEFT_OUT)

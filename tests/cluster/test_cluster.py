@@ -42,8 +42,8 @@ with processes.signals_unwind(), Cluster(Path(sys.argv[1])) as cluster:
 """
 
 
-def until(true: Callable[[], bool], seconds: float = 60) -> bool:
-    deadline = time.monotonic() + seconds
+def eventually(true: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if true():
             return True
@@ -66,7 +66,7 @@ def is_gone(pids: Iterable[int], ports: Iterable[int], folder: Path) -> bool:
     return not any(map(processes.is_running, pids)) and all(map(is_free, ports)) and not folder.exists()
 
 
-def pod(name: str, gpus: int) -> dict[str, Any]:
+def gpu_pod(name: str, gpus: int) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -88,11 +88,11 @@ def test_the_scheduler_decides_and_nothing_is_left(tmp_path: Path, tools: Mappin
         cluster.kubectl("create", "-f", "-", stdin=json.dumps(NODE))
         status = {"status": {"capacity": CAPACITY, "allocatable": CAPACITY, "conditions": [READY]}}
         cluster.kubectl("patch", "node", "gpu-node", "--subresource=status", "-p", json.dumps(status))
-        cluster.kubectl("create", "-f", "-", stdin=json.dumps(pod("fits", 8)))
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(gpu_pod("fits", 8)))
         cluster.kubectl("wait", "pod/fits", "--for=condition=PodScheduled", "--timeout=60s")
         assert cluster.kubectl("get", "pod", "fits", "-o", "jsonpath={.spec.nodeName}") == "gpu-node"
 
-        cluster.kubectl("create", "-f", "-", stdin=json.dumps(pod("too-big", 9)))
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(gpu_pod("too-big", 9)))
         cluster.kubectl("wait", "pod/too-big", "--for=condition=PodScheduled=false", "--timeout=60s")
         said = cluster.kubectl("get", "pod", "too-big", "-o", "jsonpath={.status.conditions[0].message}")
         assert "Insufficient nvidia.com/gpu" in said
@@ -157,7 +157,7 @@ def test_it_ends_with_its_parent(tmp_path: Path, tools: Mapping[str, Path], sign
         assert len(pids) == 2 * len(PARTS)
         parent.send_signal(signum)
         parent.wait(timeout=60)
-    assert until(lambda: is_gone(pids, ports, Path(folder)))
+    assert eventually(lambda: is_gone(pids, ports, Path(folder)))
 
 
 def test_the_crash_of_a_part_is_reported(tmp_path: Path, tools: Mapping[str, Path]) -> None:
@@ -166,7 +166,7 @@ def test_the_crash_of_a_part_is_reported(tmp_path: Path, tools: Mapping[str, Pat
         pids, ports, folder = family(cluster), cluster.ports, cluster.folder
         (program,) = processes.descendants(cluster.pids[name])
         os.kill(program, signal.SIGKILL)
-        assert until(lambda: not processes.is_running(cluster.pids[name]))
+        assert eventually(lambda: not processes.is_running(cluster.pids[name]))
         with pytest.raises(ClusterError) as crash:
             cluster.check()
         cluster.stop()
@@ -181,7 +181,7 @@ def test_a_crash_is_reported_at_the_end_of_the_block(tmp_path: Path, tools: Mapp
         with Cluster(tmp_path, programs=tools) as cluster:
             group = cluster.pids["kube-controller-manager"]
             os.kill(processes.descendants(group)[0], signal.SIGKILL)
-            assert until(lambda: not processes.is_running(group))
+            assert eventually(lambda: not processes.is_running(group))
 
 
 def test_a_program_ends_with_its_guard(tmp_path: Path, tools: Mapping[str, Path]) -> None:
@@ -189,7 +189,7 @@ def test_a_program_ends_with_its_guard(tmp_path: Path, tools: Mapping[str, Path]
         pids, ports, folder = family(cluster), cluster.ports, cluster.folder
         os.kill(cluster.pids["kube-apiserver"], signal.SIGKILL)
         cluster.stop()
-    assert until(lambda: is_gone(pids, ports, folder))
+    assert eventually(lambda: is_gone(pids, ports, folder))
 
 
 def test_a_part_that_does_not_start_is_named_with_its_log(tmp_path: Path, tools: Mapping[str, Path]) -> None:
