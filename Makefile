@@ -5,6 +5,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 MUTANTS_ARGS ?=
 PROSE_ARGS ?=
+TOOLS ?=
 
 # Installs packages several times faster than pip. `make setup UV=` uses pip.
 UV ?= $(shell command -v uv)
@@ -19,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept mutants node-versions prose
+.PHONY: help setup demo demo-stop cluster-tools test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept mutants node-versions prose
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
@@ -35,8 +36,12 @@ demo: setup ## deploy STACK locally, then destroy it; KEEP=1 keeps it running
 demo-stop: .venv/.installed ## stop a deployment that KEEP=1 kept running
 	@$(demo) --stop
 
+cluster-tools: .venv/.installed ## build what the tests need of Kubernetes; TOOLS=all builds more
+	@$(python) -m eks_hardware.local.cluster_tools $(TOOLS)
+
 # More workers than processors, because deployments mostly wait for Terraform.
 test: setup .venv/scan/.installed ## run all tests, including deployments
+	@$(python) -m eks_hardware.local.cluster_tools --for tests/cluster
 	$(python) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need no Node, no Terraform and no separate process

@@ -46,6 +46,7 @@ _ORDER = (
     "cdktn",
     "browser",
     "synth",
+    "cluster",
     "deploy",
     "docs",
     "kubernetes",

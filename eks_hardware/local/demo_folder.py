@@ -39,11 +39,16 @@ def find_root() -> Path:
 
 def own_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder of the demo's own project, in the user's cache."""
+    return cache_folder(environ) / "demo"
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """Return our folder in the user's cache."""
     if sys.platform == "darwin":
         cache = Path.home() / "Library" / "Caches"
     else:
         cache = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "eks-hardware" / "demo"
+    return cache / "eks-hardware"
 
 
 def is_own(root: Path) -> bool:

@@ -167,11 +167,7 @@ class Emulator:
 
     def log_tail(self, lines: int = LOG_LINES_SHOWN) -> str:
         """Return the last lines of the log."""
-        try:
-            text = self.log_file.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            text = ""
-        return "\n".join(text.splitlines()[-lines:]) or "(the log is empty)"
+        return processes.log_tail(self.log_file, lines)
 
     def _launch(self, log: IO[bytes]) -> None:
         self._process = processes.start(

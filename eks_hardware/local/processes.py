@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from types import FrameType
 from typing import IO
 
 _POLL_SECONDS = 0.05
+_GUARD = Path(__file__).with_name("guard.py")
 
 
 class Terminated(SystemExit):
@@ -30,6 +32,28 @@ def start(
     return subprocess.Popen(
         argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=subprocess.STDOUT, start_new_session=True
     )
+
+
+def start_guarded(
+    argv: Sequence[str], folder: Path, *, cwd: Path, env: Mapping[str, str], stdout: int | IO[bytes]
+) -> subprocess.Popen[bytes]:
+    """Start a program that is killed when this process ends, even by SIGKILL; its folder is then removed."""
+    guarded = [sys.executable, "-I", str(_GUARD), str(folder), *argv]
+    return start(guarded, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=stdout)
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a started program and everything in its process group. For programs with nothing to save."""
+    family = descendants(process.pid)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    deadline = time.monotonic() + 10.0
+    while any(map(is_running, family)) and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
@@ -67,6 +91,15 @@ def stop_group(group: int) -> None:
             return
 
 
+def log_tail(file: Path, lines: int) -> str:
+    """Return the last lines of a program's log."""
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    return "\n".join(text.splitlines()[-lines:]) or "(the log is empty)"
+
+
 def is_running(pid: int) -> bool:
     """Return whether a process exists and is not a zombie."""
     try:
@@ -76,7 +109,9 @@ def is_running(pid: int) -> bool:
     except PermissionError:
         return True
     with contextlib.suppress(OSError):
-        return _state(Path(f"/proc/{pid}/stat"))[0] != "Z"
+        folder = Path(f"/proc/{pid}")
+        # The first thread is a zombie before the others have ended.
+        return _state(folder / "stat")[0] != "Z" or len(list((folder / "task").iterdir())) > 1
     return True
 
 

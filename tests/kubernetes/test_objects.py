@@ -7,24 +7,20 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import helm_python
 import pytest
 
-from eks_hardware.kubernetes import Bundle, ObjectRelease, bundle
+from eks_hardware.kubernetes import Bundle, ObjectRelease
 from eks_hardware.kubernetes.local_chart import CHART, chart_values
-from eks_hardware.kubernetes.references import known, references_in, replaced
+from eks_hardware.kubernetes.references import references_in
 from eks_hardware.kubernetes.yaml_text import yaml_text
-from eks_hardware.resolve import ResolvedStrategy
 from helpers.kubernetes import helm, label
 from helpers.kubernetes.kubernetes_schema import check_objects
+from helpers.kubernetes.objects import Object, bundle_of, objects_of, resolved_named
 from helpers.paths import SHIPPED, SPECIAL, TESTS
-from helpers.strategies import resolved_of
-
-Object = dict[str, Any]
 
 # Kinds that Kubernetes does not have, and the test that checks them against their own definitions.
 CUSTOM = {
@@ -52,25 +48,6 @@ BUILT_IN = {"default", "kube-system", "kube-public", "kube-node-lease"}
 SUBDOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 DNS_LABEL = re.compile(r"(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 LABEL_KINDS = {"Namespace", "Service"}
-
-
-def resolved_named(name: str) -> ResolvedStrategy:
-    folder = SHIPPED if (SHIPPED / f"{name}.yaml").is_file() else SPECIAL
-    return resolved_of(folder / f"{name}.yaml")
-
-
-@cache
-def bundle_of(name: str) -> Bundle:
-    return bundle(resolved_named(name))
-
-
-def objects_of(name: str) -> list[Object]:
-    """Return the objects as the API server gets them: references filled in, plain maps and lists."""
-    names = known(resolved_named(name))
-    return [
-        json.loads(json.dumps(replaced(each, lambda ref: names.get(ref, f"{ref.value}-0a")), default=dict))
-        for each in bundle_of(name).objects
-    ]
 
 
 def kind_of(item: Mapping[str, Any]) -> str:

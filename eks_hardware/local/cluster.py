@@ -1,0 +1,207 @@
+"""A local Kubernetes: etcd, API server, controller manager and scheduler, without nodes.
+
+It listens only on the loopback interface, on free ports, with certificates of its own; etcd has only a socket in the
+cluster's folder. It stores nothing, and ends with the process that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eks_hardware.local import cluster_tools, processes
+from eks_hardware.local.cluster_setup import Setup
+from eks_hardware.local.emulator import HOST, free_port
+
+START_TIMEOUT_SECONDS = 120.0
+ATTEMPTS = 5
+LOG_LINES_SHOWN = 15
+
+# Environment variables that the programs inherit. Others, such as a proxy, would change where they connect.
+_INHERITED = ("LANG", "LC_ALL", "PATH", "TZ", "USER")
+
+
+class ClusterError(Exception):
+    """A part of the cluster did not start, or ended. The text names it and shows the end of its log."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A running program of the cluster. ``port`` is 0 if it has none."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log_file: Path
+    port: int = 0
+
+    def tail(self) -> str:
+        return processes.log_tail(self.log_file, LOG_LINES_SHOWN)
+
+
+class Cluster:
+    """A running Kubernetes control plane; a context manager that stops it.
+
+    Args:
+        log_dir: The folder for the logs of its parts, which stay.
+        programs: Where the programs are, by name; default: those of ``make cluster-tools``.
+    """
+
+    def __init__(self, log_dir: Path, *, programs: Mapping[str, Path] | None = None) -> None:
+        self.log_dir = log_dir
+        self._given_programs = programs
+        self._programs: Mapping[str, Path] = {}
+        self._folder: Path | None = None
+        self._setup: Setup | None = None
+        self._parts: dict[str, _Part] = {}
+
+    @property
+    def folder(self) -> Path:
+        """The folder for the cluster's files, removed when it stops."""
+        assert self._folder is not None, "the cluster is not running"
+        return self._folder
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The file for ``KUBECONFIG``, with the certificate of an administrator."""
+        return self._running_setup.kubeconfig
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """The process group of each part."""
+        return {name: part.process.pid for name, part in self._parts.items()}
+
+    @property
+    def ports(self) -> list[int]:
+        """The ports on which the cluster listens."""
+        return [part.port for part in self._parts.values() if part.port]
+
+    def __enter__(self) -> Cluster:
+        self.start()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                self.check()
+        finally:
+            self.stop()
+
+    def start(self) -> None:
+        """Start it and wait until it accepts pods.
+
+        Raises:
+            ToolsMissing: A program is not on this machine.
+            ClusterError: A part ended early, or did not answer in time.
+        """
+        self._programs = self._given_programs or cluster_tools.paths("etcd", "kubernetes")
+        self.log_dir.mkdir(parents=True, exist_ok=True)
+        # Not in log_dir: the path of a socket has at most 104 characters on macOS.
+        self._folder = Path(tempfile.mkdtemp(prefix="eks-hardware-cluster-"))
+        try:
+            setup = self._setup = Setup(self._folder)
+            self._launch("etcd", setup.etcd())
+            port = self._serve("kube-apiserver", setup.api_server, "/readyz")
+            setup.write_kubeconfigs(port)
+            self._serve("kube-controller-manager", setup.controller_manager, "/healthz")
+            self._serve("kube-scheduler", setup.scheduler, "/healthz")
+            # The controller manager creates it, and no pod is accepted before.
+            self._wait("kube-apiserver", port, "/api/v1/namespaces/default/serviceaccounts/default")
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop it and remove its files; the logs stay."""
+        while self._parts:
+            _, part = self._parts.popitem()
+            processes.kill_group(part.process)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = self._setup = None
+
+    def check(self) -> None:
+        """Check that every part is running.
+
+        Raises:
+            ClusterError: One of them ended.
+        """
+        for part in self._parts.values():
+            code = part.process.poll()
+            if code is not None:
+                raise ClusterError(f"{part.name} ended with exit code {code}:\n{part.tail()}")
+
+    def environment(self) -> dict[str, str]:
+        """Return this process's environment, changed so that Kubernetes clients connect only to this cluster."""
+        direct = os.environ.get("NO_PROXY") or os.environ.get("no_proxy") or ""
+        no_proxy = ",".join(dict.fromkeys([*filter(None, direct.split(",")), HOST, "localhost"]))
+        return {**os.environ, "KUBECONFIG": str(self.kubeconfig), "NO_PROXY": no_proxy, "no_proxy": no_proxy}
+
+    def kubectl(self, *arguments: str, stdin: str = "") -> str:
+        """Run ``kubectl`` as an administrator and return its output.
+
+        Raises:
+            ClusterError: It failed, or a part of the cluster ended.
+        """
+        done = subprocess.run(
+            [self._programs["kubectl"], f"--cache-dir={self.folder / 'kubectl'}", *arguments],
+            capture_output=True,
+            check=False,
+            encoding="utf-8",
+            env=self.environment(),
+            input=stdin,
+        )
+        self.check()
+        if done.returncode:
+            raise ClusterError(f"kubectl {' '.join(arguments)} failed:\n{(done.stderr or done.stdout).strip()}")
+        return done.stdout
+
+    @property
+    def _running_setup(self) -> Setup:
+        assert self._setup is not None, "the cluster is not running"
+        return self._setup
+
+    def _launch(self, name: str, arguments: Sequence[str], port: int = 0) -> _Part:
+        log_file = self.log_dir / f"{name}.log"
+        with log_file.open("wb") as log:
+            process = processes.start_guarded(
+                [str(self._programs[name]), *arguments],
+                self.folder,
+                cwd=self.folder,
+                # Clients keep their caches in the home folder.
+                env={**{key: os.environ[key] for key in _INHERITED if key in os.environ}, "HOME": str(self.folder)},
+                stdout=log,
+            )
+        part = self._parts[name] = _Part(name, process, log_file, port)
+        return part
+
+    def _serve(self, name: str, arguments: Callable[[int], Sequence[str]], path: str) -> int:
+        """Start a part on a free port and wait until it is ready; return the port."""
+        attempt = 1
+        while True:
+            port = free_port()
+            part = self._launch(name, arguments(port), port)
+            try:
+                self._wait(name, port, path)
+            except ClusterError:
+                # Another process took the free port first.
+                if attempt == ATTEMPTS or part.process.poll() is None or "already in use" not in part.tail():
+                    raise
+                processes.kill_group(part.process)
+                attempt += 1
+            else:
+                return port
+
+    def _wait(self, name: str, port: int, path: str) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_SECONDS
+        while not self._running_setup.answers(port, path):
+            self.check()
+            if time.monotonic() > deadline:
+                said = self._parts[name].tail()
+                raise ClusterError(f"{name} did not answer {path} within {START_TIMEOUT_SECONDS:.0f} s:\n{said}")
+            time.sleep(0.05)

@@ -1,0 +1,143 @@
+"""The command lines of a local cluster's programs, and the certificates and kubeconfigs that they read."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+
+from eks_hardware.local.cluster_certificates import Authority, Pair
+from eks_hardware.local.emulator import HOST
+
+# One of the two ranges that EKS chooses from:
+# https://docs.aws.amazon.com/eks/latest/APIReference/API_KubernetesNetworkConfigRequest.html
+_SERVICES = "172.20.0.0/16"
+_CONTROLLER_MANAGER = "system:kube-controller-manager"
+_SCHEDULER = "system:kube-scheduler"
+
+
+class Setup:
+    """The arguments and files of a cluster's programs. Creates the certificates in the cluster's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        authority = Authority(folder)
+        self._authority = authority.certificate
+        self._server = authority.server(HOST)
+        self._service_accounts = authority.key("service-accounts")
+        self._users = {
+            "admin": authority.client("admin", group="system:masters"),
+            _CONTROLLER_MANAGER: authority.client(_CONTROLLER_MANAGER),
+            _SCHEDULER: authority.client(_SCHEDULER),
+        }
+        self._tls = ssl.create_default_context(cafile=str(self._authority))
+        self._tls.load_cert_chain(self._users["admin"].certificate, self._users["admin"].key)
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig."""
+        return self._folder / "admin.kubeconfig"
+
+    def etcd(self) -> Sequence[str]:
+        """Return the arguments of etcd. It listens on sockets in the folder, which only this user can reach."""
+        # Advertised addresses must have a port, which is a part of the socket's name. They are not used.
+        peer = "unix://peer:1"
+        return (
+            f"--data-dir={self._folder}/etcd",
+            f"--listen-client-urls={self._etcd_url}",
+            "--advertise-client-urls=unix://client:1",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=default={peer}",
+            "--unsafe-no-fsync",
+        )
+
+    def api_server(self, port: int) -> Sequence[str]:
+        """Return the arguments of kube-apiserver."""
+        return (
+            *self._serving(port),
+            f"--etcd-servers={self._etcd_url}",
+            f"--advertise-address={HOST}",
+            "--endpoint-reconciler-type=none",
+            f"--service-cluster-ip-range={_SERVICES}",
+            "--authorization-mode=Node,RBAC",
+            # As on EKS: device plugins are privileged.
+            "--allow-privileged=true",
+            f"--client-ca-file={self._authority}",
+            "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+            f"--service-account-key-file={self._service_accounts.certificate}",
+            f"--service-account-signing-key-file={self._service_accounts.key}",
+        )
+
+    def controller_manager(self, port: int) -> Sequence[str]:
+        """Return the arguments of kube-controller-manager."""
+        return (
+            *self._serving(port),
+            f"--kubeconfig={self._kubeconfig_of(_CONTROLLER_MANAGER)}",
+            "--leader-elect=false",
+            "--use-service-account-credentials=true",
+            # The default limit of 20 requests per second delays the start by seconds.
+            "--kube-api-qps=500",
+            "--kube-api-burst=1000",
+            f"--root-ca-file={self._authority}",
+            f"--service-account-private-key-file={self._service_accounts.key}",
+        )
+
+    def scheduler(self, port: int) -> Sequence[str]:
+        """Return the arguments of kube-scheduler."""
+        return (*self._serving(port), f"--kubeconfig={self._kubeconfig_of(_SCHEDULER)}", "--leader-elect=false")
+
+    def write_kubeconfigs(self, port: int) -> None:
+        """Write the kubeconfigs of all users for an API server on this port."""
+        for user, pair in self._users.items():
+            file = self._kubeconfig_of(user)
+            file.touch(mode=0o600)
+            file.write_text(json.dumps(self._kubeconfig(f"https://{HOST}:{port}", user, pair)), encoding="utf-8")
+
+    def answers(self, port: int, path: str) -> bool:
+        """Return whether a program of this cluster answers on this port, and that all is well."""
+        connection = http.client.HTTPSConnection(HOST, port, timeout=5, context=self._tls)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    @property
+    def _etcd_url(self) -> str:
+        return f"unix://{self._folder}/etcd.sock"
+
+    def _serving(self, port: int) -> Sequence[str]:
+        return (
+            f"--bind-address={HOST}",
+            f"--secure-port={port}",
+            f"--tls-cert-file={self._server.certificate}",
+            f"--tls-private-key-file={self._server.key}",
+            "--profiling=false",
+        )
+
+    def _kubeconfig_of(self, user: str) -> Path:
+        return self._folder / f"{user.replace(':', '-')}.kubeconfig"
+
+    def _kubeconfig(self, server: str, user: str, pair: Pair) -> dict[str, object]:
+        """Return a kubeconfig that contains its certificates, so that it can be copied."""
+        name = "eks-hardware-local"
+        credentials = {"client-certificate-data": _base64(pair.certificate), "client-key-data": _base64(pair.key)}
+        cluster = {"server": server, "certificate-authority-data": _base64(self._authority)}
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": name, "cluster": cluster}],
+            "users": [{"name": user, "user": credentials}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": user}}],
+            "current-context": name,
+        }
+
+
+def _base64(file: Path) -> str:
+    return base64.b64encode(file.read_bytes()).decode()

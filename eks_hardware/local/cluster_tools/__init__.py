@@ -1,0 +1,281 @@
+"""The programs of a local cluster: which versions, and where they are on this machine.
+
+Each folder has the ``go.mod`` and ``go.sum`` that pin one group of programs (docs/adr/0026). :mod:`.build` compiles
+them into the user's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+from eks_hardware.local.demo_folder import cache_folder
+
+FOLDER_VARIABLE = "EKS_HARDWARE_CLUSTER_TOOLS"
+KUBEBUILDER_VARIABLE = "KUBEBUILDER_ASSETS"
+
+_HERE = Path(__file__).parent
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+_KUBERNETES_VERSION = "k8s.io/component-base/version"
+
+
+class ToolsMissing(Exception):  # noqa: N818  (a finding, not a failure)
+    """Programs of a local cluster are missing. The text is one sentence that says what to do."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A group of programs with the versions of one ``go.mod``.
+
+    Attributes:
+        name: Its name for ``make cluster-tools``.
+        module: The Go module whose version is the tool's.
+        package: The Go package to compile; ``.`` is our own ``main.go``.
+        programs: The names of the programs, each with the arguments that print its version. Without arguments, only
+            our own build is used.
+        variables: Variables that the linker sets to ``{version}``, ``{major}`` or ``{minor}``.
+        files: A folder of the module whose files are the result, in place of programs.
+        folder: The folder with ``go.mod``; default: the name.
+    """
+
+    name: str
+    module: str
+    package: str = "."
+    programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    files: str = ""
+    folder: str = ""
+
+    @property
+    def source(self) -> Path:
+        """The folder with ``go.mod``."""
+        return _HERE / (self.folder or self.name)
+
+    @cached_property
+    def _go_mod(self) -> str:
+        return (self.source / "go.mod").read_text(encoding="utf-8")
+
+    @cached_property
+    def version(self) -> str:
+        """The pinned version, such as ``1.35.4``."""
+        match = re.search(rf"^(?:require)?\s*{re.escape(self.module)} v(\S+)", self._go_mod, re.MULTILINE)
+        assert match, f"{self.source}/go.mod does not pin {self.module}"
+        return match[1]
+
+    @property
+    def minor(self) -> str:
+        """The pinned version without its patch level. Other programs of this version are used, too."""
+        return self.version.rpartition(".")[0]
+
+    @cached_property
+    def oldest_go(self) -> str:
+        """The oldest Go that compiles it, such as ``1.25``."""
+        match = re.search(r"^go (\d+\.\d+)", self._go_mod, re.MULTILINE)
+        assert match, f"{self.source}/go.mod has no go line"
+        return match[1]
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of everything that determines the result, except the version of Go."""
+        told = hashlib.sha256(repr((self.package, self.variables, self.files)).encode())
+        for file in sorted(each for each in self.source.iterdir() if each.is_file()):
+            told.update(file.name.encode() + b"\0" + file.read_bytes())
+        return told.hexdigest()[:12]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+TOOLS: Mapping[str, Tool] = MappingProxyType(
+    {
+        tool.name: tool
+        for tool in (
+            Tool(
+                "kubernetes",
+                "k8s.io/kubernetes",
+                programs={
+                    "kube-apiserver": ("--version",),
+                    "kube-controller-manager": ("--version",),
+                    "kube-scheduler": ("--version",),
+                    "kubectl": ("version", "--client"),
+                },
+                # Helm's templates compare versions, and fail without them.
+                variables={
+                    f"{_KUBERNETES_VERSION}.gitVersion": "v{version}",
+                    f"{_KUBERNETES_VERSION}.gitMajor": "{major}",
+                    f"{_KUBERNETES_VERSION}.gitMinor": "{minor}",
+                },
+            ),
+            Tool(
+                "etcd",
+                "go.etcd.io/etcd/server/v3",
+                package="go.etcd.io/etcd/server/v3",
+                programs={"etcd": ("--version",)},
+            ),
+            Tool("karpenter-crds", "github.com/aws/karpenter-provider-aws", files="pkg/apis/crds", folder="karpenter"),
+            Tool(
+                "karpenter",
+                "github.com/aws/karpenter-provider-aws",
+                package="github.com/aws/karpenter-provider-aws/cmd/controller",
+                programs={"karpenter": ()},
+                variables={"sigs.k8s.io/karpenter/pkg/operator.Version": "{version}"},
+            ),
+            Tool(
+                "helm",
+                "helm.sh/helm/v3",
+                package="helm.sh/helm/v3/cmd/helm",
+                programs={"helm": ("version", "--short")},
+                variables={"helm.sh/helm/v3/internal/version.version": "v{version}"},
+            ),
+            Tool(
+                "kwok",
+                "sigs.k8s.io/kwok",
+                package="sigs.k8s.io/kwok/cmd/kwok",
+                programs={"kwok": ("--version",)},
+                variables={"sigs.k8s.io/kwok/pkg/consts.Version": "{version}"},
+            ),
+            Tool(
+                "opentofu",
+                "github.com/opentofu/opentofu",
+                package="github.com/opentofu/opentofu/cmd/tofu",
+                programs={"tofu": ("version",)},
+                variables={"github.com/opentofu/opentofu/version.dev": "no"},
+            ),
+        )
+    }
+)
+NEEDED = ("kubernetes", "etcd", "karpenter-crds")
+"""The tools that the tests use."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The parts of a tool that a machine has.
+
+    Attributes:
+        paths: The programs by name; for files, their folder under the name of the tool.
+        refused: Programs of another version, as text.
+    """
+
+    paths: Mapping[str, Path]
+    refused: tuple[str, ...] = ()
+
+
+def built(tool: Tool, go_version: str | None, environ: Mapping[str, str]) -> Path:
+    """Return the folder of a built tool, which may not exist yet; without Go, one that any version of Go built."""
+    name = f"{tool.name}-{tool.version}-{tool.digest}"
+    folder = cache_folder(environ) / "cluster-tools"
+    if go_version is None:
+        return max(folder.glob(f"{name}-go*[0-9]"), default=folder / name)
+    return folder / f"{name}-{go_version}"
+
+
+def go_version(tool: Tool, environ: Mapping[str, str]) -> str | None:
+    """Return the version of Go that compiles a tool, or ``None`` if there is no Go.
+
+    Raises:
+        ToolsMissing: Go is too old.
+    """
+    go = shutil.which("go", path=environ.get("PATH"))
+    if go is None:
+        return None
+    asked = subprocess.run(
+        [go, "env", "GOVERSION"], cwd=tool.source, env=dict(environ), capture_output=True, text=True, check=False
+    )
+    if asked.returncode:
+        raise ToolsMissing(f"Go must be {tool.oldest_go} or newer to build {tool}, got: {asked.stderr.strip()}")
+    return asked.stdout.strip()
+
+
+def find(tool: Tool, go: str | None, environ: Mapping[str, str]) -> Found:
+    """Find a tool, without building it: in the user's folders, in the cache, on the PATH.
+
+    Raises:
+        ToolsMissing: The folder that the user named has a program of another version.
+    """
+    own = Path(environ.get(FOLDER_VARIABLE) or os.devnull, tool.name)
+    if tool.files and own.is_dir():
+        return Found({tool.name: own.absolute()})
+    paths: dict[str, Path] = {}
+    refused: list[str] = []
+    for variable in (FOLDER_VARIABLE, KUBEBUILDER_VARIABLE):
+        if environ.get(variable):
+            wrong = _take(tool, environ[variable], paths)
+            if wrong and variable == FOLDER_VARIABLE:
+                raise ToolsMissing(f"{'; '.join(wrong)}; correct {variable}")
+            refused += wrong
+    cached = built(tool, go, environ)
+    if cached.is_dir():
+        if tool.files:
+            return Found({tool.name: cached})
+        paths = {program: cached / program for program in tool.programs} | paths
+    refused += _take(tool, environ.get("PATH", ""), paths)
+    return Found(paths, tuple(refused))
+
+
+def is_complete(tool: Tool, found: Found) -> bool:
+    """Return whether nothing of a tool is missing."""
+    return set(tool.programs or [tool.name]) <= set(found.paths)
+
+
+def _take(tool: Tool, path: str, paths: dict[str, Path]) -> list[str]:
+    """Add programs on a search path that were not found before; return those that have another version."""
+    wrong = []
+    for program, arguments in tool.programs.items():
+        place = shutil.which(program, path=path) if arguments and program not in paths else None
+        if place is None:
+            continue
+        version = version_of(Path(place), arguments)
+        if version.rpartition(".")[0] == tool.minor:
+            paths[program] = Path(place).absolute()
+        else:
+            wrong.append(f"{place} must be version {tool.minor}, got {version or 'no answer'}")
+    return wrong
+
+
+def version_of(program: Path, arguments: tuple[str, ...]) -> str:
+    """Return the first version that a program prints, or an empty text."""
+    try:
+        run = subprocess.run(
+            [program, *arguments], capture_output=True, check=False, text=True, timeout=60, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    match = _VERSION.search(run.stdout)
+    return ".".join(match.groups()) if match else ""
+
+
+def missing(incomplete: Mapping[str, Found]) -> ToolsMissing:
+    """Return the sentence for a machine without Go that does not have these tools."""
+    tools = [TOOLS[name] for name in incomplete]
+    wanted: list[str] = []
+    for tool in tools:
+        of_tool = [each for each, how in tool.programs.items() if how and each not in incomplete[tool.name].paths]
+        wanted += [f"{each} {tool.minor}" for each in of_tool] or ([f"{tool.name}/*.yaml"] if tool.files else [])
+    go = max((tool.oldest_go for tool in tools), key=lambda version: [int(part) for part in version.split(".")])
+    text = f"missing {', '.join(map(str, tools))}: install Go {go} or newer (https://go.dev/dl)"
+    if wanted:
+        text += f", or set {FOLDER_VARIABLE} to a folder with {', '.join(wanted)}"
+    refused = [each for found in incomplete.values() for each in found.refused]
+    return ToolsMissing("; ".join([text, *refused]))
+
+
+def paths(*names: str, environ: Mapping[str, str] | None = None) -> dict[str, Path]:
+    """Return the programs of tools by name, and folders of files by the tool's name.
+
+    Raises:
+        ToolsMissing: One of them is not on this machine.
+    """
+    environ = os.environ if environ is None else environ
+    found = {name: find(TOOLS[name], go_version(TOOLS[name], environ), environ) for name in names}
+    if incomplete := {name: each for name, each in found.items() if not is_complete(TOOLS[name], each)}:
+        raise missing(incomplete)
+    return {program: path for each in found.values() for program, path in each.paths.items()}

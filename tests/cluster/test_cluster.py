@@ -1,0 +1,203 @@
+"""The cluster starts, schedules pods, listens only on its address, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from eks_hardware.local import cluster as module
+from eks_hardware.local import emulator, processes
+from eks_hardware.local.cluster import Cluster, ClusterError
+from helpers.paths import ROOT
+
+PARTS = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "gpu-node", "labels": {"hardware": "gpu"}},
+    "spec": {"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]},
+}
+CAPACITY = {"cpu": "8", "memory": "64Gi", "pods": "50", "nvidia.com/gpu": "8"}
+READY = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+_PARENT = """
+import json, sys, time
+from pathlib import Path
+from eks_hardware.local import processes
+from eks_hardware.local.cluster import Cluster
+with processes.signals_unwind(), Cluster(Path(sys.argv[1])) as cluster:
+    pids = [pid for group in cluster.pids.values() for pid in (group, *processes.descendants(group))]
+    print(json.dumps([pids, cluster.ports, str(cluster.folder)]), flush=True)
+    time.sleep(300)
+"""
+
+
+def eventually(true: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if true():
+            return True
+        time.sleep(0.1)
+    return true()
+
+
+def family(cluster: Cluster) -> list[int]:
+    """Return all processes of a cluster."""
+    return [pid for group in cluster.pids.values() for pid in (group, *processes.descendants(group))]
+
+
+def is_gone(pids: Iterable[int], ports: Iterable[int], folder: Path) -> bool:
+    """Return whether nothing of a cluster is left."""
+
+    def is_free(port: int) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex((emulator.HOST, port)) != 0
+
+    return not any(map(processes.is_running, pids)) and all(map(is_free, ports)) and not folder.exists()
+
+
+def gpu_pod(name: str, gpus: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {
+            "containers": [{"name": "main", "image": "none", "resources": {"limits": {"nvidia.com/gpu": gpus}}}],
+            "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
+        },
+    }
+
+
+def test_the_scheduler_decides_and_nothing_is_left(tmp_path: Path, tools: Mapping[str, Path]) -> None:
+    with Cluster(tmp_path / "logs", programs=tools) as cluster:
+        pids, ports, folder = family(cluster), cluster.ports, cluster.folder
+        assert set(cluster.pids) == PARTS
+        cluster.kubectl("create", "configmap", "a", "--from-literal=key=value")
+        assert cluster.kubectl("get", "configmap", "a", "-o", "jsonpath={.data.key}") == "value"
+
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(NODE))
+        status = {"status": {"capacity": CAPACITY, "allocatable": CAPACITY, "conditions": [READY]}}
+        cluster.kubectl("patch", "node", "gpu-node", "--subresource=status", "-p", json.dumps(status))
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(gpu_pod("fits", 8)))
+        cluster.kubectl("wait", "pod/fits", "--for=condition=PodScheduled", "--timeout=60s")
+        assert cluster.kubectl("get", "pod", "fits", "-o", "jsonpath={.spec.nodeName}") == "gpu-node"
+
+        cluster.kubectl("create", "-f", "-", stdin=json.dumps(gpu_pod("too-big", 9)))
+        cluster.kubectl("wait", "pod/too-big", "--for=condition=PodScheduled=false", "--timeout=60s")
+        said = cluster.kubectl("get", "pod", "too-big", "-o", "jsonpath={.status.conditions[0].message}")
+        assert "Insufficient nvidia.com/gpu" in said
+    assert is_gone(pids, ports, folder)
+
+
+def test_it_listens_only_on_loopback(cluster: Cluster) -> None:
+    listening = {
+        (connection.laddr.ip, connection.laddr.port)
+        for pid in family(cluster)
+        for connection in psutil.Process(pid).net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert listening == {(emulator.HOST, port) for port in cluster.ports}
+    assert len(listening) == 3
+
+
+def test_the_server_says_its_version(cluster: Cluster) -> None:
+    """Charts compare it."""
+    said = json.loads(cluster.kubectl("version", "-o", "json"))
+    assert said["serverVersion"]["gitVersion"] == said["clientVersion"]["gitVersion"]
+    assert said["serverVersion"]["gitVersion"].startswith("v1.")
+
+
+def test_two_at_once_do_not_meet(cluster: Cluster, tmp_path: Path, tools: Mapping[str, Path]) -> None:
+    with Cluster(tmp_path, programs=tools) as other:
+        assert not set(cluster.ports) & set(other.ports)
+        other.kubectl("create", "namespace", "only-here")
+        assert "only-here" in other.kubectl("get", "namespaces")
+        assert "only-here" not in cluster.kubectl("get", "namespaces")
+        # The certificates of one are worth nothing to the other.
+        with pytest.raises(ClusterError, match="x509"):
+            other.kubectl("--server", f"https://{emulator.HOST}:{cluster.ports[0]}", "get", "namespaces")
+
+
+def test_another_port_is_taken_when_one_is_busy(
+    tmp_path: Path, tools: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as busy:
+        busy.bind((emulator.HOST, 0))
+        busy.listen()
+        taken = busy.getsockname()[1]
+        ports = [taken]
+        monkeypatch.setattr(module, "free_port", lambda: ports.pop() if ports else emulator.free_port())
+        with Cluster(tmp_path, programs=tools) as cluster:
+            assert taken not in cluster.ports
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
+def test_it_ends_with_its_parent(tmp_path: Path, tools: Mapping[str, Path], signum: signal.Signals) -> None:
+    assert tools
+    with subprocess.Popen(
+        [sys.executable, "-c", _PARENT, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as parent:
+        assert parent.stdout is not None
+        pids, ports, folder = json.loads(parent.stdout.readline())
+        assert all(map(processes.is_running, pids))
+        assert len(pids) == 2 * len(PARTS)
+        parent.send_signal(signum)
+        parent.wait(timeout=60)
+    assert eventually(lambda: is_gone(pids, ports, Path(folder)))
+
+
+def test_the_crash_of_a_part_is_reported(tmp_path: Path, tools: Mapping[str, Path]) -> None:
+    name = "etcd"
+    with Cluster(tmp_path, programs=tools) as cluster:
+        pids, ports, folder = family(cluster), cluster.ports, cluster.folder
+        (program,) = processes.descendants(cluster.pids[name])
+        os.kill(program, signal.SIGKILL)
+        assert eventually(lambda: not processes.is_running(cluster.pids[name]))
+        with pytest.raises(ClusterError) as crash:
+            cluster.check()
+        cluster.stop()
+    first, *log = str(crash.value).splitlines()
+    assert first == f"{name} ended with exit code 137:"
+    assert log == (tmp_path / f"{name}.log").read_text(encoding="utf-8").splitlines()[-module.LOG_LINES_SHOWN :]
+    assert is_gone(pids, ports, folder)
+
+
+def test_a_crash_is_reported_at_the_end_of_the_block(tmp_path: Path, tools: Mapping[str, Path]) -> None:
+    with pytest.raises(ClusterError, match="kube-controller-manager ended"):  # noqa: PT012, SIM117
+        with Cluster(tmp_path, programs=tools) as cluster:
+            group = cluster.pids["kube-controller-manager"]
+            os.kill(processes.descendants(group)[0], signal.SIGKILL)
+            assert eventually(lambda: not processes.is_running(group))
+
+
+def test_a_program_ends_with_its_guard(tmp_path: Path, tools: Mapping[str, Path]) -> None:
+    with Cluster(tmp_path, programs=tools) as cluster:
+        pids, ports, folder = family(cluster), cluster.ports, cluster.folder
+        os.kill(cluster.pids["kube-apiserver"], signal.SIGKILL)
+        cluster.stop()
+    assert eventually(lambda: is_gone(pids, ports, folder))
+
+
+def test_a_part_that_does_not_start_is_named_with_its_log(tmp_path: Path, tools: Mapping[str, Path]) -> None:
+    broken = tmp_path / "kube-scheduler"
+    broken.write_text("#!/bin/sh\necho no such flag\nexit 3\n", encoding="utf-8")
+    broken.chmod(0o755)
+    cluster = Cluster(tmp_path / "logs", programs={**tools, "kube-scheduler": broken})
+    with pytest.raises(ClusterError) as failure:
+        cluster.start()
+    assert str(failure.value) == "kube-scheduler ended with exit code 3:\nno such flag"
+    assert cluster.pids == {}

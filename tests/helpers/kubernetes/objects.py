@@ -1,0 +1,36 @@
+"""The Kubernetes objects of strategies, as the API server gets them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from eks_hardware.kubernetes import Bundle, bundle
+from eks_hardware.kubernetes.references import known, replaced
+from eks_hardware.resolve import ResolvedStrategy
+from helpers.paths import SHIPPED, SPECIAL
+from helpers.strategies import resolved_of
+
+Object = dict[str, Any]
+
+
+def resolved_named(name: str) -> ResolvedStrategy:
+    """Return a strategy of config/strategies or tests/synth/strategies."""
+    folder = SHIPPED if (SHIPPED / f"{name}.yaml").is_file() else SPECIAL
+    return resolved_of(folder / f"{name}.yaml")
+
+
+@cache
+def bundle_of(name: str) -> Bundle:
+    """Return everything that a strategy installs in its cluster."""
+    return bundle(resolved_named(name))
+
+
+def objects_of(name: str) -> list[Object]:
+    """Return the objects as the API server gets them: references filled in, plain maps and lists."""
+    names = known(resolved_named(name))
+    return [
+        json.loads(json.dumps(replaced(each, lambda ref: names.get(ref, f"{ref.value}-0a")), default=dict))
+        for each in bundle_of(name).objects
+    ]
