@@ -20,7 +20,7 @@ def demo(tmp_path: Path) -> _Demo:
     return _Demo(Console(), tmp_path, tmp_path / "run", "block")
 
 
-def synthesize(folder: Path, version: str) -> None:
+def write_stack(folder: Path, version: str) -> None:
     stack = folder / "run" / "cdktf.out" / "stacks" / "block"
     stack.mkdir(parents=True)
     document = {"terraform": {"required_providers": {"aws": {"version": version}}}}
@@ -28,19 +28,19 @@ def synthesize(folder: Path, version: str) -> None:
 
 
 def test_a_newer_provider_is_required(demo: _Demo, tmp_path: Path) -> None:
-    synthesize(tmp_path, ">= 6.26.0, < 7.0.0")
+    write_stack(tmp_path, ">= 6.26.0, < 7.0.0")
     with pytest.raises(DemoError, match=r"block needs the AWS provider >= 6\.26\.0, < 7\.0\.0, but .* \(5\.100\.0\)"):
         demo._check_provider(MIRROR)
 
 
 @pytest.mark.parametrize("version", [">= 5.100.0, < 7.0.0", "~> 6.0", ""])
 def test_other_requirements_are_left_to_terraform(demo: _Demo, tmp_path: Path, version: str) -> None:
-    synthesize(tmp_path, version)
+    write_stack(tmp_path, version)
     demo._check_provider(MIRROR)
 
 
 def test_a_registry_has_every_version(demo: _Demo, tmp_path: Path) -> None:
-    synthesize(tmp_path, ">= 6.26.0, < 7.0.0")
+    write_stack(tmp_path, ">= 6.26.0, < 7.0.0")
     demo._check_provider(Providers(Source.REGISTRY))
 
 
