@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -33,6 +33,15 @@ CAPACITY: Mapping[str, CapacityNames] = MappingProxyType(
     }
 )
 """Names by the spelling of strategies."""
+
+
+def capacity_words(capacities: Iterable[str]) -> str:
+    """Return capacity types for a sentence.
+
+    >>> capacity_words(["spot", "on-demand"])
+    'Spot or On-Demand'
+    """
+    return " or ".join(CAPACITY[each].words for each in capacities)
 
 
 def capacity_of_eks(name: str) -> str:

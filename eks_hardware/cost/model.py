@@ -51,6 +51,7 @@ class CostLine:
     Attributes:
         path: the strategy's field that causes the cost: ``node_groups[gpu]``, ``network.nat_gateways``, ``cluster``.
         name: the billed item: ``p4d.24xlarge, On-Demand``, ``EKS control plane``.
+        short_name: the name without details: ``p4d.24xlarge``.
         kind: ``instances``, ``volumes``, ``control-plane``, ``nat``, ``addresses``, ``endpoints``, ``keys``,
             ``storage``.
         figure: price of one unit; None if unknown.
@@ -60,6 +61,8 @@ class CostLine:
             On-Demand instead of Spot.
         unpriced: instance types that can be launched at ``max`` and have no known price.
         instance_type: for ``instances``, the type of the price in ``figure``; None if no type bounds the cost.
+        capacity_types: for ``instances``, how they are bought: ``on-demand``, ``spot``, ``reserved``,
+            ``capacity-block``.
 
     Examples:
         >>> lines = cost_of(resolved).lines
@@ -69,6 +72,7 @@ class CostLine:
 
     path: str
     name: str
+    short_name: str
     kind: str
     figure: Figure | None
     units: Mapping[Level, float]
@@ -76,6 +80,7 @@ class CostLine:
     figure_at_max: Figure | None = None
     unpriced: tuple[str, ...] = ()
     instance_type: str | None = None
+    capacity_types: tuple[str, ...] = ()
 
     def figure_at(self, level: Level) -> Figure | None:
         """Return the price of one unit at a level."""

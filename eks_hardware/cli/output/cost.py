@@ -25,6 +25,7 @@ from eks_hardware.cost import (
 )
 from eks_hardware.printable import counted, usd
 from eks_hardware.resolve import ResolvedStrategy
+from eks_hardware.spellings import capacity_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _UNDATED = "undated"
 _PARTS = 16
 """Number of groups, pools and sections that fit on a screen."""
+_NOT_IN_JSON = ("short_name", "capacity_types")
+"""Fields that only say again what ``name`` says."""
 _COLUMNS: dict[Purchase, str] = {
     "on-demand": "\nOn-\nDemand",
     "spot": "\n\nSpot",
@@ -69,7 +72,8 @@ def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, Any]:
 
 
 def _line_content(line: CostLine) -> dict[str, Any]:
-    return {**asdict(line), "usd_per_hour": {level: line.usd_per_hour(level) for level in LEVELS}}
+    known = {name: value for name, value in asdict(line).items() if name not in _NOT_IN_JSON}
+    return {**known, "usd_per_hour": {level: line.usd_per_hour(level) for level in LEVELS}}
 
 
 def _purchase_content(type_name: str, region: str) -> Iterator[tuple[str, Any]]:
@@ -171,11 +175,11 @@ def _named(lines: Sequence[CostLine]) -> str:
     first = lines[0]
     more = sum(each.kind != "volumes" for each in lines[1:])
     if first.kind != "instances":
-        name = first.name.partition(",")[0]
-        return f"{name} + {more} more" if more else name
-    kind, _, bought = first.name.partition(", ")
+        return f"{first.short_name} + {more} more" if more else first.short_name
     # The cost at max is that of On-Demand nodes, also for pools that prefer Spot.
-    return kind if "On-Demand" in bought else f"{kind} {bought}"
+    if "on-demand" in first.capacity_types:
+        return first.short_name
+    return f"{first.short_name} {capacity_words(first.capacity_types)}"
 
 
 def _sum(lines: Sequence[CostLine], level: Level) -> float:
