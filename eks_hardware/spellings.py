@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -57,6 +58,9 @@ _KUBERNETES_EFFECTS = {
 }
 _EKS_EFFECTS = {kubernetes: eks for eks, kubernetes in _KUBERNETES_EFFECTS.items()}
 
+
+DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+"""The form of most Kubernetes names, which also have at most 63 characters."""
 
 KUBERNETES_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 """The label ``kubernetes.io/arch`` by EC2's name of an architecture."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from eks_hardware.catalogue import EfaInterface
-from eks_hardware.kubernetes.nodes import taint_object
+from eks_hardware.kubernetes.nodes import ARCHITECTURE_LABEL, POOL_LABEL, taint_object
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.resolve import BlockDevice, DisruptionBudget, ReservationSelector, ResolvedNodePool
 from eks_hardware.resolve.network import DISCOVERY_TAG
@@ -29,7 +29,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, Any]:
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
         "requirements": [
             _is_one_of("node.kubernetes.io/instance-type", pool.instance_types),
-            _is_one_of("kubernetes.io/arch", [KUBERNETES_ARCHITECTURES[pool.architecture]]),
+            _is_one_of(ARCHITECTURE_LABEL, [KUBERNETES_ARCHITECTURES[pool.architecture]]),
             _is_one_of("kubernetes.io/os", ["linux"]),
             _is_one_of("karpenter.sh/capacity-type", pool.capacity_types),
             # Zone ids, not names: the same zone name means different zones in different accounts.
@@ -64,7 +64,7 @@ def node_overlays(pool: ResolvedNodePool) -> Iterator[dict[str, Any]]:
             "metadata": {"name": overlay.name},
             "spec": {
                 "requirements": [
-                    _is_one_of("karpenter.sh/nodepool", [pool.name]),
+                    _is_one_of(POOL_LABEL, [pool.name]),
                     _is_one_of("node.kubernetes.io/instance-type", overlay.instance_types),
                 ],
                 "capacity": dict(overlay.capacity),

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, f
 from pydantic_core import PydanticCustomError
 
 from eks_hardware import field_paths
+from eks_hardware.spellings import DNS_LABEL
 
 _WORDS: dict[str, str] = {}
 
@@ -245,7 +246,7 @@ Text = Annotated[str, AfterValidator(_no_control_characters_or_template)]
 Name = Annotated[
     str,
     form(
-        r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
+        f"^{DNS_LABEL.pattern}$",
         "a name of lower-case letters, digits and hyphens, such as gpu-training",
         min_length=1,
         max_length=63,

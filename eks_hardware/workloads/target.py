@@ -7,17 +7,13 @@ from dataclasses import dataclass
 
 from eks_hardware import software
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType
-from eks_hardware.kubernetes.nodes import Node
+from eks_hardware.kubernetes.nodes import Node, name_label
 from eks_hardware.kubernetes.nodes import nodes as all_nodes
 from eks_hardware.models import NodeTemplate, Strategy
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
 from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.suggestions import did_you_mean
 from eks_hardware.workloads.request import WorkloadError, shown
-
-# https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/
-_GROUP_LABEL = "eks.amazonaws.com/nodegroup"
-_POOL_LABEL = "karpenter.sh/nodepool"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +48,7 @@ class Target:
     @property
     def label(self) -> dict[str, str]:
         """The label that only its nodes have."""
-        return {_POOL_LABEL if self.is_pool else _GROUP_LABEL: self.name}
+        return name_label(self.node)
 
     @property
     def runs_system(self) -> bool:
