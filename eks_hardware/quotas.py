@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Catalogue, InstanceType, address_count, load
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
+from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, SubnetRole
 from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.spellings import CAPACITY
@@ -135,8 +136,7 @@ def _nodes(strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue)
             devices=of_group.block_devices,
             interfaces=_interfaces(of_group, types, of_group.max_pods, custom_networking=custom_networking),
         )
-    pools = strategy.karpenter.node_pools if strategy.karpenter else ()
-    for pool, of_pool in zip(pools, resolved.node_pools, strict=True):
+    for pool, of_pool in zip(pools_of(strategy), resolved.node_pools, strict=True):
         path = field_paths.item("karpenter.node_pools", pool.name)
         types = tuple(catalogue.get(name) for name in of_pool.instance_types)
         yield _Nodes(

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Capacity = Literal["on-demand", "spot", "reserved", "capacity-block"]
+"""A purchase option, as strategies spell it."""
+
+RESERVED = frozenset({"reserved", "capacity-block"})
+"""Purchase options that need a reservation."""
 
 
 class CapacityNames(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -101,6 +101,11 @@ class CostLine:
         return self.figure_at(level) is None or (level == "max" and bool(self.unpriced))
 
 
+def sum_of(lines: Iterable[CostLine], level: Level) -> float:
+    """Return US dollars per hour of all lines with a known price."""
+    return sum(line.usd_per_hour(level) or 0.0 for line in lines)
+
+
 @dataclass(frozen=True, kw_only=True)
 class StrategyCost:
     """The cost of a strategy, as far as AWS bills it by the hour.
@@ -124,7 +129,7 @@ class StrategyCost:
 
     def usd_per_hour(self, level: Level) -> float:
         """Return US dollars per hour of all items with a known price."""
-        return sum(line.usd_per_hour(level) or 0.0 for line in self.lines)
+        return sum_of(self.lines, level)
 
     def usd_per_month(self, level: Level) -> float:
         """Return US dollars per month of 730 hours of all items with a known price."""

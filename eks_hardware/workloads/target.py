@@ -10,6 +10,7 @@ from eks_hardware.catalogue import Catalogue, Hardware, InstanceType
 from eks_hardware.kubernetes.nodes import Node, name_label
 from eks_hardware.kubernetes.nodes import nodes as all_nodes
 from eks_hardware.models import NodeTemplate, Strategy
+from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
 from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.suggestions import did_you_mean
@@ -93,8 +94,7 @@ def find_target(strategy: Strategy, resolved: ResolvedStrategy, name: str, catal
         raise WorkloadError(
             "WORKLOAD_GROUP_UNKNOWN", "--group", f"{resolved.name} has no node group or pool {shown(name)}; {fix}"
         )
-    pools = strategy.karpenter.node_pools if strategy.karpenter else ()
-    template: NodeTemplate = next(each for each in (*strategy.node_groups, *pools) if each.name == name)
+    template: NodeTemplate = next(each for each in (*strategy.node_groups, *pools_of(strategy)) if each.name == name)
     node = nodes[name]
     kinds = tuple(catalogue.get(each) for each in node.instance_types)
     target = Target(resolved=resolved, node=node, template=template, kinds=kinds)

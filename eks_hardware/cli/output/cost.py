@@ -23,6 +23,7 @@ from eks_hardware.cost import (
     outdated,
     why_unknown,
 )
+from eks_hardware.cost.model import sum_of
 from eks_hardware.printable import counted, usd
 from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.spellings import capacity_words
@@ -157,7 +158,7 @@ def _parts_table(cost: StrategyCost) -> Table:
     parts: dict[str, list[CostLine]] = {}
     for line in cost.lines:
         parts.setdefault(_label(line.path), []).append(line)
-    by_cost = sorted(parts, key=lambda label: _sum(parts[label], "max"), reverse=True)
+    by_cost = sorted(parts, key=lambda label: sum_of(parts[label], "max"), reverse=True)
     small = by_cost[_PARTS:] if len(parts) > _PARTS + 1 else []
     found = table(("Item", "Quantity", *LEVELS), right=("Quantity", *LEVELS), fold=("Item",))
     for label, lines in parts.items():
@@ -182,15 +183,11 @@ def _named(lines: Sequence[CostLine]) -> str:
     return f"{first.short_name} {capacity_words(first.capacity_types)}"
 
 
-def _sum(lines: Sequence[CostLine], level: Level) -> float:
-    return sum(line.usd_per_hour(level) or 0.0 for line in lines)
-
-
 def _amounts(lines: Sequence[CostLine]) -> list[str]:
     """Return the known cost of some lines at each level; ``+`` marks that a part of it is unknown."""
 
     def amount(level: Level) -> str:
-        total, unknown = _sum(lines, level), any(line.is_unknown(level) for line in lines)
+        total, unknown = sum_of(lines, level), any(line.is_unknown(level) for line in lines)
         # The price of the nodes is missing: the price of their disks alone would mislead.
         if unknown and lines[0].usd_per_hour(level) is None:
             return usd(None)
