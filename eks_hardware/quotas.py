@@ -22,14 +22,12 @@ from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, SubnetRole
 from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.spellings import CAPACITY
-from eks_hardware.units import amount
+from eks_hardware.units import GIB_PER_TIB, amount
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.prices import CapacityBlockQuotas, OtherQuota, QuotaDefault, VcpuQuotas
 
     _Section = CapacityBlockQuotas | OtherQuota | VcpuQuotas
-
-_GIB_PER_TIB = 1024
 
 
 @dataclass(frozen=True)
@@ -293,8 +291,8 @@ def _storage_parts(nodes: Iterable[_Nodes], volume_type: str) -> Iterator[Part]:
         if gib:
             yield Part(
                 f"{each.path}.disk",
-                each.most * gib / _GIB_PER_TIB,
-                each.surge * gib / _GIB_PER_TIB,
+                each.most * gib / GIB_PER_TIB,
+                each.surge * gib / GIB_PER_TIB,
                 f"{each.most} nodes x {gib} GiB",
             )
 

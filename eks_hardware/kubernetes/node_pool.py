@@ -6,8 +6,6 @@ https://karpenter.sh/v1.14/concepts/nodeoverlays/
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,6 +16,7 @@ from eks_hardware.resolve import BlockDevice, DisruptionBudget, ReservationSelec
 from eks_hardware.resolve.network import DISCOVERY_TAG
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
 from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
+from eks_hardware.units import whole_minutes
 
 _FAMILIES = {"al2023": "AL2023", "bottlerocket": "Bottlerocket"}
 
@@ -81,15 +80,9 @@ def _budget(budget: DisruptionBudget) -> dict[str, Any]:
     if budget.reasons:
         written["reasons"] = list(budget.reasons)
     if budget.schedule and budget.duration:
-        written |= {"schedule": budget.schedule, "duration": _whole_minutes(budget.duration)}
+        # Karpenter accepts no seconds here.
+        written |= {"schedule": budget.schedule, "duration": whole_minutes(budget.duration)}
     return written
-
-
-def _whole_minutes(duration: str) -> str:
-    """Round a duration up to whole minutes: a budget's duration has no seconds."""
-    found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", duration)
-    hours, minutes, rest = (int(each or 0) for each in (found.groups() if found else ("", "", "")))
-    return f"{hours}h{minutes + math.ceil(rest / 60)}m" if rest else duration
 
 
 # --- EC2NodeClass
