@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 __all__ = ["Finding", "Position", "Severity", "StrategyError"]
 
@@ -75,6 +75,14 @@ class Finding:
         return f"{place}{self.severity.value} {self.code}{path}: {self.message}"
 
 
+_Finding = TypeVar("_Finding", bound=Finding)
+
+
+def errors_in(findings: Iterable[_Finding]) -> tuple[_Finding, ...]:
+    """Return the findings with severity error."""
+    return tuple(each for each in findings if each.severity is Severity.ERROR)
+
+
 class StrategyError(ValueError):
     """Raised with all errors at once; ``findings`` also has the warnings.
 
@@ -91,4 +99,4 @@ class StrategyError(ValueError):
     @property
     def errors(self) -> tuple[Finding, ...]:
         """The findings with severity error."""
-        return tuple(each for each in self.findings if each.severity is Severity.ERROR)
+        return errors_in(self.findings)

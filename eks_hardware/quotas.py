@@ -18,17 +18,16 @@ from typing import TYPE_CHECKING
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Catalogue, InstanceType, address_count, load
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
+from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, SubnetRole
 from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.spellings import CAPACITY
-from eks_hardware.units import amount
+from eks_hardware.units import GIB_PER_TIB, amount
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.prices import CapacityBlockQuotas, OtherQuota, QuotaDefault, VcpuQuotas
 
     _Section = CapacityBlockQuotas | OtherQuota | VcpuQuotas
-
-_GIB_PER_TIB = 1024
 
 
 @dataclass(frozen=True)
@@ -135,8 +134,7 @@ def _nodes(strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue)
             devices=of_group.block_devices,
             interfaces=_interfaces(of_group, types, of_group.max_pods, custom_networking=custom_networking),
         )
-    pools = strategy.karpenter.node_pools if strategy.karpenter else ()
-    for pool, of_pool in zip(pools, resolved.node_pools, strict=True):
+    for pool, of_pool in zip(pools_of(strategy), resolved.node_pools, strict=True):
         path = field_paths.item("karpenter.node_pools", pool.name)
         types = tuple(catalogue.get(name) for name in of_pool.instance_types)
         yield _Nodes(
@@ -293,8 +291,8 @@ def _storage_parts(nodes: Iterable[_Nodes], volume_type: str) -> Iterator[Part]:
         if gib:
             yield Part(
                 f"{each.path}.disk",
-                each.most * gib / _GIB_PER_TIB,
-                each.surge * gib / _GIB_PER_TIB,
+                each.most * gib / GIB_PER_TIB,
+                each.surge * gib / GIB_PER_TIB,
                 f"{each.most} nodes x {gib} GiB",
             )
 

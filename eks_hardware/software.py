@@ -35,6 +35,11 @@ def shown(gate: Gate) -> str:
     return f"compute capability {gate.get('minimum')} or later{left_out}"
 
 
+def chip_of(kind: InstanceType) -> str:
+    """Return the name of a type's accelerator; empty for CPU."""
+    return kind.accelerator.name if kind.accelerator else ""
+
+
 def capability(kind: InstanceType) -> float | None:
     """Return the CUDA compute capability of a type's GPUs."""
     return kind.accelerator.compute_capability if kind.accelerator else None

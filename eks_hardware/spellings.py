@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Capacity = Literal["on-demand", "spot", "reserved", "capacity-block"]
+"""A purchase option, as strategies spell it."""
+
+RESERVED = frozenset({"reserved", "capacity-block"})
+"""Purchase options that need a reservation."""
 
 
 class CapacityNames(NamedTuple):
@@ -35,6 +42,15 @@ CAPACITY: Mapping[str, CapacityNames] = MappingProxyType(
 """Names by the spelling of strategies."""
 
 
+def capacity_words(capacities: Iterable[str]) -> str:
+    """Return capacity types for a sentence.
+
+    >>> capacity_words(["spot", "on-demand"])
+    'Spot or On-Demand'
+    """
+    return " or ".join(CAPACITY[each].words for each in capacities)
+
+
 def capacity_of_eks(name: str) -> str:
     """Return the strategy's spelling of an EKS ``capacityType``; the type itself if there is none."""
     return next((ours for ours, names in CAPACITY.items() if names.eks == name), name)
@@ -48,6 +64,9 @@ _KUBERNETES_EFFECTS = {
 }
 _EKS_EFFECTS = {kubernetes: eks for eks, kubernetes in _KUBERNETES_EFFECTS.items()}
 
+
+DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+"""The form of most Kubernetes names, which also have at most 63 characters."""
 
 KUBERNETES_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 """The label ``kubernetes.io/arch`` by EC2's name of an architecture."""

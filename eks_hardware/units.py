@@ -5,6 +5,7 @@ Source: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/q
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 
@@ -12,8 +13,11 @@ MIB = 2**20
 """Bytes per MiB."""
 GIB = 2**30
 """Bytes per GiB."""
+MIB_PER_GIB = GIB // MIB
+GIB_PER_TIB = 2**40 // GIB
 
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
+_DURATION = re.compile(r"([0-9]+)([hms])")
 _SUFFIXES = {
     "": Fraction(1),
     "m": Fraction(1, 1000),
@@ -45,7 +49,7 @@ def mebibytes(mib: int) -> str:
     >>> mebibytes(512), mebibytes(900 * 1024)
     ('512Mi', '900Gi')
     """
-    return f"{mib}Mi" if mib % 1024 else f"{mib // 1024}Gi"
+    return f"{mib}Mi" if mib % MIB_PER_GIB else f"{mib // MIB_PER_GIB}Gi"
 
 
 def seconds(duration: str) -> int:
@@ -54,4 +58,16 @@ def seconds(duration: str) -> int:
     >>> seconds("1h30m"), seconds("45s")
     (5400, 45)
     """
-    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"([0-9]+)([hms])", duration))
+    return sum(int(number) * _SECONDS[unit] for number, unit in _DURATION.findall(duration))
+
+
+def whole_minutes(duration: str) -> str:
+    """Return a duration rounded up to whole minutes; one without seconds stays as written.
+
+    >>> whole_minutes("1h30m10s"), whole_minutes("90m")
+    ('1h31m', '90m')
+    """
+    given = {unit: int(number) for number, unit in _DURATION.findall(duration)}
+    if not given.get("s"):
+        return duration
+    return f"{given.get('h', 0)}h{given.get('m', 0) + math.ceil(given['s'] / 60)}m"

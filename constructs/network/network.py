@@ -13,7 +13,7 @@ from eks_hardware.iam_policies.document import allow, assumed_by_service, policy
 from eks_hardware.models import FlowLogs, NetworkSpec
 from eks_hardware.resolve import ResolvedNetwork, ResolvedSubnet, SubnetRole, resolve_network
 from eks_hardware.resolve.model import ExistingSubnets
-from eks_hardware.resolve.network import DISCOVERY_TAG
+from eks_hardware.resolve.network import DISCOVERY_TAG, INTERNAL_LOAD_BALANCER
 from eks_hardware.resolve.zones import choose
 
 _ANYWHERE = "0.0.0.0/0"
@@ -147,7 +147,7 @@ class Network(Construct):
 
     def _existing(self, existing: ExistingSubnets) -> NetworkRef:
         if existing.tag:
-            tags = {DISCOVERY_TAG: self._resolved.discovery_tag, "kubernetes.io/role/internal-elb": "1"}
+            tags = {DISCOVERY_TAG: self._resolved.discovery_tag, **INTERNAL_LOAD_BALANCER}
             for zone, subnet_id in existing.private.items():
                 for key, value in tags.items():
                     _cdk.Ec2Tag(

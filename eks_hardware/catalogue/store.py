@@ -22,6 +22,7 @@ from eks_hardware.catalogue.model import (
 )
 from eks_hardware.data import FOLDER, Cited
 from eks_hardware.suggestions import close, likeness
+from eks_hardware.units import MIB_PER_GIB
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.base import Sourced
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 _Row = TypeVar("_Row", bound="OfFamilies")
 
-_MIB = 1024
 _SUGGESTIONS = 3
 _WILD = set("*?[")
 _ABSENT_WHERE_NONE = ("accelerator", "instance_store")
@@ -291,7 +291,7 @@ class Catalogue:
             name=name,
             family=family,
             vcpus=row["vcpus"],
-            memory_gib=row["memory_mib"] / _MIB,
+            memory_gib=row["memory_mib"] / MIB_PER_GIB,
             architecture=row["architecture"],
             bare_metal=row["bare_metal"],
             hardware=hardware,
@@ -348,7 +348,7 @@ def _said(sources: dict[str, Sourced], row: dict[str, Any]) -> str:
 
 def _accelerator(device: Device, chip: AcceleratorRow | None, mig: bool | None) -> Accelerator:
     mib = device["memory_mib_each"]
-    each = None if mib is None else mib / _MIB
+    each = None if mib is None else mib / MIB_PER_GIB
     cores = device.get("neuron_cores_each", chip.get("neuron_cores_each") if chip else None)
     return Accelerator(
         kind=chip["kind"] if chip else "gpu",

@@ -117,7 +117,7 @@ def _bucket(said: str) -> str | None:
 def _faults(settings: Settings, region: str) -> list[Finding]:
     """Return the errors in the settings, reported for the options that set them."""
     from eks_hardware.advisor.strategies.strategy_text import strategy_text
-    from eks_hardware.findings import Severity, StrategyError
+    from eks_hardware.findings import StrategyError, errors_in
     from eks_hardware.loader import parse_strategy
     from eks_hardware.rules import check
 
@@ -125,7 +125,7 @@ def _faults(settings: Settings, region: str) -> list[Finding]:
         found = check(parse_strategy(strategy_text("cluster", region, (), settings)).strategy)
     except StrategyError as error:
         found = list(error.findings)
-    errors = [each for each in found if each.severity is Severity.ERROR]
+    errors = errors_in(found)
     return [replace(each, path=_OPTIONS.get(_field(each.path), each.path), position=None) for each in errors]
 
 

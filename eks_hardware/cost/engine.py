@@ -47,10 +47,26 @@ def cost_of(
     )
 
 
-def _line(path: str, name: str, kind: str, figure: Figure | None, units: float, note: str | None = None) -> CostLine:
-    """Return a line with the same quantity at every level."""
-    said = note or (figure.note if figure else None)
-    return CostLine(path=path, name=name, kind=kind, figure=figure, units=dict.fromkeys(LEVELS, units), note=said)
+def _line(
+    path: str,
+    name: str,
+    kind: str,
+    figure: Figure | None,
+    units: float,
+    *,
+    details: str = "",
+    note: str | None = None,
+) -> CostLine:
+    """Return a line with the same quantity at every level. ``details`` are the end of its name."""
+    return CostLine(
+        path=path,
+        name=f"{name}, {details}" if details else name,
+        short_name=name,
+        kind=kind,
+        figure=figure,
+        units=dict.fromkeys(LEVELS, units),
+        note=note or (figure.note if figure else None),
+    )
 
 
 # --- control plane
@@ -62,16 +78,23 @@ def _of_cluster(cluster: ResolvedCluster, today: datetime.date) -> Iterator[Cost
     extended = over and cluster.support_type == "EXTENDED"
     yield _line(
         "cluster",
-        f"EKS control plane, {cluster.kubernetes_version} in {'extended' if extended else 'standard'} support",
+        "EKS control plane",
         "control-plane",
         rates.control_plane(cluster.region, extended=extended) if until else None,
         1,
-        _support_note(cluster, until, over=over),
+        details=f"{cluster.kubernetes_version} in {'extended' if extended else 'standard'} support",
+        note=_support_note(cluster, until, over=over),
     )
     if cluster.control_plane_tier != "standard":
         tier = rates.control_plane_tier(cluster.region, cluster.control_plane_tier)
-        name = f"provisioned control plane, tier {cluster.control_plane_tier}"
-        yield _line("cluster.control_plane_tier", name, "control-plane", tier, 1)
+        yield _line(
+            "cluster.control_plane_tier",
+            "provisioned control plane",
+            "control-plane",
+            tier,
+            1,
+            details=f"tier {cluster.control_plane_tier}",
+        )
     if cluster.secrets_encrypted and cluster.kms_key_arn is None:
         name = "KMS key for Kubernetes secrets"
         yield _line("cluster.secrets_encryption", name, "keys", rates.key(cluster.region), 1)
@@ -115,9 +138,9 @@ def _of_network(network: ResolvedNetwork) -> Iterator[CostLine]:
 def _of_storage(storage: ResolvedStorage, region: str) -> Iterator[CostLine]:
     if lustre := storage.fsx_lustre:
         throughput = f", {lustre.throughput_mibps_per_tib} MB/s per TiB" if lustre.throughput_mibps_per_tib else ""
-        kind = lustre.deployment_type.lower().replace("_", "-")
-        name = f"FSx for Lustre {lustre.size_gib} GiB, {kind}{throughput}"
-        yield _line("storage.fsx_lustre", name, "storage", rates.lustre(region, lustre), 1)
+        details = f"{lustre.deployment_type.lower().replace('_', '-')}{throughput}"
+        name = f"FSx for Lustre {lustre.size_gib} GiB"
+        yield _line("storage.fsx_lustre", name, "storage", rates.lustre(region, lustre), 1, details=details)
 
 
 # --- not included

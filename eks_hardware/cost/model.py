@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -51,6 +51,7 @@ class CostLine:
     Attributes:
         path: the strategy's field that causes the cost: ``node_groups[gpu]``, ``network.nat_gateways``, ``cluster``.
         name: the billed item: ``p4d.24xlarge, On-Demand``, ``EKS control plane``.
+        short_name: the name without details: ``p4d.24xlarge``.
         kind: ``instances``, ``volumes``, ``control-plane``, ``nat``, ``addresses``, ``endpoints``, ``keys``,
             ``storage``.
         figure: price of one unit; None if unknown.
@@ -60,6 +61,8 @@ class CostLine:
             On-Demand instead of Spot.
         unpriced: instance types that can be launched at ``max`` and have no known price.
         instance_type: for ``instances``, the type of the price in ``figure``; None if no type bounds the cost.
+        capacity_types: for ``instances``, how they are bought: ``on-demand``, ``spot``, ``reserved``,
+            ``capacity-block``.
 
     Examples:
         >>> lines = cost_of(resolved).lines
@@ -69,6 +72,7 @@ class CostLine:
 
     path: str
     name: str
+    short_name: str
     kind: str
     figure: Figure | None
     units: Mapping[Level, float]
@@ -76,6 +80,7 @@ class CostLine:
     figure_at_max: Figure | None = None
     unpriced: tuple[str, ...] = ()
     instance_type: str | None = None
+    capacity_types: tuple[str, ...] = ()
 
     def figure_at(self, level: Level) -> Figure | None:
         """Return the price of one unit at a level."""
@@ -94,6 +99,11 @@ class CostLine:
         if not self.units[level]:
             return False
         return self.figure_at(level) is None or (level == "max" and bool(self.unpriced))
+
+
+def sum_of(lines: Iterable[CostLine], level: Level) -> float:
+    """Return US dollars per hour of all lines with a known price."""
+    return sum(line.usd_per_hour(level) or 0.0 for line in lines)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +129,7 @@ class StrategyCost:
 
     def usd_per_hour(self, level: Level) -> float:
         """Return US dollars per hour of all items with a known price."""
-        return sum(line.usd_per_hour(level) or 0.0 for line in self.lines)
+        return sum_of(self.lines, level)
 
     def usd_per_month(self, level: Level) -> float:
         """Return US dollars per month of 730 hours of all items with a known price."""

@@ -14,7 +14,7 @@ from eks_hardware.cost.model import CostLine, Figure, Level
 from eks_hardware.cost.purchases import instance_figure
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool
 from eks_hardware.resolve.pool_types import node_capacity
-from eks_hardware.spellings import CAPACITY
+from eks_hardware.spellings import capacity_words
 from eks_hardware.units import amount
 
 _SPOT_AT_MAX = "max uses the On-Demand price, which the Spot price does not exceed"
@@ -46,9 +46,11 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Ite
     figure = (instance_figure(catalogue, first, region, "spot") if spot else None) or bought[first]
     yield CostLine(
         path=path,
-        name=f"{first}, {CAPACITY[group.capacity].words}",
+        name=f"{first}, {capacity_words((group.capacity,))}",
+        short_name=first,
         kind="instances",
         instance_type=first,
+        capacity_types=(group.capacity,),
         figure=None if block else figure,
         units=units,
         note=_group_note(group, figure, others, bought),
@@ -86,7 +88,7 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterat
     Karpenter launches cheaper nodes: the cheapest type on which the pods fit, and Spot before On-Demand.
     """
     path = field_paths.item("karpenter.node_pools", pool.name)
-    bought = " or ".join(CAPACITY[each].words for each in pool.capacity_types)
+    bought = capacity_words(pool.capacity_types)
     limits = {name: amount(limit) for name, limit in pool.limits.items()}
     counted = {name: _counted(pool, catalogue.get(name)) for name in pool.instance_types}
     # Karpenter never launches a type that is larger than the limits.
@@ -100,8 +102,16 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterat
     most = _most(limits, types, prices, volumes)
     if most is None:
         endless: dict[Level, float] = {"min": 0, "desired": 0, "max": int(bool(types))}
-        name, note = f"nodes without a limit, {bought}", "no limit bounds the cost of the pool"
-        yield CostLine(path=path, name=name, kind="instances", figure=None, units=endless, note=note)
+        yield CostLine(
+            path=path,
+            name=f"nodes without a limit, {bought}",
+            short_name="nodes without a limit",
+            kind="instances",
+            capacity_types=pool.capacity_types,
+            figure=None,
+            units=endless,
+            note="no limit bounds the cost of the pool",
+        )
         return
     reserved = pool.capacity_types == ("reserved",)
     notes = [_POOL, *([_SPOT_AT_MAX] if pool.capacity_types == ("spot",) else []), *([_POOL_RESERVED] * reserved)]
@@ -109,8 +119,10 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterat
     yield CostLine(
         path=path,
         name=f"{most.type_name}, {bought}",
+        short_name=most.type_name,
         kind="instances",
         instance_type=most.type_name,
+        capacity_types=pool.capacity_types,
         figure=prices[most.type_name],
         units=units,
         note="; ".join(notes),
@@ -171,7 +183,9 @@ def _volumes(
 ) -> CostLine:
     """Return the volumes of all nodes. One unit is all volumes of a node."""
     name = " + ".join(_volume_name(device) for device in devices)
-    return CostLine(path=field_paths.below(path, "disk"), name=name, kind="volumes", figure=figure, units=units)
+    return CostLine(
+        path=field_paths.below(path, "disk"), name=name, short_name=name, kind="volumes", figure=figure, units=units
+    )
 
 
 def _volume_name(device: BlockDevice) -> str:

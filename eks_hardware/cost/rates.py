@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from eks_hardware import facts
 from eks_hardware.cost.model import HOURS_PER_MONTH, Figure
 from eks_hardware.resolve import BlockDevice, ResolvedFsxLustre
+from eks_hardware.units import MIB_PER_GIB
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.prices import ServicePrice
-
-_MIB_PER_GIB = 1024
 
 # The performance included in a gp3 volume, and the tiers above which further IOPS of an io2 volume cost less:
 # https://aws.amazon.com/ebs/pricing/
@@ -83,7 +82,7 @@ def _volume(device: BlockDevice, prices: Mapping[str, float]) -> float:
     if device.volume_type == "gp3":
         more_iops = max(0, iops - _GP3_IOPS)
         more_mibps = max(0, (device.throughput_mibps or 0) - _GP3_MIBPS)
-        return stored + more_iops * prices["iops_month"] + more_mibps / _MIB_PER_GIB * prices["gibps_month"]
+        return stored + more_iops * prices["iops_month"] + more_mibps / MIB_PER_GIB * prices["gibps_month"]
     below = 0
     for until, name in _IO2_TIERS:
         most = iops if until is None else min(iops, until)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.models import Strategy
+from eks_hardware.models.node_lists import pools_of
 from eks_hardware.quotas import quota_needs
 from eks_hardware.resolve import ResolvedStrategy, accelerator_resource
 
@@ -80,8 +81,7 @@ def _accelerators(side: Side, catalogue: Catalogue) -> dict[str, str]:
         if devices:
             name = ", ".join(sorted({each.name for each in devices}))
             found[name] = found.get(name, 0) + group.max_size * max(each.count for each in devices)
-    pools = side.strategy.karpenter.node_pools if side.strategy.karpenter else ()
-    for pool, resolved in zip(pools, side.resolved.node_pools, strict=True):
+    for pool, resolved in zip(pools_of(side.strategy), side.resolved.node_pools, strict=True):
         limits = {str(name): amount for name, amount in pool.limits.items()}
         limit = limits.get(accelerator_resource(resolved.hardware) or "")
         if limit is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from eks_hardware.explain.values import EMPTY, lines
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
 
 Node = ResolvedNodeGroup | ResolvedNodePool
+_Lines = tuple[str, ...]
 
 _NAMED = frozenset({"name", "launch_template_name", "placement_group_name", "tags", "instance_tags", "reasons"})
 """Fields that depend only on a group's name."""
@@ -74,8 +75,8 @@ def _changes(old: Mapping[str, Node], new: Mapping[str, Node], catalogue: Catalo
             yield PartChange(path, "removed", had, next((each.name for each in added if _alike(node, each)), None))
 
 
-def _given(facts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    return ((name, value) for name, value in facts.items() if value != EMPTY)
+def _given(facts: Mapping[str, _Lines]) -> Iterator[tuple[str, str]]:
+    return ((name, _text(value)) for name, value in facts.items() if value != (EMPTY,))
 
 
 def _alike(one: Node, other: Node) -> bool:
@@ -84,9 +85,9 @@ def _alike(one: Node, other: Node) -> bool:
     )
 
 
-def _facts(node: Node, catalogue: Catalogue) -> dict[str, str]:
-    """Return the hardware properties of a group or pool that matter to reviewers, as text."""
-    return {name: ", ".join(lines(read(node, catalogue))) for name, read in _READ.items()}
+def _facts(node: Node, catalogue: Catalogue) -> dict[str, _Lines]:
+    """Return the hardware properties of a group or pool that matter to reviewers, as lines."""
+    return {name: lines(read(node, catalogue)) for name, read in _READ.items()}
 
 
 def _ami(node: Node) -> Any:
@@ -119,11 +120,14 @@ _READ: Mapping[str, Callable[[Node, Catalogue], Any]] = {
 }
 
 
-def _short(before: str, after: str) -> tuple[str, str]:
-    """Return only added and removed items of long lists."""
-    old, new = before.split(", "), after.split(", ")
-    if max(len(old), len(new)) < _MANY or not set(old) & set(new):
-        return before, after
-    gone = [each for each in old if each not in new]
-    come = [each for each in new if each not in old]
-    return ", ".join(f"-{each}" for each in gone) or EMPTY, ", ".join(f"+{each}" for each in come) or EMPTY
+def _short(before: _Lines, after: _Lines) -> tuple[str, str]:
+    """Return both values as text, and of long lists only removed and added items."""
+    if max(len(before), len(after)) < _MANY or not set(before) & set(after):
+        return _text(before), _text(after)
+    gone = [f"-{each}" for each in before if each not in after]
+    come = [f"+{each}" for each in after if each not in before]
+    return _text(gone) or EMPTY, _text(come) or EMPTY
+
+
+def _text(items: Iterable[str]) -> str:
+    return ", ".join(items)

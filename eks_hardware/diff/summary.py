@@ -110,12 +110,11 @@ def summary(changes: Changes) -> str:
     if changes.not_compared:
         return "resources are not compared"
     count = changes.count()
-    parts = [f"{count[action]} {word}" for action, word in _COUNTED.items() if count[action]]
-    if not parts:
+    found = [(count[action], word) for action, word in _COUNTED.items() if count[action]]
+    if not found:
         return "no change" if not changes.any else "no Terraform resource changes"
-    number, _, rest = parts[0].partition(" ")
-    parts[0] = f"{counted(int(number), 'resource')} {rest}"
-    return ", ".join(parts)
+    (number, word), *others = found
+    return ", ".join([f"{counted(number, 'resource')} {word}", *(f"{each} {done}" for each, done in others)])
 
 
 def title(changes: Changes) -> str:

@@ -10,9 +10,10 @@ from typing import Protocol
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.doctor.aws import Aws, Caller
 from eks_hardware.doctor.aws_cli import aws_command
-from eks_hardware.findings import Finding, Severity
+from eks_hardware.findings import Finding, Severity, errors_in
 from eks_hardware.loader import LoadedStrategy
 from eks_hardware.models import NodePoolSpec, Strategy
+from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import ResolvedStrategy
 
 STRATEGY_TAG = "eks-hardware/strategy"
@@ -45,7 +46,7 @@ class Subject:
     @property
     def pools(self) -> tuple[NodePoolSpec, ...]:
         """The node pools of the strategy."""
-        return self.strategy.karpenter.node_pools if self.strategy.karpenter else ()
+        return pools_of(self.strategy)
 
     def command(self, *words: str, **options: str | int | Sequence[str]) -> str:
         """Return an ``aws`` command for the region of the strategy."""
@@ -124,7 +125,7 @@ class Report:
     @property
     def errors(self) -> tuple[Diagnosis, ...]:
         """Findings that prevent the deployment."""
-        return tuple(each for each in self.findings if each.severity is Severity.ERROR)
+        return errors_in(self.findings)
 
     @property
     def warnings(self) -> tuple[Diagnosis, ...]:

@@ -11,7 +11,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from eks_hardware.cost import HOURS_PER_MONTH, CostLine, Level
+from eks_hardware.cost import HOURS_PER_MONTH
+from eks_hardware.cost.model import sum_of
 from eks_hardware.html_report.report import SMALL, Report, falls_short
 from eks_hardware.printable import counted, number, usd, visible
 
@@ -44,7 +45,7 @@ def _environment() -> Environment:
         "dollars": dollars,
         "number": number,
     }
-    environment.globals["sum_of"] = _sum_of
+    environment.globals["sum_of"] = sum_of
     environment.tests["short"] = falls_short
     environment.globals |= {"HOURS_PER_MONTH": HOURS_PER_MONTH, "SMALL": SMALL}
     return environment
@@ -58,10 +59,6 @@ def _breakable(text: str) -> Markup:
 def _columns(zone_ids: Sequence[str], zones: Sequence[str]) -> list[int]:
     """Return the numbers of the columns of zones in the diagram, from 1."""
     return [zones.index(zone) + 1 for zone in zone_ids]
-
-
-def _sum_of(lines: Sequence[CostLine], level: Level) -> float:
-    return sum(line.usd_per_hour(level) or 0.0 for line in lines)
 
 
 def dollars(value: float | None, digits: int | None = None) -> str:

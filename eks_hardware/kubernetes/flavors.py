@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from eks_hardware.catalogue import Hardware, InstanceType, load
 from eks_hardware.kubernetes.allocatable import allocatable
-from eks_hardware.kubernetes.nodes import Node, nodes, taint_object
+from eks_hardware.kubernetes.nodes import ARCHITECTURE_LABEL, Node, name_label, nodes, selecting_labels, taint_object
 from eks_hardware.resolve import (
     ResolvedNodeGroup,
     ResolvedNodePool,
@@ -19,19 +18,8 @@ from eks_hardware.resolve import (
     extended_resources_of,
 )
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
-from eks_hardware.spellings import KUBERNETES_ARCHITECTURES, keeps_pods_off, kubernetes_effect
+from eks_hardware.spellings import DNS_LABEL, keeps_pods_off, kubernetes_effect
 from eks_hardware.units import GIB, MIB, amount
-
-# https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/
-_GROUP_LABEL = "eks.amazonaws.com/nodegroup"
-_POOL_LABEL = "karpenter.sh/nodepool"
-
-# Labels that jobs use to select hardware. Kueue compares a job's node selector only with the label keys of a flavor: a
-# flavor without `kubernetes.io/arch` would accept a job for x86 and run it on Graviton.
-_SELECTED_BY = ("hardware-type", "accelerator", "workload-type")
-_ARCHITECTURE_LABEL = "kubernetes.io/arch"
-
-_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
 @dataclass(frozen=True)
@@ -65,12 +53,15 @@ def flavors(resolved: ResolvedStrategy) -> tuple[Flavor, ...]:
     found: list[Flavor] = []
     for members in alike.values():
         name, labels = _name(members[0]), _common_labels(members)
-        selected = [node for node in nodes(resolved) if labels.items() <= _labels(node).items()]
+        selected = [node for node in nodes(resolved) if labels.items() <= selecting_labels(node).items()]
         if len(selected) == len(members) and all(each.name != name for each in found):
             found.append(_flavor(name, labels, members))
         else:
             # Their labels match other nodes too.
-            found += [_flavor(f"nodes-{node.name}", {**_labels(node), **_own_label(node)}, [node]) for node in members]
+            found += [
+                _flavor(f"nodes-{node.name}", {**selecting_labels(node), **name_label(node)}, [node])
+                for node in members
+            ]
     return tuple(found)
 
 
@@ -86,30 +77,20 @@ def _for_jobs(resolved: ResolvedStrategy) -> list[Node]:
 
 def _kind(node: Node) -> tuple[object, ...]:
     """Return the properties that nodes of one flavor share."""
-    labels = _labels(node)
-    same = tuple(labels.get(name) for name in (*_SELECTED_BY[:2], _ARCHITECTURE_LABEL))
+    labels = selecting_labels(node)
+    same = tuple(labels.get(name) for name in ("hardware-type", "accelerator", ARCHITECTURE_LABEL))
     return (node.hardware, same, _own_taints(node), _keys(node), node.gpu_shares)
 
 
-def _labels(node: Node) -> dict[str, str]:
-    """Return the labels by which a job may select the node."""
-    found = {name: node.labels[name] for name in _SELECTED_BY if name in node.labels}
-    return {**found, _ARCHITECTURE_LABEL: KUBERNETES_ARCHITECTURES[node.architecture]}
-
-
 def _common_labels(members: list[Node]) -> dict[str, str]:
-    first, *others = (_labels(node) for node in members)
+    first, *others = (selecting_labels(node) for node in members)
     return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
-
-
-def _own_label(node: Node) -> dict[str, str]:
-    return {_GROUP_LABEL if isinstance(node, ResolvedNodeGroup) else _POOL_LABEL: node.name}
 
 
 def _name(node: Node) -> str:
     accelerator = node.labels.get("accelerator", "")
     # A label value may have characters that names do not allow; the flavor is then named after the hardware.
-    name = accelerator if _NAME.fullmatch(accelerator) else node.hardware.value
+    name = accelerator if DNS_LABEL.fullmatch(accelerator) else node.hardware.value
     return f"{name}-arm64" if node.architecture == "arm64" else name
 
 

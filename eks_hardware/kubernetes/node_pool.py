@@ -6,18 +6,17 @@ https://karpenter.sh/v1.14/concepts/nodeoverlays/
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from eks_hardware.catalogue import EfaInterface
-from eks_hardware.kubernetes.nodes import taint_object
+from eks_hardware.kubernetes.nodes import ARCHITECTURE_LABEL, POOL_LABEL, taint_object
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.resolve import BlockDevice, DisruptionBudget, ReservationSelector, ResolvedNodePool
 from eks_hardware.resolve.network import DISCOVERY_TAG
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
 from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
+from eks_hardware.units import whole_minutes
 
 _FAMILIES = {"al2023": "AL2023", "bottlerocket": "Bottlerocket"}
 
@@ -29,7 +28,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, Any]:
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
         "requirements": [
             _is_one_of("node.kubernetes.io/instance-type", pool.instance_types),
-            _is_one_of("kubernetes.io/arch", [KUBERNETES_ARCHITECTURES[pool.architecture]]),
+            _is_one_of(ARCHITECTURE_LABEL, [KUBERNETES_ARCHITECTURES[pool.architecture]]),
             _is_one_of("kubernetes.io/os", ["linux"]),
             _is_one_of("karpenter.sh/capacity-type", pool.capacity_types),
             # Zone ids, not names: the same zone name means different zones in different accounts.
@@ -64,7 +63,7 @@ def node_overlays(pool: ResolvedNodePool) -> Iterator[dict[str, Any]]:
             "metadata": {"name": overlay.name},
             "spec": {
                 "requirements": [
-                    _is_one_of("karpenter.sh/nodepool", [pool.name]),
+                    _is_one_of(POOL_LABEL, [pool.name]),
                     _is_one_of("node.kubernetes.io/instance-type", overlay.instance_types),
                 ],
                 "capacity": dict(overlay.capacity),
@@ -81,15 +80,9 @@ def _budget(budget: DisruptionBudget) -> dict[str, Any]:
     if budget.reasons:
         written["reasons"] = list(budget.reasons)
     if budget.schedule and budget.duration:
-        written |= {"schedule": budget.schedule, "duration": _whole_minutes(budget.duration)}
+        # Karpenter accepts no seconds here.
+        written |= {"schedule": budget.schedule, "duration": whole_minutes(budget.duration)}
     return written
-
-
-def _whole_minutes(duration: str) -> str:
-    """Round a duration up to whole minutes: a budget's duration has no seconds."""
-    found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", duration)
-    hours, minutes, rest = (int(each or 0) for each in (found.groups() if found else ("", "", "")))
-    return f"{hours}h{minutes + math.ceil(rest / 60)}m" if rest else duration
 
 
 # --- EC2NodeClass

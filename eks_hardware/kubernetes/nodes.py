@@ -7,9 +7,18 @@ from typing import Any
 
 from eks_hardware.catalogue import Hardware
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, ResolvedTaint
-from eks_hardware.spellings import kubernetes_effect
+from eks_hardware.spellings import KUBERNETES_ARCHITECTURES, kubernetes_effect
 
 Node = ResolvedNodeGroup | ResolvedNodePool
+
+POOL_LABEL = "karpenter.sh/nodepool"
+"""The label that Karpenter adds to the nodes of a pool: https://karpenter.sh/docs/concepts/nodepools/."""
+_GROUP_LABEL = (
+    "eks.amazonaws.com/nodegroup"  # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html
+)
+
+ARCHITECTURE_LABEL = "kubernetes.io/arch"
+_HARDWARE_LABELS = ("hardware-type", "accelerator", "workload-type")
 
 
 def nodes(resolved: ResolvedStrategy) -> tuple[Node, ...]:
@@ -40,6 +49,21 @@ def is_neuron(node: Node) -> bool:
 def has_efa(node: Node) -> bool:
     """Return whether a node has EFA interfaces."""
     return bool(node.efa_interfaces)
+
+
+def name_label(node: Node) -> dict[str, str]:
+    """Return the label that only the nodes of this group or pool have."""
+    return {_GROUP_LABEL if isinstance(node, ResolvedNodeGroup) else POOL_LABEL: node.name}
+
+
+def selecting_labels(node: Node) -> dict[str, str]:
+    """Return the labels by which jobs select hardware: those of Kueue's flavors.
+
+    Kueue compares a job's node selector only with the label keys of a flavor: a flavor without ``kubernetes.io/arch``
+    would accept a job for x86 and run it on Graviton. A job without these labels can get the flavor of other nodes.
+    """
+    found = {name: node.labels[name] for name in _HARDWARE_LABELS if name in node.labels}
+    return {**found, ARCHITECTURE_LABEL: KUBERNETES_ARCHITECTURES[node.architecture]}
 
 
 def taint_object(taint: ResolvedTaint) -> dict[str, str]:

@@ -340,10 +340,12 @@ def _custom(detail: ErrorDetails, place: _Place) -> _Translated:
     """Translate an error that a model raised itself, or one of pydantic's rare ones."""
     kind = detail["type"]
     ctx = detail.get("ctx", {})
-    message = _sentence(detail["msg"])
+    fix = ctx.get("fix")
+    message = _sentence(ctx["message"] if fix else detail["msg"])
     if isinstance(place.node, yn.Scalar) and not place.on_key and message.startswith("must "):
-        fault, semicolon, fix = message.partition("; ")
-        message = f"{fault}, got {_given(place.node)}{semicolon}{fix}"
+        message = f"{message}, got {_given(place.node)}"
+    if fix:
+        message = f"{message}; {fix}"
     code = kind.upper() if kind not in _builtin_kinds() else _code_of_builtin(kind)
     path, position = place.path, place.position()
     if "field" in ctx and kind not in _builtin_kinds():

@@ -7,12 +7,13 @@ import math
 import re
 import struct
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, field_validator
 from pydantic_core import PydanticCustomError
 
 from eks_hardware import field_paths
+from eks_hardware.spellings import DNS_LABEL
 
 _WORDS: dict[str, str] = {}
 
@@ -59,15 +60,19 @@ class StrategyModel(BaseModel):
     def _is_not_evaluated(cls, value: Any) -> Any:
         for path, text in _texts(value, ""):
             if fault := _fault_of_evaluation(text):
-                raise invalid(*fault, path)
+                raise fault.error(path)
         return value
 
 
-def invalid(code: str, message: str, field: str = "") -> PydanticCustomError:
-    """Return the error for a value, or for the field at a path below it; pydantic's types require literals."""
+def invalid(code: str, message: str, field: str = "", *, fix: str = "") -> PydanticCustomError:
+    """Return the error for a value, or for the field at a path below it; pydantic's types require literals.
+
+    With a separate ``fix``, the loader can add the given value to the message, before the fix.
+    """
     # The message comes last, because pydantic also replaces names in braces in a user's text.
-    context = {**({"field": field} if field else {}), "message": message}
-    return PydanticCustomError(code, "{message}", context)  # type: ignore[arg-type, unused-ignore]
+    context = {**({"field": field} if field else {}), **({"fix": fix} if fix else {}), "message": message}
+    template = "{message}; {fix}" if fix else "{message}"
+    return PydanticCustomError(code, template, context)  # type: ignore[arg-type, unused-ignore]
 
 
 LISTED_TWICE = "'{value}' is listed twice; remove one"
@@ -107,9 +112,21 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
             yield from _texts(each, field_paths.item(path, index))
 
 
+class _ValueFault(NamedTuple):
+    """An error of a value, before it is known where the value is."""
+
+    code: str
+    message: str
+    fix: str = ""
+
+    def error(self, field: str = "") -> PydanticCustomError:
+        """Return the error for the field at a path below the value."""
+        return invalid(self.code, self.message, field, fix=self.fix)
+
+
 def _no_control_characters_or_template(value: str) -> str:
     if fault := _fault_of_text(value):
-        raise invalid(*fault)
+        raise fault.error()
     return value
 
 
@@ -121,15 +138,14 @@ _UNSEEN = re.compile(
 )
 
 
-def _fault_of_text(value: str, allowed: str = "") -> tuple[str, str] | None:
+def _fault_of_text(value: str, allowed: str = "") -> _ValueFault | None:
     unseen = next((character for character in _UNSEEN.findall(value) if character not in allowed), None)
     if unseen is not None:
         if unseen in "\r\n":
-            return (
-                "text_control_character",
-                "must not contain line breaks; write it on one line, or with >- instead of |",
-            )
-        return "text_control_character", f"must not contain the control character U+{ord(unseen):04X}; remove it"
+            fix = "write it on one line, or with >- instead of |"
+            return _ValueFault("text_control_character", "must not contain line breaks", fix)
+        message = f"must not contain the control character U+{ord(unseen):04X}"
+        return _ValueFault("text_control_character", message, "remove it")
     return _fault_of_evaluation(value)
 
 
@@ -151,22 +167,24 @@ _LONGEST_DIGITS = 1000
 _MARK = re.compile(r"@\{[a-z][a-z0-9_]*\}|@eks-hardware:")
 
 
-def _fault_of_evaluation(value: str) -> tuple[str, str] | None:
+def _fault_of_evaluation(value: str) -> _ValueFault | None:
     # A strategy's text is written to Terraform JSON, where ${ and %{ start an expression.
     if "${" in value or "%{" in value:
-        return "text_template", "must not contain '${' or '%{', which Terraform would evaluate; remove them"
+        message = "must not contain '${' or '%{', which Terraform would evaluate"
+        return _ValueFault("text_template", message, "remove them")
     if mark := _MARK.search(value):
-        return "text_template", f"must not contain {mark.group()!r}, which marks a reference; use other text"
+        message = f"must not contain {mark.group()!r}, which marks a reference"
+        return _ValueFault("text_template", message, "use other text")
     if _TOKEN in value or value in _TOKEN_VALUES:
-        return "text_template", "must not contain a reference marker of CDK for Terraform; use other text"
+        message = "must not contain a reference marker of CDK for Terraform"
+        return _ValueFault("text_template", message, "use other text")
     for digits in _DIGITS.finditer(value):
         if digits.end() - digits.start() > _LONGEST_DIGITS:
-            return "field_length", f"must have at most {_LONGEST_DIGITS} digits, dots and dashes in a row; shorten it"
+            message = f"must have at most {_LONGEST_DIGITS} digits, dots and dashes in a row"
+            return _ValueFault("field_length", message, "shorten it")
         if _EXPONENT.match(value, digits.end()) and _is_token(_NUMBER.match(value, digits.start())):
-            return "text_template", (
-                "must not contain a number from -8.37e298 to -8.1e298, which CDK for Terraform uses as a reference; "
-                "use another number"
-            )
+            numbers = "a number from -8.37e298 to -8.1e298, which CDK for Terraform uses as a reference"
+            return _ValueFault("text_template", f"must not contain {numbers}", "use another number")
     return None
 
 
@@ -176,18 +194,18 @@ def _is_token(number: re.Match[str] | None) -> bool:
 
 def _json(value: dict[str, Any]) -> dict[str, Any]:
     for path, fault in _faults_of_json(value, ""):
-        raise invalid(*fault, path)
+        raise fault.error(path)
     return value
 
 
-def _faults_of_json(value: Any, path: str) -> Iterator[tuple[str, tuple[str, str]]]:
+def _faults_of_json(value: Any, path: str) -> Iterator[tuple[str, _ValueFault]]:
     if isinstance(value, dict):
         for key, each in value.items():
             if not isinstance(key, str):
-                yield path, ("json_key", "must have text as keys; put the key in quotes")
+                yield path, _ValueFault("json_key", "must have text as keys", "put the key in quotes")
                 continue
             if fault := _fault_of_text(key):
-                yield path, (fault[0], f"a key {fault[1]}")
+                yield path, fault._replace(message=f"a key {fault.message}")
             yield from _faults_of_json(each, field_paths.below(path, key))
     elif isinstance(value, list | tuple):
         for index, each in enumerate(value):
@@ -197,11 +215,11 @@ def _faults_of_json(value: Any, path: str) -> Iterator[tuple[str, tuple[str, str
         if fault := _fault_of_text(value, allowed="\n\t"):
             yield path, fault
     elif isinstance(value, float) and not math.isfinite(value):
-        yield path, ("json_number", "must be a finite number in JSON; write a number, or text in quotes")
+        yield path, _ValueFault("json_number", "must be a finite number in JSON", "write a number, or text in quotes")
     elif isinstance(value, float) and (fault := _fault_of_evaluation(repr(value))):
         yield path, fault
     elif value is not None and not isinstance(value, bool | int | float):
-        yield path, ("json_type", "must be text, a number, true, false, a list or a mapping")
+        yield path, _ValueFault("json_type", "must be text, a number, true, false, a list or a mapping")
 
 
 JsonObject = Annotated[dict[str, Any], AfterValidator(_json)]
@@ -213,10 +231,10 @@ def _network(value: str) -> str:
         network = ipaddress.IPv4Network(value)
     except ValueError as error:
         try:
-            fault = f" ({error}); write {ipaddress.IPv4Network(value, strict=False)}"
+            fix = f"write {ipaddress.IPv4Network(value, strict=False)}"
         except ValueError:
-            fault = f" such as 10.0.0.0/16 ({error})"
-        raise invalid("cidr_invalid", f"must be an IPv4 network{fault}") from None
+            raise invalid("cidr_invalid", f"must be an IPv4 network such as 10.0.0.0/16 ({error})") from None
+        raise invalid("cidr_invalid", f"must be an IPv4 network ({error})", fix=fix) from None
     if value != str(network):  # 10.0.0.0 without a prefix, 10.0.0.0/255.255.0.0, 10.0.0.0/016: AWS rejects them all
         raise invalid("cidr_invalid", f"must be written as {network}")
     return value
@@ -228,7 +246,7 @@ Text = Annotated[str, AfterValidator(_no_control_characters_or_template)]
 Name = Annotated[
     str,
     form(
-        r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
+        f"^{DNS_LABEL.pattern}$",
         "a name of lower-case letters, digits and hyphens, such as gpu-training",
         min_length=1,
         max_length=63,
@@ -295,7 +313,7 @@ InstanceTypeName = Annotated[str, form(r"^[a-z0-9-]+\.[a-z0-9-]+$", "an instance
 
 def _tag_key(value: str) -> str:
     if value.lower().startswith("aws:"):
-        raise invalid("tag_reserved", "must not start with 'aws:', which AWS reserves; choose another key")
+        raise invalid("tag_reserved", "must not start with 'aws:', which AWS reserves", fix="choose another key")
     return value
 
 

@@ -64,8 +64,8 @@ def _not_of_the_system(value: str) -> str:
     if value.startswith(("system:", "eks:", "aws:", "amazon:", "iam:")):
         raise invalid(
             "access_group_reserved",
-            "must not start with a prefix that EKS reserves; use the policy AmazonEKSClusterAdminPolicy instead of "
-            "system:masters",
+            "must not start with a prefix that EKS reserves",
+            fix="use the policy AmazonEKSClusterAdminPolicy instead of system:masters",
         )
     return value
 

@@ -68,11 +68,13 @@ class ContainerDefaults(StrategyModel):
     limits: dict[Literal["cpu", "memory"], Quantity] = Field(default_factory=dict, description="Limits.")
 
 
+COUNTED_OBJECTS = ("pods", "persistentvolumeclaims")
+"""Objects that a quota counts; everything else is the sum of the pods' requests."""
+
 _QUOTA_NAMES = (
     "cpu",
     "memory",
-    "pods",
-    "persistentvolumeclaims",
+    *COUNTED_OBJECTS,
     "nvidia.com/gpu",
     "nvidia.com/gpu.shared",
     "aws.amazon.com/neuron",

@@ -21,12 +21,16 @@ UNCHOSEN = (
 )
 
 
+def pools_of(strategy: Strategy) -> tuple[NodePoolSpec, ...]:
+    """Return Karpenter's node pools; none without Karpenter."""
+    return strategy.karpenter.node_pools if strategy.karpenter else ()
+
+
 def nodes_by_path(strategy: Strategy) -> Mapping[str, NodeGroupSpec | NodePoolSpec]:
     """Return every group and pool by its path, such as ``node_groups[gpu]``."""
-    pools = strategy.karpenter.node_pools if strategy.karpenter else ()
     return {
         **{field_paths.item(_GROUPS, group.name): group for group in strategy.node_groups},
-        **{field_paths.item(_POOLS, pool.name): pool for pool in pools},
+        **{field_paths.item(_POOLS, pool.name): pool for pool in pools_of(strategy)},
     }
 
 

@@ -20,9 +20,7 @@ from eks_hardware.models.base import (
 )
 from eks_hardware.models.needs import Needs
 from eks_hardware.models.workload import Purpose, WorkloadSpec
-from eks_hardware.spellings import kubernetes_effect
-
-Capacity = Literal["on-demand", "spot", "reserved", "capacity-block"]
+from eks_hardware.spellings import RESERVED, Capacity, kubernetes_effect
 
 LabelKey = Annotated[
     str,
@@ -454,7 +452,7 @@ class NodeGroupSpec(NodeTemplate):
 
     @model_validator(mode="after")
     def _reservation_goes_with_capacity(self) -> NodeGroupSpec:
-        reserved = self.capacity in ("reserved", "capacity-block")
+        reserved = self.capacity in RESERVED
         if reserved and self.reservation is None:
             message = f"capacity '{self.capacity}' requires a 'reservation' with its ID and zone; add it"
             raise invalid("reservation_missing", message, "capacity")
@@ -654,7 +652,7 @@ class NodePoolSpec(NodeTemplate):
 
     @model_validator(mode="after")
     def _reservations_go_with_capacity(self) -> NodePoolSpec:
-        reserved = bool({"reserved", "capacity-block"} & set(self.capacity))
+        reserved = bool(RESERVED.intersection(self.capacity))
         if reserved and not self.reservations:
             message = "this capacity requires 'reservations'; add the reservations to use"
             raise invalid("reservation_missing", message, "capacity")

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from eks_hardware.models.base import StrategyModel, Text, form, invalid
 from eks_hardware.models.needs import Attention, Framework
+from eks_hardware.spellings import Capacity
 
 Purpose = Literal["system", "general", "training", "inference", "development"]
 Task = Literal["training", "fine-tuning", "inference", "development"]
@@ -17,7 +18,6 @@ Serving = Literal["real-time", "batch"]
 WeightFormat = Literal["fp32", "fp16", "bf16", "fp8", "int8", "int4"]
 Optimizer = Literal["adamw", "adamw-8bit", "sgd", "sgd-momentum"]
 Sharding = Literal["none", "zero-1", "zero-2", "zero-3"]
-PurchaseOption = Literal["on-demand", "spot", "reserved", "capacity-block"]
 
 # Up to 1,000 T: a thousand times the largest known model and data set.
 _COUNT = r"^([1-9][0-9]{0,15}|[0-9]{1,4}(\.[0-9]{1,6})?[KMBTkmbt])$"
@@ -174,7 +174,7 @@ class WorkloadSpec(StrategyModel):
     budget: Literal["cost", "balanced", "performance"] = Field(
         default="balanced", description="Goal: the lowest cost, the highest performance, or a balance."
     )
-    purchase: tuple[PurchaseOption, ...] = Field(
+    purchase: tuple[Capacity, ...] = Field(
         default=("on-demand",), min_length=1, description="Allowed purchase options."
     )
     interruptible: bool = Field(

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, InstanceType, address_count
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
+from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import cidrs, zones
 from eks_hardware.resolve.cluster import enabled_addons, vpc_cni_configuration
 from eks_hardware.resolve.mappings import merged
@@ -131,7 +132,7 @@ def strategy_budgets(strategy: Strategy, catalogue: Catalogue) -> tuple[SubnetBu
         kinds = tuple(kind for name in group.instance_types if (kind := catalogue.find(name)))
         if len(kinds) == len(group.instance_types):
             found[group.name] = (group, kinds, zones.of_node_group(group))
-    for pool in strategy.karpenter.node_pools if strategy.karpenter else ():
+    for pool in pools_of(strategy):
         if names := pool_types(pool, region, catalogue):
             found[pool.name] = (pool, tuple(map(catalogue.get, names)), zones.of_node_pool(pool, names))
     choice = zones.choose(network, [demand for _, _, demand in found.values()], region, catalogue)

@@ -10,6 +10,7 @@ from typing import Any
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.resolve.model import GpuShares
+from eks_hardware.units import MIB_PER_GIB
 
 EFA = "vpc.amazonaws.com/efa"
 GPU = "nvidia.com/gpu"
@@ -78,7 +79,7 @@ def huge_pages(
     given = _pages(settings, of_family.get("setting", ()))
     if given is not None:
         # The kernel reserves as many as fit in memory.
-        mib = min(given * fact["page_mib"], int(kind.memory_gib * 1024))
+        mib = min(given * fact["page_mib"], int(kind.memory_gib * MIB_PER_GIB))
         return HugePages(mib, mib)
     by_vcpus = of_family["mib_per_vcpu"] * kind.vcpus
     fixed = by_vcpus if of_family["mib"] is None else of_family["mib"]

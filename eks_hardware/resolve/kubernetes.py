@@ -11,6 +11,7 @@ from eks_hardware.catalogue import Hardware
 from eks_hardware.data import cite
 from eks_hardware.iam_policies import service_roles
 from eks_hardware.models import Chart, Strategy, Team
+from eks_hardware.models.kubernetes import COUNTED_OBJECTS
 from eks_hardware.resolve.derived import Derived, Resolver, default, rule, stated, stated_field, stated_if, stated_or
 from eks_hardware.resolve.mappings import frozen
 from eks_hardware.resolve.model import ResolvedNodeGroup
@@ -228,10 +229,7 @@ class _ServiceRole(Resolver[ServiceRole]):
 
 # ResourceQuota counts extended resources by their requests only:
 # https://kubernetes.io/docs/concepts/policy/resource-quotas/#resource-quota-for-extended-resources
-_QUOTA_PLAIN = frozenset({"pods", "persistentvolumeclaims"})
-
-
 def _team(team: Team) -> ResolvedTeam:
-    quota = {name if name in _QUOTA_PLAIN else f"requests.{name}": str(value) for name, value in team.quota.items()}
+    quota = {name if name in COUNTED_OBJECTS else f"requests.{name}": str(value) for name, value in team.quota.items()}
     defaults = team.container_defaults
     return ResolvedTeam(team.name, frozen(quota), frozen(defaults.requests), frozen(defaults.limits))

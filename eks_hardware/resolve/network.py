@@ -16,7 +16,7 @@ from eks_hardware.resolve.zones import ZoneChoice, control_plane_excluded
 
 # https://docs.aws.amazon.com/eks/latest/userguide/network-load-balancing.html
 _PUBLIC_LOAD_BALANCER = {"kubernetes.io/role/elb": "1"}
-_INTERNAL_LOAD_BALANCER = {"kubernetes.io/role/internal-elb": "1"}
+INTERNAL_LOAD_BALANCER = {"kubernetes.io/role/internal-elb": "1"}
 DISCOVERY_TAG = "karpenter.sh/discovery"
 
 _NONE = "none: the strategy uses an existing VPC"
@@ -163,7 +163,7 @@ def _subnets(
     network: NetworkSpec, zones: ZoneChoice, control_plane: tuple[str, ...], *, discovery: str
 ) -> Iterator[ResolvedSubnet]:
     for zone in zones.zone_ids:
-        private_tags = {**_INTERNAL_LOAD_BALANCER, DISCOVERY_TAG: discovery}
+        private_tags = {**INTERNAL_LOAD_BALANCER, DISCOVERY_TAG: discovery}
         yield _subnet(SubnetRole.PRIVATE, zone, cidrs.private(network.cidr, zone), private_tags)
         if not network.private:
             yield _subnet(SubnetRole.PUBLIC, zone, cidrs.public(network.cidr, zone), _PUBLIC_LOAD_BALANCER)

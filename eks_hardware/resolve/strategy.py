@@ -17,7 +17,7 @@ from eks_hardware.models import (
     S3BackendSpec,
     Strategy,
 )
-from eks_hardware.models.node_lists import UNCHOSEN, unchosen
+from eks_hardware.models.node_lists import UNCHOSEN, pools_of, unchosen
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.cluster import partition, resolve_cluster
 from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated, stated_field, stated_if
@@ -97,7 +97,7 @@ class _Strategy(Resolver[ResolvedStrategy]):
         self._catalogue = catalogue
         self._name, self._region = strategy.name, strategy.region
         self._partition = facts.partition(strategy.region)
-        self._pools = strategy.karpenter.node_pools if strategy.karpenter else ()
+        self._pools = pools_of(strategy)
         self._custom_networking = has_pod_subnets(strategy.network)
         self._shell = node_shell(strategy.storage)
         demands = {group.name: zones.of_node_group(group) for group in strategy.node_groups}

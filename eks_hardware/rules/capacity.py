@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.rules.hardware import capacities, is_open_to
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
-
-_RESERVED = {"reserved", "capacity-block"}
-
+from eks_hardware.spellings import RESERVED
 
 # --- updates and repair
 
@@ -29,7 +27,7 @@ def _unavailable(context: Context) -> Iterator[Breach]:
 @warning("UPDATE_SURGE")
 def _surge(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
-        if group.capacity in _RESERVED and group.update.strategy != "minimal":
+        if group.capacity in RESERVED and group.update.strategy != "minimal":
             given = "update.strategy" if group.update.strategy else "capacity"
             yield (
                 node_path(group, given),
@@ -41,7 +39,7 @@ def _surge(context: Context) -> Iterator[Breach]:
 @warning("NODE_REPAIR_RESERVED")
 def _repair(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
-        if group.node_repair and group.capacity in _RESERVED:
+        if group.node_repair and group.capacity in RESERVED:
             yield (
                 node_path(group, "node_repair"),
                 "the reservation may have no room for a node's replacement, and then a job loses the node for good; "

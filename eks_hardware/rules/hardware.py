@@ -24,7 +24,7 @@ from eks_hardware.rules.registry import (
     warning,
     zones_given,
 )
-from eks_hardware.spellings import keeps_pods_off, kubernetes_effect
+from eks_hardware.spellings import RESERVED, keeps_pods_off, kubernetes_effect
 from eks_hardware.suggestions import question, several
 
 
@@ -278,7 +278,7 @@ def _placement(context: Context) -> Iterator[Breach]:
 @warning("PLACEMENT_GROUP_RESERVED")
 def _placement_reserved(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
-        if node.placement_group == "cluster" and {"reserved", "capacity-block"} & set(capacities(node)):
+        if node.placement_group == "cluster" and RESERVED.intersection(capacities(node)):
             yield (
                 node_path(node, "placement_group"),
                 "nodes in this placement group can use only reservations that were created in it; set it to auto, "

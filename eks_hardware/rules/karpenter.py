@@ -13,11 +13,9 @@ from eks_hardware.resolve import has_huge_pages
 from eks_hardware.rules.hardware import nodes_for_coredns, nodes_open_to
 from eks_hardware.rules.registry import Breach, Context, error, hardware_field, node_path, type_names, warning
 from eks_hardware.rules.releases import day_fault, known_faults, kubernetes_fault, variant
+from eks_hardware.spellings import RESERVED
 from eks_hardware.suggestions import several
 from eks_hardware.versions import numbers
-
-_RESERVED = {"reserved", "capacity-block"}
-
 
 # --- versions
 
@@ -47,7 +45,7 @@ def _any_pool(context: Context, condition: Callable[[NodePoolSpec], bool]) -> bo
 
 
 def _is_reserved(pool: NodePoolSpec) -> bool:
-    return bool(_RESERVED & set(pool.capacity))
+    return bool(RESERVED.intersection(pool.capacity))
 
 
 def _gate(context: Context, name: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Team
+from eks_hardware.models.kubernetes import COUNTED_OBJECTS
 from eks_hardware.resolve import ami_family, extended_resources_of
 from eks_hardware.resolve.gpu_sharing import gpu_shares
 from eks_hardware.rules.delivery import charts
@@ -201,17 +202,13 @@ def _limit_range(context: Context) -> Iterator[Breach]:
                 )
 
 
-# Resources counted in whole numbers.
-_WHOLE = frozenset({"pods", "persistentvolumeclaims"})
-
-
 @error("TEAM_QUOTA_QUANTITY")
 def _quota_quantity(context: Context) -> Iterator[Breach]:
     for team in context.strategy.kubernetes.teams:
         for resource, given in team.quota.items():
             if isinstance(given, int) and given < 0:
                 yield _quota_path(team, resource), f"must be at least 0, got {given}; set a total for all pods"
-            elif (resource in _WHOLE or "/" in resource) and amount(given).denominator != 1:
+            elif (resource in COUNTED_OBJECTS or "/" in resource) and amount(given).denominator != 1:
                 yield (
                     _quota_path(team, resource),
                     f"must be a whole number, got {given}; write for example {max(1, round(amount(given)))}",

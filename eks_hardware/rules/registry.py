@@ -16,6 +16,7 @@ from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue, InstanceType
 from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
+from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import pool_types, zones
 from eks_hardware.resolve.addresses import SubnetBudget, strategy_budgets
 from eks_hardware.suggestions import several
@@ -83,7 +84,7 @@ class Context:
     @property
     def pools(self) -> tuple[NodePoolSpec, ...]:
         """Karpenter's node pools."""
-        return self.strategy.karpenter.node_pools if self.strategy.karpenter else ()
+        return pools_of(self.strategy)
 
     @cached_property
     def budgets(self) -> tuple[SubnetBudget, ...]:
@@ -117,7 +118,7 @@ class Watched:
     def node_pools(self) -> tuple[NodePoolSpec, ...]:
         """Return the node pools, which are checked separately from the rest of Karpenter's section."""
         self.read.add("karpenter.node_pools")
-        return self._strategy.karpenter.node_pools if self._strategy.karpenter else ()
+        return pools_of(self._strategy)
 
 
 class _WatchedContext(Context):

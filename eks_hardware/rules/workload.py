@@ -8,21 +8,18 @@ from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.rules.needs import called_all, choices
 from eks_hardware.rules.registry import Breach, Context, Node, error, hardware_field, node_path, warning
+from eks_hardware.software import chip_of
 from eks_hardware.suggestions import several
 
 # The catalogue's kinds for Qualcomm and media accelerators.
 _INFERENCE_KINDS = ("inference", "media")
 
 
-def _chip(kind: InstanceType) -> str:
-    return kind.accelerator.name if kind.accelerator else ""
-
-
 def _trains(kind: InstanceType) -> str | None:
     """Return a type's support for training: ``supported``, ``small``, ``unsupported``; None if it has no such chip."""
     if kind.accelerator and kind.accelerator.kind in _INFERENCE_KINDS:
         return "unsupported"
-    found: str | None = facts.software()["neuron_chips"]["training"].get(_chip(kind))
+    found: str | None = facts.software()["neuron_chips"]["training"].get(chip_of(kind))
     return found
 
 
@@ -62,8 +59,8 @@ def _inferentia2(context: Context) -> Iterator[Breach]:
 def _archived(context: Context) -> Iterator[Breach]:
     fact = facts.software()["neuron_chips"]
     for node in context.nodes:
-        if bad := [kind for kind in context.types(node) if _chip(kind) in fact["archived"]]:
-            chip = _chip(bad[0])
+        if bad := [kind for kind in context.types(node) if chip_of(kind) in fact["archived"]]:
+            chip = chip_of(bad[0])
             yield (
                 node_path(node, hardware_field(node)),
                 f"the software of {several([each.name for each in bad], 3)} is archived: containers need Neuron "

@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from eks_hardware.advisor.strategies.filled import LOCK_SUFFIX, Filled
-from eks_hardware.findings import Finding, Position, Severity, StrategyError
+from eks_hardware.findings import Finding, Position, Severity, StrategyError, errors_in
 from eks_hardware.loader import LoadedStrategy, Remains, read_strategies, read_strategy
 from eks_hardware.loader.discovery import find
 from eks_hardware.loader.yaml_files import display_name
@@ -53,7 +53,7 @@ class Validation:
     @cached_property
     def errors(self) -> tuple[Finding, ...]:
         """Findings that stop the deployment."""
-        return tuple(each for each in self.findings if each.severity is Severity.ERROR)
+        return errors_in(self.findings)
 
     @cached_property
     def warnings(self) -> tuple[Finding, ...]:
@@ -123,8 +123,7 @@ def _judged(filled: Filled, today: datetime.date | None) -> tuple[LoadedStrategy
 
 def _judged_remains(remains: Remains, filled: Filled, today: datetime.date | None) -> tuple[Finding, ...]:
     # Anything that seems unused may be used by the faulty part of the file.
-    errors = (each for each in filled.findings if each.severity is Severity.ERROR)
-    return (*errors, *check_remains(_closed(remains, filled), today=today))
+    return (*errors_in(filled.findings), *check_remains(_closed(remains, filled), today=today))
 
 
 def _closed(remains: Remains, filled: Filled) -> Remains:

@@ -8,8 +8,7 @@ from typing import Any
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware
 from eks_hardware.kubernetes.device_plugins import NEURON, NEURON_SCHEDULER, has_several_devices
-from eks_hardware.kubernetes.nodes import is_neuron, nodes_with, tolerations
-from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
+from eks_hardware.kubernetes.nodes import is_neuron, nodes_with, selecting_labels, tolerations
 from eks_hardware.units import mebibytes
 from eks_hardware.workloads.comments import Notes, Path
 from eks_hardware.workloads.queues import Placement
@@ -19,8 +18,6 @@ from eks_hardware.workloads.target import Target
 _USER = 1000
 _SHARED_MEMORY = "shm"
 _PINS_MEMORY = "IPC_LOCK"
-# Labels of Kueue's flavors. Without them in the selector, a job can get the flavor of other nodes.
-_FLAVOR_LABELS = ("hardware-type", "accelerator", "workload-type")
 # Python cannot look up name and home of a user without an entry in the image's /etc/passwd.
 _HOME = {"HOME": "/tmp", "USER": "worker"}
 
@@ -160,6 +157,5 @@ def _needs_scheduler(target: Target, size: Size) -> bool:
 def _selector(target: Target, *, queue: bool) -> dict[str, str]:
     found = dict(target.label)
     if queue:
-        found |= {name: target.node.labels[name] for name in _FLAVOR_LABELS if name in target.node.labels}
-        found["kubernetes.io/arch"] = KUBERNETES_ARCHITECTURES[target.node.architecture]
+        found |= selecting_labels(target.node)
     return found

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from eks_hardware.spellings import DNS_LABEL
+
 Kind = Literal["job", "deployment", "pytorchjob", "smoke-test"]
 Check = Literal["nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective"]
 
@@ -17,7 +19,6 @@ CHECKS: tuple[Check, ...] = get_args(Check)
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#rfc-1035-label-names
 NAME_LENGTH = 48
 _NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
-_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _LABEL_LENGTH = 63
 # https://github.com/distribution/reference/blob/main/reference.go, without the Docker Hub's short forms.
 _IMAGE = re.compile(
@@ -80,7 +81,7 @@ class Request:
                 f"at most {NAME_LENGTH} lower-case letters, digits and hyphens, starting with a letter",
             )
         for option, given in (("--namespace", self.namespace), ("--queue", self.queue)):
-            if given is not None and not (_LABEL.fullmatch(given) and len(given) <= _LABEL_LENGTH):
+            if given is not None and not (DNS_LABEL.fullmatch(given) and len(given) <= _LABEL_LENGTH):
                 _refuse(option, given, f"at most {_LABEL_LENGTH} lower-case letters, digits and hyphens")
         if self.image is not None and not (_IMAGE.fullmatch(self.image) and len(self.image) <= _IMAGE_LENGTH):
             message = (

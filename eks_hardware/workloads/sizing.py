@@ -16,6 +16,7 @@ from eks_hardware.kubernetes.allocatable import allocatable, efa_huge_pages
 from eks_hardware.resolve import ResolvedNodeGroup, extended_resources_of
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE, accelerator_resource
 from eks_hardware.resolve.pool_types import node_capacity
+from eks_hardware.software import chip_of
 from eks_hardware.units import MIB, amount, mebibytes
 from eks_hardware.workloads.request import Request, WorkloadError
 from eks_hardware.workloads.target import Target
@@ -142,7 +143,7 @@ def _check_allocation(asked: int, counts: dict[InstanceType, int]) -> None:
     """Refuse numbers of devices that cannot be neighbours: some chips are assigned with their neighbours."""
     sizes_of = facts.workload_images()["neuron_allocations"]["sizes"]
     for kind in counts:
-        chip = kind.accelerator.name if kind.accelerator else ""
+        chip = chip_of(kind)
         if chip in sizes_of and asked not in sizes_of[chip]:
             allowed = ", ".join(str(size) for size in sizes_of[chip] if size <= counts[kind])
             _refuse(f"{asked} {chip} devices cannot be neighbours; use one of {allowed}")

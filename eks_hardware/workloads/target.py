@@ -7,17 +7,14 @@ from dataclasses import dataclass
 
 from eks_hardware import software
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType
-from eks_hardware.kubernetes.nodes import Node
+from eks_hardware.kubernetes.nodes import Node, name_label
 from eks_hardware.kubernetes.nodes import nodes as all_nodes
 from eks_hardware.models import NodeTemplate, Strategy
+from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
 from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.suggestions import did_you_mean
 from eks_hardware.workloads.request import WorkloadError, shown
-
-# https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/
-_GROUP_LABEL = "eks.amazonaws.com/nodegroup"
-_POOL_LABEL = "karpenter.sh/nodepool"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +49,7 @@ class Target:
     @property
     def label(self) -> dict[str, str]:
         """The label that only its nodes have."""
-        return {_POOL_LABEL if self.is_pool else _GROUP_LABEL: self.name}
+        return name_label(self.node)
 
     @property
     def runs_system(self) -> bool:
@@ -97,8 +94,7 @@ def find_target(strategy: Strategy, resolved: ResolvedStrategy, name: str, catal
         raise WorkloadError(
             "WORKLOAD_GROUP_UNKNOWN", "--group", f"{resolved.name} has no node group or pool {shown(name)}; {fix}"
         )
-    pools = strategy.karpenter.node_pools if strategy.karpenter else ()
-    template: NodeTemplate = next(each for each in (*strategy.node_groups, *pools) if each.name == name)
+    template: NodeTemplate = next(each for each in (*strategy.node_groups, *pools_of(strategy)) if each.name == name)
     node = nodes[name]
     kinds = tuple(catalogue.get(each) for each in node.instance_types)
     target = Target(resolved=resolved, node=node, template=template, kinds=kinds)

@@ -10,6 +10,7 @@ from eks_hardware.advisor.fitting.layout import Pool
 from eks_hardware.advisor.model import Request
 from eks_hardware.catalogue import Accelerator, InstanceType
 from eks_hardware.resolve.node import pod_addresses, recommended_pods
+from eks_hardware.units import MIB_PER_GIB
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.models import NeuronChip
@@ -50,7 +51,7 @@ def host_gib(kind: InstanceType) -> float:
     addresses = pod_addresses(kind, efa=False, custom_networking=False)
     pods = recommended_pods(kind) if addresses is None else min(addresses, recommended_pods(kind))
     kept_mib = fact["reserved_mib_per_pod"] * pods + fact["reserved_mib"] + fact["eviction_mib"]
-    left = kind.memory_gib - kept_mib / 1024 - fact["system_gib"]
+    left = kind.memory_gib - kept_mib / MIB_PER_GIB - fact["system_gib"]
     return max(0.0, left) * fact["share"]
 
 

@@ -12,6 +12,7 @@ from eks_hardware import facts, software
 from eks_hardware.advisor.model import Gate, Maturity, Request
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import WorkloadSpec
+from eks_hardware.software import chip_of
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.versions import parts
 
@@ -53,11 +54,6 @@ def weight_format(request: Request, kind: InstanceType) -> str:
         if quantized and quantized not in facts.memory()["weight_only"]["widened"].get(chip_of(kind), ()):
             return quantized
     return compute_format(request, kind)
-
-
-def chip_of(kind: InstanceType) -> str:
-    """Return the name of a type's accelerator; empty for CPU."""
-    return kind.accelerator.name if kind.accelerator else ""
 
 
 # --- availability

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.devices import cores_of, degrees, pads_heads
 from eks_hardware.advisor.fitting.fit import Fitter
-from eks_hardware.advisor.fitting.gates import MATURITIES, chip_of, maturity, neuron_libraries, software_gates, use
+from eks_hardware.advisor.fitting.gates import MATURITIES, maturity, neuron_libraries, software_gates, use
 from eks_hardware.advisor.model import Fit, Gate, Maturity, Miss, Request
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.software import chip_of
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.models import NeuronLibrary

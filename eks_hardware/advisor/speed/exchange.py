@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import Fit, Request
@@ -26,6 +27,14 @@ class Exchange:
     unknown: tuple[str, ...]  # links of unknown bandwidth, one sentence each
 
 
+class _Link(NamedTuple):
+    """A link that the weights of a stage cross."""
+
+    name: str
+    peak: str  # its bandwidth in words
+    speed: float | None  # gigabytes per second of weights; None if unknown
+
+
 def exchange(request: Request, fit: Fit) -> Exchange:
     """Return the minimum time that a pass of fully sharded training (ZeRO-3, FSDP) spends exchanging weights.
 
@@ -38,27 +47,24 @@ def exchange(request: Request, fit: Fit) -> Exchange:
     width = facts.memory()["formats"]["bytes"]["nf4" if method == "qlora" else "bf16"]
     layout = fit.parallelism
     each = (_FROZEN if frozen else _WITH_GRADIENTS) * width * request.shape.parameters / layout.pipeline
-    # Gigabytes per second of each link that the weights of a stage cross, by its description.
-    links: dict[str, float | None] = {}
+    links: list[_Link] = []
     if fit.nodes > layout.pipeline:
         gbps = network_gbps(fit.kind)
-        links[f"the network of a node, {gbps or 0:g} Gbps"] = gbps and gbps / _BITS
+        links.append(_Link("the network of a node", f"{gbps or 0:g} Gbps", gbps and gbps / _BITS))
     chip = fit.kind.accelerator
     if chip and fit.devices > fit.nodes * layout.tensor:
         known = performance(chip)
-        link = known.link_gb_per_second
+        peak = known.link_gb_per_second
         # Vendors count both directions, and a device receives only its part of each layer.
-        between = f"{known.link or 'the links'} between the devices, {link or 0:g} GB/s"
-        links[between] = link and link / 2 * layout.tensor
-    times = {name: each / (speed * _GIGA) for name, speed in links.items() if speed}
-    slowest = max(times, key=lambda name: times[name], default="")
+        name = f"{known.link or 'the links'} between the devices"
+        links.append(_Link(name, f"{peak or 0:g} GB/s", peak and peak / 2 * layout.tensor))
+    times = [(each / (link.speed * _GIGA), f"{link.name}, {link.peak}") for link in links if link.speed]
+    seconds, slowest = max(times, key=lambda item: item[0], default=(0.0, ""))
     return Exchange(
-        seconds=times.get(slowest, 0.0),
+        seconds=seconds,
         over=slowest,
         unknown=tuple(
-            f"the time for {name.partition(',')[0]} is not included: the bandwidth is unknown"
-            for name, speed in links.items()
-            if not speed
+            f"the time for {link.name} is not included: the bandwidth is unknown" for link in links if not link.speed
         ),
     )
 

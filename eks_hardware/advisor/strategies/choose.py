@@ -12,10 +12,10 @@ from eks_hardware.advisor.strategies.questions import Node, Question, QuestionEr
 from eks_hardware.catalogue import Catalogue, InstanceType, load
 from eks_hardware.findings import Finding
 from eks_hardware.models import Needs, NetworkSpec, NodeGroupSpec, NodePoolSpec, WorkloadSpec
-from eks_hardware.models.nodes import Capacity
 from eks_hardware.resolve import known_to_karpenter
 from eks_hardware.resolve.node import AMI_PREFIXES
 from eks_hardware.resolve.pool_types import node_capacity
+from eks_hardware.spellings import Capacity
 from eks_hardware.units import amount
 
 Recommender = Callable[..., Recommendation]

@@ -21,8 +21,8 @@ from eks_hardware.advisor.strategies.filled import LOCK_SUFFIX
 from eks_hardware.loader.yaml_files import display_name
 from eks_hardware.models.base import InstanceTypeName, Name, StrategyModel
 from eks_hardware.models.needs import Needs
-from eks_hardware.models.nodes import Capacity
 from eks_hardware.printable import reason, shown
+from eks_hardware.spellings import Capacity
 
 VERSION = 1
 MAX_BYTES = 1 << 20

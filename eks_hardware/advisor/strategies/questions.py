@@ -15,9 +15,9 @@ from eks_hardware.findings import Finding
 from eks_hardware.loader import LoadedStrategy
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, WorkloadSpec
 from eks_hardware.models.node_lists import nodes_by_path
-from eks_hardware.models.nodes import Capacity
 from eks_hardware.models.workload import count
 from eks_hardware.resolve import zones
+from eks_hardware.spellings import Capacity
 
 Node: TypeAlias = NodeGroupSpec | NodePoolSpec
 

@@ -13,12 +13,9 @@ from eks_hardware.catalogue import load
 from eks_hardware.loader import parse_strategy
 from eks_hardware.loader.yaml_scalars import resolve_plain
 from eks_hardware.models import ClusterSpec
-from eks_hardware.models.nodes import Capacity
 from eks_hardware.printable import shown
 from eks_hardware.rules import check
-
-RESERVED = ("reserved", "capacity-block")
-"""Capacity types that need a reservation."""
+from eks_hardware.spellings import RESERVED, Capacity
 
 _WIDTH = 110
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")

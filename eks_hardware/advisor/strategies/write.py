@@ -14,7 +14,6 @@ from eks_hardware import facts, software
 from eks_hardware.advisor.model import Candidate, Recommendation
 from eks_hardware.advisor.strategies.choose import needs_of, types_and_efa
 from eks_hardware.advisor.strategies.strategy_text import (
-    RESERVED,
     Group,
     Settings,
     WriteError,
@@ -24,8 +23,8 @@ from eks_hardware.advisor.strategies.strategy_text import (
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.models import WorkloadSpec
-from eks_hardware.models.nodes import Capacity
 from eks_hardware.printable import reason, shown
+from eks_hardware.spellings import RESERVED, Capacity
 from eks_hardware.versions import parts
 
 __all__ = ["WriteError", "by_family", "last_sdk", "name_of", "strategy_yaml", "write_new"]

@@ -23,8 +23,10 @@ from eks_hardware.cost import (
     outdated,
     why_unknown,
 )
+from eks_hardware.cost.model import sum_of
 from eks_hardware.printable import counted, usd
 from eks_hardware.resolve import ResolvedStrategy
+from eks_hardware.spellings import capacity_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 _UNDATED = "undated"
 _PARTS = 16
 """Number of groups, pools and sections that fit on a screen."""
+_NOT_IN_JSON = ("short_name", "capacity_types")
+"""Fields that only say again what ``name`` says."""
 _COLUMNS: dict[Purchase, str] = {
     "on-demand": "\nOn-\nDemand",
     "spot": "\n\nSpot",
@@ -69,7 +73,8 @@ def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, Any]:
 
 
 def _line_content(line: CostLine) -> dict[str, Any]:
-    return {**asdict(line), "usd_per_hour": {level: line.usd_per_hour(level) for level in LEVELS}}
+    known = {name: value for name, value in asdict(line).items() if name not in _NOT_IN_JSON}
+    return {**known, "usd_per_hour": {level: line.usd_per_hour(level) for level in LEVELS}}
 
 
 def _purchase_content(type_name: str, region: str) -> Iterator[tuple[str, Any]]:
@@ -153,7 +158,7 @@ def _parts_table(cost: StrategyCost) -> Table:
     parts: dict[str, list[CostLine]] = {}
     for line in cost.lines:
         parts.setdefault(_label(line.path), []).append(line)
-    by_cost = sorted(parts, key=lambda label: _sum(parts[label], "max"), reverse=True)
+    by_cost = sorted(parts, key=lambda label: sum_of(parts[label], "max"), reverse=True)
     small = by_cost[_PARTS:] if len(parts) > _PARTS + 1 else []
     found = table(("Item", "Quantity", *LEVELS), right=("Quantity", *LEVELS), fold=("Item",))
     for label, lines in parts.items():
@@ -171,22 +176,18 @@ def _named(lines: Sequence[CostLine]) -> str:
     first = lines[0]
     more = sum(each.kind != "volumes" for each in lines[1:])
     if first.kind != "instances":
-        name = first.name.partition(",")[0]
-        return f"{name} + {more} more" if more else name
-    kind, _, bought = first.name.partition(", ")
+        return f"{first.short_name} + {more} more" if more else first.short_name
     # The cost at max is that of On-Demand nodes, also for pools that prefer Spot.
-    return kind if "On-Demand" in bought else f"{kind} {bought}"
-
-
-def _sum(lines: Sequence[CostLine], level: Level) -> float:
-    return sum(line.usd_per_hour(level) or 0.0 for line in lines)
+    if "on-demand" in first.capacity_types:
+        return first.short_name
+    return f"{first.short_name} {capacity_words(first.capacity_types)}"
 
 
 def _amounts(lines: Sequence[CostLine]) -> list[str]:
     """Return the known cost of some lines at each level; ``+`` marks that a part of it is unknown."""
 
     def amount(level: Level) -> str:
-        total, unknown = _sum(lines, level), any(line.is_unknown(level) for line in lines)
+        total, unknown = sum_of(lines, level), any(line.is_unknown(level) for line in lines)
         # The price of the nodes is missing: the price of their disks alone would mislead.
         if unknown and lines[0].usd_per_hour(level) is None:
             return usd(None)

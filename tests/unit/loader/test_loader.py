@@ -19,6 +19,7 @@ from eks_hardware.loader import (
     read_strategy,
 )
 from eks_hardware.loader.discovery import read_environment
+from eks_hardware.models.base import Cidr
 from helpers.cases import in_one_test
 
 
@@ -77,6 +78,7 @@ class Root(Model):
     stores: tuple[Annotated[Local | S3, Field(discriminator="type")], ...] = ()
     free: dict[str, Any] = Field(default_factory=dict)
     checked: str = ""
+    cidr: Cidr = "10.0.0.0/16"
 
     @field_validator("checked")
     @classmethod
@@ -192,6 +194,8 @@ def test_findings(text: str, expected: list[tuple[str, str, int, int]]) -> None:
         ("days: '7'", "write 7,"),
         ("region: [x]", "us-west-2"),
         ("checked: bad", "checked: must not be bad"),
+        ("cidr: 10.0.0.1/16", 'has host bits set), got "10.0.0.1/16"; write 10.0.0.0/16'),
+        ("cidr: 'a; b'", "in 'a; b'), got \"a; b\""),
         ("groups: [{name: a}, {name: a}]", "f:2:17"),
         ("a: 1\na: 2", "f:2:1"),
     ],

@@ -23,15 +23,14 @@ MAKERS = {
     "PydanticCustomError": 0,
     "QuestionError": 0,
     "ShapeError": 0,
+    "_ValueFault": 0,
 }
 SHARED_HELPERS = {"invalid": 0, "refuse_second": 2}
 DOCTOR_MAKERS = {"error": 0, "warning": 0}
 
 # Functions that pass on a code from the registry, from a table, or from a pair of code and message.
 FORWARDING = {
-    ("eks_hardware/models/base.py", "_is_not_evaluated"),
-    ("eks_hardware/models/base.py", "_json"),
-    ("eks_hardware/models/base.py", "_no_control_characters_or_template"),
+    ("eks_hardware/models/base.py", "error"),
     ("eks_hardware/rules/check.py", "_all"),
     ("eks_hardware/rules/check.py", "_rest"),
     ("eks_hardware/advisor/strategies/fill.py", "fill"),
@@ -44,7 +43,6 @@ FORWARDING = {
 LIKE_A_RULE = {"REGION_UNKNOWN"}
 
 _CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
-_ERROR_TYPE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)+")
 
 
 class Raised(NamedTuple):
@@ -112,15 +110,6 @@ def _of_calls(file: str, tree: ast.AST, makers: dict[str, int]) -> Iterator[Rais
                 yield Raised(file, function, _text(argument).upper())
 
 
-def _of_faults(file: str, tree: ast.AST) -> Iterator[Raised]:
-    """Models build some errors before they raise them: ``("text_template", "contains ...")``."""
-    for function, node in _functions(tree):
-        if isinstance(node, ast.Tuple) and len(node.elts) == 2:
-            kind, message = map(_text, node.elts)
-            if _ERROR_TYPE.fullmatch(kind) and " " in message:
-                yield Raised(file, function, kind.upper())
-
-
 def _of_translation(file: str, tree: ast.AST) -> Iterator[Raised]:
     """The codes of pydantic's own errors: in a table, and the return value of a function for the rest."""
     for function, node in _functions(tree):
@@ -141,8 +130,6 @@ def _in_file(path: Path) -> Iterator[Raised]:
     # The codes of the advisor's gates and misses are not findings.
     helpers = {} if file.startswith("eks_hardware/advisor/") else dict(_helpers(tree))
     yield from _of_calls(file, tree, {**SHARED_HELPERS, **helpers, **MAKERS, **doctor})
-    if file.startswith("eks_hardware/models/"):
-        yield from _of_faults(file, tree)
     if file == "eks_hardware/loader/pydantic_errors.py":
         yield from _of_translation(file, tree)
 
