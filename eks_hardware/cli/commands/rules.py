@@ -97,7 +97,7 @@ def _explained(each: Explanation) -> str:
     """Return the explanation as text for a terminal."""
     from eks_hardware.rules.explanations import is_whole
 
-    parts = [f"{each.code}  {each.severity.value}, {each.area}", f"{each.summary[0].upper()}{each.summary[1:]}."]
+    parts = [f"{each.code}  {each.severity.value}, {each.area}", _sentence(each.summary)]
     parts.append(_wrapped(each.why))
     if each.breaks:
         where = "For example:" if is_whole(each.breaks) else "For example, in a strategy with a group `system`:"
@@ -114,3 +114,9 @@ def _wrapped(text: str, indent: str = "") -> str:
     return textwrap.fill(
         text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
+
+
+def _sentence(summary: str) -> str:
+    """Return a summary as a sentence. Names of fields keep their case."""
+    first = summary.partition(" ")[0]
+    return f"{summary if '_' in first else summary[0].upper() + summary[1:]}."
