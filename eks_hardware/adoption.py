@@ -13,7 +13,7 @@ import dataclasses
 import datetime
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -354,14 +354,16 @@ def adopted_group(
     try:
         strategy = parse_strategy(json.dumps(document), file=path).strategy
     except StrategyError as error:
-        faults = list(error.errors)
-    else:
-        found = check_part(strategy, lists=frozenset({_GROUPS}))
-        about = (_GROUPS, "cluster.kubernetes_version")
-        faults = [each for each in found if each.severity is Severity.ERROR and each.path.startswith(about)]
-    if faults:
-        raise ValueError("\n".join(f"{each.code} {path}: {each.path}: {each.message}" for each in faults))
+        raise _refused(path, error.errors) from None
+    found = check_part(strategy, lists=frozenset({_GROUPS}))
+    about = (_GROUPS, "cluster.kubernetes_version")
+    if faults := [each for each in found if each.severity is Severity.ERROR and each.path.startswith(about)]:
+        raise _refused(path, faults)
     return strategy.node_groups[0].model_copy(update={"zones": resolve(strategy).node_groups[0].zone_ids})
+
+
+def _refused(path: str, faults: Iterable[Finding]) -> ValueError:
+    return ValueError("\n".join(f"{each.code} {path}: {each.path}: {each.message}" for each in faults))
 
 
 def _region(path: str, zones: object) -> str:

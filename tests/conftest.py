@@ -7,6 +7,7 @@ import difflib
 import gc
 import json
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,11 @@ pytest_plugins = ["eks_hardware.testing.fixtures"]
 os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
 # Terraform and its provider spend a tenth of their time on freeing memory, which a test run does not need.
 os.environ.setdefault("GOGC", "400")
+
+# A shell that starts the tests in the background makes them ignore SIGINT. Every process that they start inherits that,
+# and tests of interrupted commands would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Python collects garbage after 700 new objects. With many permanent modules and tables, that takes a third of the
 # tests' time.
