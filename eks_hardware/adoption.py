@@ -334,7 +334,7 @@ def adopted_group(
         config: the group, as an item of a strategy's ``node_groups``.
         path: the group's place in messages.
         kubernetes_version: Kubernetes version of the cluster.
-        vpc_id: VPC of the cluster.
+        vpc_id: VPC of the cluster. It and the subnets can be references to resources, such as ``${aws_vpc.main.id}``.
         private_subnet_ids: subnets by zone id.
 
     Raises:
@@ -346,7 +346,15 @@ def adopted_group(
         "name": "adopted",
         "region": region,
         "cluster": {"kubernetes_version": kubernetes_version},
-        "network": {"existing": {"vpc_id": vpc_id, "private_subnets": dict(private_subnet_ids)}},
+        "network": {
+            "existing": {
+                "vpc_id": _known(vpc_id, "vpc-00000000000000000"),
+                "private_subnets": {
+                    zone: _known(each, f"subnet-{index:017x}")
+                    for index, (zone, each) in enumerate(private_subnet_ids.items())
+                },
+            }
+        },
         "node_groups": [
             config.model_dump(mode="json", exclude_unset=True) if isinstance(config, NodeGroupSpec) else config
         ],
@@ -360,6 +368,11 @@ def adopted_group(
     if faults := [each for each in found if each.severity is Severity.ERROR and each.path.startswith(about)]:
         raise _refused(path, faults)
     return strategy.node_groups[0].model_copy(update={"zones": resolve(strategy).node_groups[0].zone_ids})
+
+
+def _known(id_: str, otherwise: str) -> str:
+    """Return an id, or another one instead of a reference to a resource, which is unknown until the apply."""
+    return otherwise if "${" in str(id_) else id_
 
 
 def _refused(path: str, faults: Iterable[Finding]) -> ValueError:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eks_hardware import aws_names
-from eks_hardware._cdk import Construct, Token
+from eks_hardware._cdk import Construct
 from eks_hardware.adoption import adopted_group
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.efa import EfaSecurityGroup
@@ -80,13 +80,8 @@ class AdoptedNodeGroup(Construct):
             config,
             path=f"{scope.node.path}/{id_}",
             kubernetes_version=kubernetes_version,
-            vpc_id=_known(vpc_id, "vpc-00000000000000000"),
-            private_subnet_ids=private_subnet_ids
-            if not isinstance(private_subnet_ids, Mapping)
-            else {
-                zone: _known(each, f"subnet-{index:017x}")
-                for index, (zone, each) in enumerate(private_subnet_ids.items())
-            },
+            vpc_id=vpc_id,
+            private_subnet_ids=private_subnet_ids,
         )
         self.role = Role(
             self,
@@ -111,8 +106,3 @@ class AdoptedNodeGroup(Construct):
             role=self.role,
             efa_security_group_id=self.efa.security_group_id if self.efa else None,
         )
-
-
-def _known(id_: str, otherwise: str) -> str:
-    """Return an id, or another one instead of a reference to a resource, which is unknown until the apply."""
-    return otherwise if Token.is_unresolved(id_) or "${" in str(id_) else id_

@@ -13,10 +13,8 @@ Node = ResolvedNodeGroup | ResolvedNodePool
 
 POOL_LABEL = "karpenter.sh/nodepool"
 """The label that Karpenter adds to the nodes of a pool: https://karpenter.sh/docs/concepts/nodepools/."""
-_GROUP_LABEL = (
-    "eks.amazonaws.com/nodegroup"  # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html
-)
-
+# https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html
+_GROUP_LABEL = "eks.amazonaws.com/nodegroup"
 ARCHITECTURE_LABEL = "kubernetes.io/arch"
 _HARDWARE_LABELS = ("hardware-type", "accelerator", "workload-type")
 

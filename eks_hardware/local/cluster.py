@@ -17,7 +17,7 @@ from pathlib import Path
 
 from eks_hardware.local import cluster_tools, processes
 from eks_hardware.local.cluster_setup import Setup
-from eks_hardware.local.emulator import HOST, free_port
+from eks_hardware.local.emulator import free_port, loopback_without_proxy
 
 START_TIMEOUT_SECONDS = 120.0
 ATTEMPTS = 5
@@ -138,9 +138,7 @@ class Cluster:
 
     def environment(self) -> dict[str, str]:
         """Return this process's environment, changed so that Kubernetes clients connect only to this cluster."""
-        direct = os.environ.get("NO_PROXY") or os.environ.get("no_proxy") or ""
-        no_proxy = ",".join(dict.fromkeys([*filter(None, direct.split(",")), HOST, "localhost"]))
-        return {**os.environ, "KUBECONFIG": str(self.kubeconfig), "NO_PROXY": no_proxy, "no_proxy": no_proxy}
+        return {**os.environ, "KUBECONFIG": str(self.kubeconfig), **loopback_without_proxy(os.environ)}
 
     def kubectl(self, *arguments: str, stdin: str = "") -> str:
         """Run ``kubectl`` as an administrator and return its output.

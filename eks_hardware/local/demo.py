@@ -129,8 +129,9 @@ class _Demo:
             )
             with self._steps.step("Synthesize") as step:
                 self._run_cdktf("synth", [], environment, step)
-                self._check_provider(providers)
-                region = self._region()
+                document = self._document()
+                self._check_provider(document, providers)
+                region = self._region(document)
                 step.result = f"{self._stack}, {region}"
             account = Account(local_aws.endpoint_url, region)
             running.callback(account.close)
@@ -217,12 +218,15 @@ class _Demo:
         if not file.is_file():
             names = ", ".join(sorted(path.parent.name for path in stacks.glob("*/cdk.tf.json")))
             raise DemoError(f"unknown stack {self._stack}; known: {names or 'none'}")
-        document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        try:
+            document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise DemoError(f"the stack {self._stack} is not valid JSON: {error}") from None
         return document
 
-    def _check_provider(self, providers: terraform.Providers) -> None:
+    def _check_provider(self, document: Mapping[str, Any], providers: terraform.Providers) -> None:
         """Fail early if the stack needs a newer AWS provider than this machine has."""
-        required = self._document().get("terraform", {}).get("required_providers", {}).get("aws", {}).get("version", "")
+        required = document.get("terraform", {}).get("required_providers", {}).get("aws", {}).get("version", "")
         lowest = re.match(r">= ?([0-9.]+)", required)
         if providers.mirror and lowest and numbers(lowest[1]) > providers.mirror.version:
             raise DemoError(
@@ -231,11 +235,11 @@ class _Demo:
                 f"`eks-hardware explain {self._stack}` names it next to provider_version"
             )
 
-    def _region(self) -> str:
+    def _region(self, document: Mapping[str, Any]) -> str:
         """Return the region of the synthesized stack."""
         try:
-            return str(self._document()["provider"]["aws"][0]["region"])
-        except (ValueError, LookupError) as error:
+            return str(document["provider"]["aws"][0]["region"])
+        except LookupError as error:
             raise DemoError(f"the stack {self._stack} has no AWS provider with a region") from error
 
     def _print_manifests(self, *, keep: bool) -> None:

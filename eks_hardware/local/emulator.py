@@ -265,9 +265,6 @@ def environment(endpoint_url: str, work_dir: Path, base: Mapping[str, str]) -> d
     kept = {name: value for name, value in base.items() if not name.startswith("AWS_")}
     empty = work_dir / "no-aws-config"
     empty.touch()
-    loopback = ["127.0.0.1", "localhost"]
-    direct = [part for part in (base.get("NO_PROXY") or base.get("no_proxy") or "").split(",") if part]
-    no_proxy = ",".join(dict.fromkeys([*direct, *loopback]))
     return {
         **kept,
         "AWS_ENDPOINT_URL": endpoint_url,
@@ -276,6 +273,11 @@ def environment(endpoint_url: str, work_dir: Path, base: Mapping[str, str]) -> d
         "AWS_CONFIG_FILE": str(empty),
         "AWS_SHARED_CREDENTIALS_FILE": str(empty),
         "AWS_EC2_METADATA_DISABLED": "true",
-        "NO_PROXY": no_proxy,
-        "no_proxy": no_proxy,
+        **loopback_without_proxy(base),
     }
+
+
+def loopback_without_proxy(base: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables with which programs reach this machine directly, and other hosts as in ``base``."""
+    direct = [part for part in (base.get("NO_PROXY") or base.get("no_proxy") or "").split(",") if part]
+    return dict.fromkeys(("NO_PROXY", "no_proxy"), ",".join(dict.fromkeys([*direct, HOST, "localhost"])))

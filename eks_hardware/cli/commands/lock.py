@@ -61,7 +61,9 @@ def lock(
     if not check:
         try:
             for loaded, found in relocked:
-                _write(loaded, found, silent=format_ == "json")
+                changed = _write(loaded, found)
+                if format_ == "text":
+                    _show_written(loaded, found, changed=changed)
         except LockError as error:
             _refuse(error)
     if format_ == "json":
@@ -123,24 +125,28 @@ def _relocked(
     return relocked
 
 
-def _write(loaded: LoadedStrategy, found: Relocked, *, silent: bool) -> None:
+def _write(loaded: LoadedStrategy, found: Relocked) -> bool:
+    """Write the lock file if there is something to lock, and return whether it changed."""
     from eks_hardware.advisor.strategies.lock import lock_path, write
-    from eks_hardware.loader.yaml_files import display_name
 
     if loaded.path is None or not (found.choices or found.removed):
-        if not silent:
-            _tell_nothing(loaded)
-        return
-    path = lock_path(loaded.path)
-    changed = write(path, found.entries)
-    if silent:
-        return
-    _tell(found, {"new": "chosen", "kept": "kept", "changed": "changed"}, "removed: no longer used")
-    name = display_name(path)
-    if not found.entries:
-        say(f"{name} removed: it has no entries left")
-    else:
-        say(f"{name} written; commit it" if changed else f"{name} is up to date")
+        return False
+    return write(lock_path(loaded.path), found.entries)
+
+
+def _show_written(loaded: LoadedStrategy, found: Relocked, *, changed: bool) -> None:
+    from eks_hardware.advisor.strategies.lock import lock_path
+    from eks_hardware.loader.yaml_files import display_name
+
+    if not (found.choices or found.removed):
+        _tell_nothing(loaded)
+    elif loaded.path is not None:
+        _tell(found, {"new": "chosen", "kept": "kept", "changed": "changed"}, "removed: no longer used")
+        name = display_name(lock_path(loaded.path))
+        if not found.entries:
+            say(f"{name} removed: it has no entries left")
+        else:
+            say(f"{name} written; commit it" if changed else f"{name} is up to date")
 
 
 def _is_changed(found: Relocked) -> bool:

@@ -59,16 +59,16 @@ class Tool:
         """The folder with ``go.mod``."""
         return _HERE / (self.folder or self.name)
 
-    @cached_property
-    def _go_mod(self) -> str:
-        return (self.source / "go.mod").read_text(encoding="utf-8")
+    def _in_go_mod(self, pattern: str) -> str:
+        """Return the first group of a pattern that a line of ``go.mod`` starts with."""
+        match = re.search(f"^{pattern}", (self.source / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
+        assert match, f"{self.source}/go.mod has no line like {pattern}"
+        return match[1]
 
     @cached_property
     def version(self) -> str:
         """The pinned version, such as ``1.35.4``."""
-        match = re.search(rf"^(?:require)?\s*{re.escape(self.module)} v(\S+)", self._go_mod, re.MULTILINE)
-        assert match, f"{self.source}/go.mod does not pin {self.module}"
-        return match[1]
+        return self._in_go_mod(rf"(?:require)?\s*{re.escape(self.module)} v(\S+)")
 
     @property
     def minor(self) -> str:
@@ -78,9 +78,7 @@ class Tool:
     @cached_property
     def oldest_go(self) -> str:
         """The oldest Go that compiles it, such as ``1.25``."""
-        match = re.search(r"^go (\d+\.\d+)", self._go_mod, re.MULTILINE)
-        assert match, f"{self.source}/go.mod has no go line"
-        return match[1]
+        return self._in_go_mod(r"go (\d+\.\d+)")
 
     @cached_property
     def digest(self) -> str:

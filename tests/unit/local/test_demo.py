@@ -30,22 +30,22 @@ def write_stack(folder: Path, version: str) -> None:
 def test_a_newer_provider_is_required(demo: _Demo, tmp_path: Path) -> None:
     write_stack(tmp_path, ">= 6.26.0, < 7.0.0")
     with pytest.raises(DemoError, match=r"block needs the AWS provider >= 6\.26\.0, < 7\.0\.0, but .* \(5\.100\.0\)"):
-        demo._check_provider(MIRROR)
+        demo._check_provider(demo._document(), MIRROR)
 
 
 @pytest.mark.parametrize("version", [">= 5.100.0, < 7.0.0", "~> 6.0", ""])
 def test_other_requirements_are_left_to_terraform(demo: _Demo, tmp_path: Path, version: str) -> None:
     write_stack(tmp_path, version)
-    demo._check_provider(MIRROR)
+    demo._check_provider(demo._document(), MIRROR)
 
 
 def test_a_registry_has_every_version(demo: _Demo, tmp_path: Path) -> None:
     write_stack(tmp_path, ">= 6.26.0, < 7.0.0")
-    demo._check_provider(Providers(Source.REGISTRY))
+    demo._check_provider(demo._document(), Providers(Source.REGISTRY))
 
 
 def test_an_unknown_stack(demo: _Demo, tmp_path: Path) -> None:
     (tmp_path / "run" / "cdktf.out" / "stacks" / "other").mkdir(parents=True)
     (tmp_path / "run" / "cdktf.out" / "stacks" / "other" / "cdk.tf.json").touch()
     with pytest.raises(DemoError, match="unknown stack block; known: other"):
-        demo._check_provider(MIRROR)
+        demo._check_provider(demo._document(), MIRROR)
