@@ -22,7 +22,7 @@ from pydantic import Field
 
 from eks_hardware import aws_names, data
 from eks_hardware.catalogue import load
-from eks_hardware.findings import Finding, Position, Severity, StrategyError
+from eks_hardware.findings import Finding, Position, StrategyError, errors_in
 from eks_hardware.loader import parse_strategy
 from eks_hardware.loader.documents import load_document
 from eks_hardware.models import (
@@ -280,7 +280,7 @@ def _resolved(
         for each in check_part(strategy, lists=frozenset({_GROUPS}), today=today)
         if each.path.startswith(_OURS) and each.code != _OF_THE_CONTROL_PLANE and not each.ignored
     )
-    if any(each.severity is Severity.ERROR for each in shown):
+    if errors_in(shown):
         raise StrategyError(shown)
     resolved = _suffixed(resolve(strategy), adoption.suffix)
     return ResolvedAdoption(resolved, adoption.cluster.security_group_ids, shown, adoption.suffix)
@@ -365,7 +365,7 @@ def adopted_group(
         raise _refused(path, error.errors) from None
     found = check_part(strategy, lists=frozenset({_GROUPS}))
     about = (_GROUPS, "cluster.kubernetes_version")
-    if faults := [each for each in found if each.severity is Severity.ERROR and each.path.startswith(about)]:
+    if faults := [each for each in errors_in(found) if each.path.startswith(about)]:
         raise _refused(path, faults)
     return strategy.node_groups[0].model_copy(update={"zones": resolve(strategy).node_groups[0].zone_ids})
 
