@@ -21,6 +21,7 @@ from eks_hardware.models.base import (
 from eks_hardware.models.needs import Needs
 from eks_hardware.models.workload import Purpose, WorkloadSpec
 from eks_hardware.spellings import RESERVED, Capacity, kubernetes_effect
+from eks_hardware.units import seconds
 
 LabelKey = Annotated[
     str,
@@ -559,6 +560,8 @@ class Budget(StrategyModel):
         if (self.schedule is None) != (self.duration is None):
             field = "duration" if self.schedule is None else "schedule"
             raise invalid("budget_schedule", "'schedule' and 'duration' require each other; set both or neither", field)
+        if self.duration is not None and not seconds(self.duration):
+            raise invalid("duration_zero", "must be longer than zero", "duration", fix="set 8h or similar, or remove the budget")
         refuse_second(self.reasons, "reasons", "item_duplicate")
         return self
 
@@ -587,6 +590,13 @@ class Disruption(StrategyModel):
     budgets: tuple[Budget, ...] | None = Field(
         default=None, max_length=50, description="Disruption budgets instead of the derived ones."
     )
+
+    @model_validator(mode="after")
+    def _nodes_live(self) -> Disruption:
+        # Karpenter would replace each node as soon as it launched.
+        if self.expire_after not in (None, "never") and not seconds(self.expire_after):
+            raise invalid("duration_zero", "must be longer than zero", "expire_after", fix="set 168h or similar, or 'never'")
+        return self
 
 
 class NodePoolSpec(NodeTemplate):
