@@ -1,4 +1,4 @@
-"""A local Kubernetes: etcd, API server, controller manager and scheduler, without nodes.
+"""A local Kubernetes: etcd, API server, controller manager and scheduler; on request kwok, which plays the kubelets.
 
 It listens only on the loopback interface, on free ports, with certificates of its own; etcd has only a socket in the
 cluster's folder. It stores nothing, and ends with the process that started it.
@@ -50,10 +50,12 @@ class Cluster:
     Args:
         log_dir: The folder for the logs of its parts, which stay.
         programs: Where the programs are, by name; default: those of ``make cluster-tools``.
+        kwok: Whether kwok keeps Node objects ready, and pods on them running. Nothing runs in these pods.
     """
 
-    def __init__(self, log_dir: Path, *, programs: Mapping[str, Path] | None = None) -> None:
+    def __init__(self, log_dir: Path, *, programs: Mapping[str, Path] | None = None, kwok: bool = False) -> None:
         self.log_dir = log_dir
+        self._kwok = kwok
         self._given_programs = programs
         self._programs: Mapping[str, Path] = {}
         self._folder: Path | None = None
@@ -99,7 +101,9 @@ class Cluster:
             ToolsMissing: A program is not on this machine.
             ClusterError: A part ended early, or did not answer in time.
         """
-        self._programs = self._given_programs or cluster_tools.paths("etcd", "kubernetes")
+        self._programs = self._given_programs or cluster_tools.paths(
+            "etcd", "kubernetes", *(("kwok", "kwok-files") if self._kwok else ())
+        )
         self.log_dir.mkdir(parents=True, exist_ok=True)
         # Not in log_dir: the path of a socket has at most 104 characters on macOS.
         self._folder = Path(tempfile.mkdtemp(prefix="eks-hardware-cluster-"))
@@ -112,6 +116,8 @@ class Cluster:
             self._serve("kube-scheduler", setup.scheduler, "/healthz")
             # The controller manager creates it, and no pod is accepted before.
             self._wait("kube-apiserver", port, "/api/v1/namespaces/default/serviceaccounts/default")
+            if self._kwok:
+                self._launch("kwok", setup.kwok(self._programs["kwok-files"] / "stage"))
         except BaseException:
             self.stop()
             raise

@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Sequence
 from pathlib import Path
 
+from eks_hardware.kubernetes.device_plugins import NEURON_SCHEDULER
 from eks_hardware.local.cluster_certificates import Authority, Pair
 from eks_hardware.local.emulator import HOST
 
@@ -17,6 +18,8 @@ from eks_hardware.local.emulator import HOST
 _SERVICES = "172.20.0.0/16"
 _CONTROLLER_MANAGER = "system:kube-controller-manager"
 _SCHEDULER = "system:kube-scheduler"
+# The second is that of the Neuron chart, which cannot run here. It also keeps the cores of a pod together.
+_PROFILES = ("default-scheduler", NEURON_SCHEDULER)
 
 
 class Setup:
@@ -64,6 +67,8 @@ class Setup:
             "--endpoint-reconciler-type=none",
             f"--service-cluster-ip-range={_SERVICES}",
             "--authorization-mode=Node,RBAC",
+            # As on EKS: https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
+            "--enable-admission-plugins=ExtendedResourceToleration",
             # As on EKS: device plugins are privileged.
             "--allow-privileged=true",
             f"--client-ca-file={self._authority}",
@@ -87,8 +92,26 @@ class Setup:
         )
 
     def scheduler(self, port: int) -> Sequence[str]:
-        """Return the arguments of kube-scheduler."""
-        return (*self._serving(port), f"--kubeconfig={self._kubeconfig_of(_SCHEDULER)}", "--leader-elect=false")
+        """Return the arguments of kube-scheduler. It also places pods that name another scheduler of ``_PROFILES``."""
+        configuration = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "clientConnection": {"kubeconfig": str(self._kubeconfig_of(_SCHEDULER))},
+            "leaderElection": {"leaderElect": False},
+            "profiles": [{"schedulerName": name} for name in _PROFILES],
+        }
+        file = self._folder / "scheduler.yaml"
+        file.write_text(json.dumps(configuration), encoding="utf-8")
+        return (*self._serving(port), f"--config={file}")
+
+    def kwok(self, stages: Path) -> Sequence[str]:
+        """Return the arguments of kwok, which needs one file with the stages of nodes and pods."""
+        folders = ("pod/fast", "node/fast", "node/heartbeat-with-lease")
+        files = sorted(file for folder in folders for file in (stages / folder).glob("*.yaml"))
+        found = [file.read_text(encoding="utf-8") for file in files if file.name != "kustomization.yaml"]
+        config = self._folder / "kwok.yaml"
+        config.write_text("\n---\n".join(found), encoding="utf-8")
+        return (f"--kubeconfig={self.kubeconfig}", f"--config={config}", "--manage-all-nodes")
 
     def write_kubeconfigs(self, port: int) -> None:
         """Write the kubeconfigs of all users for an API server on this port."""

@@ -561,7 +561,9 @@ class Budget(StrategyModel):
             field = "duration" if self.schedule is None else "schedule"
             raise invalid("budget_schedule", "'schedule' and 'duration' require each other; set both or neither", field)
         if self.duration is not None and not seconds(self.duration):
-            raise invalid("duration_zero", "must be longer than zero", "duration", fix="set 8h or similar, or remove the budget")
+            raise invalid(
+                "duration_zero", "must be longer than zero", "duration", fix="set 8h or similar, or remove the budget"
+            )
         refuse_second(self.reasons, "reasons", "item_duplicate")
         return self
 
@@ -595,7 +597,9 @@ class Disruption(StrategyModel):
     def _nodes_live(self) -> Disruption:
         # Karpenter would replace each node as soon as it launched.
         if self.expire_after not in (None, "never") and not seconds(self.expire_after):
-            raise invalid("duration_zero", "must be longer than zero", "expire_after", fix="set 168h or similar, or 'never'")
+            raise invalid(
+                "duration_zero", "must be longer than zero", "expire_after", fix="set 168h or similar, or 'never'"
+            )
         return self
 
 

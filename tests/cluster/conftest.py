@@ -17,7 +17,7 @@ from eks_hardware.local.cluster import Cluster
 
 @pytest.fixture(scope="session")
 def tools() -> Mapping[str, Path]:
-    """Return the programs by name, and the folder of Karpenter's definitions as ``karpenter-crds``."""
+    """Return the programs by name, and folders of files such as ``karpenter-files``."""
     try:
         return cluster_tools.paths(*cluster_tools.NEEDED)
     except cluster_tools.ToolsMissing as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.local.cluster import Cluster, ClusterError
-from helpers.kubernetes.objects import Object, objects_of
+from helpers.kubernetes.objects import Object, manifest_list, objects_of
 from helpers.paths import SHIPPED, SPECIAL
 
 # Kinds without a definition here: its Go module cannot be downloaded or has none. tests/unit/kubernetes checks them.
@@ -24,7 +24,7 @@ STRICT = ("--validate=strict", "--server-side", "-f", "-")
 @pytest.fixture(scope="module")
 def server(cluster: Cluster, tools: Mapping[str, Path]) -> Cluster:
     """Return a cluster with Karpenter's definitions and the namespaces of all strategies."""
-    cluster.kubectl("create", "-f", str(tools["karpenter-crds"]))
+    cluster.kubectl("create", "-f", str(tools["karpenter-files"] / "crds"))
     cluster.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=60s")
     names = [file.stem for folder in (SHIPPED, SPECIAL) for file in folder.glob("*.yaml")]
     needed = {each["metadata"].get("namespace") for name in names for each in objects_of(name)}
@@ -41,10 +41,6 @@ def api_group(item: Object) -> str:
 def objects_the_server_knows(name: str) -> list[Object]:
     """Return the objects of a strategy whose kinds the server knows."""
     return [each for each in objects_of(name) if api_group(each) not in LEFT_OUT]
-
-
-def manifest_list(objects: list[Object]) -> str:
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
 
 
 def test_objects_are_accepted(server: Cluster, strategy_name: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.local import processes
-from eks_hardware.local.cluster_tools import TOOLS
+from eks_hardware.local.cluster_tools import NEEDED, TOOLS
 from helpers.paths import ROOT
 
 ETCD = TOOLS["etcd"]
@@ -104,13 +104,13 @@ def test_a_machine_without_go_gets_one_sentence(machine: Machine) -> None:
 
 
 def test_the_sentence_names_everything_that_is_missing(machine: Machine) -> None:
-    names = ("kubernetes", "etcd", "karpenter-crds")
     code, said = machine.run(KUBEBUILDER_ASSETS="", PATH="/nowhere")
     assert code == 1
     assert said == [
-        f"error: missing {', '.join(str(TOOLS[name]) for name in names)}: install Go 1.26 or newer (https://go.dev/dl),"
+        f"error: missing {', '.join(str(TOOLS[name]) for name in NEEDED)}: install Go 1.26 or newer (https://go.dev/dl),"
         " or set EKS_HARDWARE_CLUSTER_TOOLS to a folder with kube-apiserver 1.35, kube-controller-manager 1.35,"
-        " kube-scheduler 1.35, kubectl 1.35, etcd 3.6, karpenter-crds/*.yaml"
+        " kube-scheduler 1.35, kubectl 1.35, etcd 3.6, helm 3.18, kwok 0.8, karpenter-files/crds,"
+        " karpenter-files/karpenter, karpenter-files/karpenter-crd, kwok-files/stage"
     ]
 
 

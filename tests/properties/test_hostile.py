@@ -516,7 +516,9 @@ def test_the_script_that_installs_runs_nothing_of_the_strategy(repository: str, 
         (tools / name).write_text('#!/bin/sh\nprintf "%s\\n" "$0 $@" >>"$CALLS"\n', encoding="utf-8")
         (tools / name).chmod(0o755)
     environment = {"PATH": f"{tools}{os.pathsep}{os.defpath}", "CALLS": str(tmp_path / "calls")}
-    subprocess.run([folder / "install.sh"], env=environment, capture_output=True, timeout=30, check=True)
+    for script in ("install.sh", "pull-charts.sh"):
+        ran = [folder / script, *([tmp_path / "charts"] if script == "pull-charts.sh" else [])]
+        subprocess.run(ran, env=environment, capture_output=True, timeout=30, check=script == "install.sh")
     assert repository.split("//")[1] in (tmp_path / "calls").read_text(encoding="utf-8")
     assert sorted(each.name for each in tmp_path.rglob("*pwned*")) == []
 

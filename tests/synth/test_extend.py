@@ -54,7 +54,7 @@ def test_a_chart_in_written_files(tmp_path: Path) -> None:
     listed = yaml.safe_load((folder / "releases.yaml").read_text(encoding="utf-8"))["releases"]
     names = [each["name"] for each in listed]
     assert names.index("keda") < names.index(POOLS) == len(names) - 1
-    assert "helm upgrade --install \\\n  keda" in (folder / "install.sh").read_text(encoding="utf-8")
+    assert "\nrelease keda keda " in (folder / "install.sh").read_text(encoding="utf-8")
 
 
 def test_a_chart_that_uses_aws(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 INSTALL = "install.sh"
 UNINSTALL = "uninstall.sh"
+PULL_CHARTS = "pull-charts.sh"
 README = "README.md"
 
 _LINE = 116
@@ -21,11 +22,16 @@ _LINE = 116
 
 def scripts(tree: Tree) -> dict[str, str]:
     """Return the text of each file, by path."""
-    names = {"install": INSTALL, "uninstall": UNINSTALL, "readme": README, "releases_file": RELEASES_FILE}
-    environment = _environment()
-    return {
-        path: environment.get_template(f"{path}.j2").render(tree=tree, **names) for path in (README, INSTALL, UNINSTALL)
+    names = {
+        "install": INSTALL,
+        "pull_charts": PULL_CHARTS,
+        "readme": README,
+        "releases_file": RELEASES_FILE,
+        "uninstall": UNINSTALL,
     }
+    environment = _environment()
+    paths = (README, INSTALL, UNINSTALL, *((PULL_CHARTS,) if tree.charts else ()))
+    return {path: environment.get_template(f"{path}.j2").render(tree=tree, **names) for path in paths}
 
 
 @cache

@@ -84,6 +84,11 @@ class Tree:
         """References still to fill in, sorted."""
         return tuple(sorted({reference for release in self.releases for reference in release.open}))
 
+    @property
+    def charts(self) -> tuple[ChartRelease, ...]:
+        """The releases of charts, in order."""
+        return tuple(each.release for each in self.releases if isinstance(each.release, ChartRelease))
+
     def files(self) -> dict[str, str]:
         """Text by path, the list of releases first."""
         found = {RELEASES_FILE: yaml_text(self._listed())}

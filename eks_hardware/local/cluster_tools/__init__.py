@@ -42,7 +42,7 @@ class Tool:
         programs: The names of the programs, each with the arguments that print its version. Without arguments, only
             our own build is used.
         variables: Variables that the linker sets to ``{version}``, ``{major}`` or ``{minor}``.
-        files: A folder of the module whose files are the result, in place of programs.
+        files: Folders of the module that are the result, in place of programs, each under its own name.
         folder: The folder with ``go.mod``; default: the name.
     """
 
@@ -51,7 +51,7 @@ class Tool:
     package: str = "."
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
-    files: str = ""
+    files: tuple[str, ...] = ()
     folder: str = ""
 
     @property
@@ -118,7 +118,12 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
                 package="go.etcd.io/etcd/server/v3",
                 programs={"etcd": ("--version",)},
             ),
-            Tool("karpenter-crds", "github.com/aws/karpenter-provider-aws", files="pkg/apis/crds", folder="karpenter"),
+            Tool(
+                "karpenter-files",
+                "github.com/aws/karpenter-provider-aws",
+                files=("pkg/apis/crds", "charts/karpenter", "charts/karpenter-crd"),
+                folder="karpenter",
+            ),
             Tool(
                 "karpenter",
                 "github.com/aws/karpenter-provider-aws",
@@ -140,6 +145,7 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
                 programs={"kwok": ("--version",)},
                 variables={"sigs.k8s.io/kwok/pkg/consts.Version": "{version}"},
             ),
+            Tool("kwok-files", "sigs.k8s.io/kwok", files=("kustomize/stage",), folder="kwok"),
             Tool(
                 "opentofu",
                 "github.com/opentofu/opentofu",
@@ -150,7 +156,7 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
         )
     }
 )
-NEEDED = ("kubernetes", "etcd", "karpenter-crds")
+NEEDED = ("kubernetes", "etcd", "helm", "kwok", "karpenter-files", "kwok-files")
 """The tools that the tests use."""
 
 
@@ -257,7 +263,8 @@ def missing(incomplete: Mapping[str, Found]) -> ToolsMissing:
     wanted: list[str] = []
     for tool in tools:
         of_tool = [each for each, how in tool.programs.items() if how and each not in incomplete[tool.name].paths]
-        wanted += [f"{each} {tool.minor}" for each in of_tool] or ([f"{tool.name}/*.yaml"] if tool.files else [])
+        wanted += [f"{each} {tool.minor}" for each in of_tool]
+        wanted += [f"{tool.name}/{Path(each).name}" for each in tool.files]
     go = max((tool.oldest_go for tool in tools), key=lambda version: [int(part) for part in version.split(".")])
     text = f"missing {', '.join(map(str, tools))}: install Go {go} or newer (https://go.dev/dl)"
     if wanted:

@@ -121,8 +121,13 @@ def _copy_files(tool: Tool, result: Path, draft: Path, environ: Mapping[str, str
     say(f"{tool}: downloading {tool.module}")
     output = _go(tool, ["mod", "download", "-json", tool.module], draft, environ, say)
     module = json.loads(output[output.index("{") :])
-    for file in Path(module["Dir"], tool.files).iterdir():
-        shutil.copyfile(file, result / file.name)
+    for folder in tool.files:
+        # Not copytree: the files of Go's cache are read-only, and so would be the folders.
+        source = Path(module["Dir"], folder)
+        for file in filter(Path.is_file, source.rglob("*")):
+            target = result / source.name / file.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
 
 
 def _go(tool: Tool, arguments: list[str], draft: Path, environ: Mapping[str, str], say: Say) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -34,3 +35,8 @@ def objects_of(name: str) -> list[Object]:
         json.loads(json.dumps(replaced(each, lambda ref: names.get(ref, f"{ref.value}-0a")), default=dict))
         for each in bundle_of(name).objects
     ]
+
+
+def manifest_list(objects: Iterable[Mapping[str, Any]]) -> str:
+    """Return objects as one manifest for kubectl."""
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}, default=dict)

@@ -82,7 +82,7 @@ _NEURON_TYPES = (
 
 
 @dataclass(frozen=True)
-class _Row:
+class Row:
     """One workload of a chart.
 
     Attributes:
@@ -100,15 +100,15 @@ class _Row:
     on: tuple[tuple[str, bool], ...] = ()
 
 
-_DAEMONSET, _DEPLOYMENT = "DaemonSet", "Deployment"
+DAEMONSET, DEPLOYMENT = "DaemonSet", "Deployment"
 _LINUX = {"kubernetes.io/os": "linux"}
 _PLUGIN_DEFAULTS = {"affinity": _NVIDIA_AFFINITY, "tolerations": [CRITICAL, _GPU]}
 
-_CHARTS: Mapping[str, tuple[_Row, ...]] = {
+CHARTS: Mapping[str, tuple[Row, ...]] = {
     "karpenter-crd": (),
     "karpenter": (
-        _Row(
-            _DEPLOYMENT,
+        Row(
+            DEPLOYMENT,
             "karpenter",
             defaults={
                 "nodeSelector": _LINUX,
@@ -117,16 +117,16 @@ _CHARTS: Mapping[str, tuple[_Row, ...]] = {
             },
         ),
     ),
-    "aws-load-balancer-controller": (_Row(_DEPLOYMENT, "aws-load-balancer-controller"),),
-    "cluster-autoscaler": (_Row(_DEPLOYMENT, "cluster-autoscaler"),),
-    "kueue": (_Row(_DEPLOYMENT, "kueue", ("controllerManager",)),),
+    "aws-load-balancer-controller": (Row(DEPLOYMENT, "aws-load-balancer-controller"),),
+    "cluster-autoscaler": (Row(DEPLOYMENT, "cluster-autoscaler"),),
+    "kueue": (Row(DEPLOYMENT, "kueue", ("controllerManager",)),),
     "nvidia-device-plugin": (
-        _Row(_DAEMONSET, "nvidia-device-plugin", defaults=_PLUGIN_DEFAULTS, on=(("devicePlugin.enabled", True),)),
-        _Row(_DAEMONSET, "gpu-feature-discovery", defaults=_PLUGIN_DEFAULTS, on=(("gfd.enabled", False),)),
+        Row(DAEMONSET, "nvidia-device-plugin", defaults=_PLUGIN_DEFAULTS, on=(("devicePlugin.enabled", True),)),
+        Row(DAEMONSET, "gpu-feature-discovery", defaults=_PLUGIN_DEFAULTS, on=(("gfd.enabled", False),)),
     ),
     "neuron-helm-chart": (
-        _Row(
-            _DAEMONSET,
+        Row(
+            DAEMONSET,
             "neuron-device-plugin",
             ("devicePlugin",),
             {
@@ -135,8 +135,8 @@ _CHARTS: Mapping[str, tuple[_Row, ...]] = {
             },
             on=(("devicePlugin.enabled", True),),
         ),
-        _Row(
-            _DAEMONSET,
+        Row(
+            DAEMONSET,
             "node-problem-detector",
             ("npd",),
             {
@@ -145,29 +145,29 @@ _CHARTS: Mapping[str, tuple[_Row, ...]] = {
             },
             on=(("npd.enabled", True),),
         ),
-        _Row(_DEPLOYMENT, "k8s-neuron-scheduler", ("scheduler",), on=(("scheduler.enabled", False),)),
-        _Row(
-            _DEPLOYMENT,
+        Row(DEPLOYMENT, "k8s-neuron-scheduler", ("scheduler",), on=(("scheduler.enabled", False),)),
+        Row(
+            DEPLOYMENT,
             "my-scheduler",
             ("scheduler", "customScheduler"),
             on=(("scheduler.enabled", False), ("scheduler.customScheduler.enabled", True)),
         ),
     ),
     # Its affinity is generated from supportedInstanceLabels, below.
-    "aws-efa-k8s-device-plugin": (_Row(_DAEMONSET, "aws-efa-k8s-device-plugin", fixed=(CRITICAL,)),),
-    "dcgm-exporter": (_Row(_DAEMONSET, "dcgm-exporter", defaults={"tolerations": [_CONTROL_PLANE]}),),
+    "aws-efa-k8s-device-plugin": (Row(DAEMONSET, "aws-efa-k8s-device-plugin", fixed=(CRITICAL,)),),
+    "dcgm-exporter": (Row(DAEMONSET, "dcgm-exporter", defaults={"tolerations": [_CONTROL_PLANE]}),),
     "gpu-operator": (
-        _Row(_DEPLOYMENT, "gpu-operator", ("operator",), {"nodeSelector": _LINUX, "tolerations": [_CONTROL_PLANE]}),
-        _Row(
-            _DAEMONSET,
+        Row(DEPLOYMENT, "gpu-operator", ("operator",), {"nodeSelector": _LINUX, "tolerations": [_CONTROL_PLANE]}),
+        Row(
+            DAEMONSET,
             "node-feature-discovery-worker",
             ("node-feature-discovery", "worker"),
             on=(("nfd.enabled", True),),
         ),
         # The operator's daemonsets run where discovery found a GPU and no label excludes them:
         # https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/controllers/state_manager.go
-        _Row(
-            _DAEMONSET,
+        Row(
+            DAEMONSET,
             "nvidia-device-plugin-daemonset",
             ("daemonsets",),
             {
@@ -183,18 +183,18 @@ _CHARTS: Mapping[str, tuple[_Row, ...]] = {
         ),
     ),
     "kube-prometheus-stack": (
-        _Row(
-            _DAEMONSET,
+        Row(
+            DAEMONSET,
             "prometheus-node-exporter",
             ("prometheus-node-exporter",),
             {"nodeSelector": _LINUX, "tolerations": [_EVERY_NO_SCHEDULE]},
             on=(("nodeExporter.enabled", True),),
         ),
-        _Row(_DEPLOYMENT, "prometheus-operator", ("prometheusOperator",)),
-        _Row(_DEPLOYMENT, "prometheus", ("prometheus", "prometheusSpec")),
-        _Row(_DEPLOYMENT, "alertmanager", ("alertmanager", "alertmanagerSpec")),
-        _Row(_DEPLOYMENT, "grafana", ("grafana",)),
-        _Row(_DEPLOYMENT, "kube-state-metrics", ("kube-state-metrics",)),
+        Row(DEPLOYMENT, "prometheus-operator", ("prometheusOperator",)),
+        Row(DEPLOYMENT, "prometheus", ("prometheus", "prometheusSpec")),
+        Row(DEPLOYMENT, "alertmanager", ("alertmanager", "alertmanagerSpec")),
+        Row(DEPLOYMENT, "grafana", ("grafana",)),
+        Row(DEPLOYMENT, "kube-state-metrics", ("kube-state-metrics",)),
     ),
 }
 
@@ -206,14 +206,14 @@ def workloads(bundle: Bundle) -> tuple[Workload, ...]:
         Workload(release.name, found["metadata"]["name"], found["kind"], *_placement(found["spec"]["template"]["spec"]))
         for release in bundle.object_releases
         for found in release.objects
-        if found["kind"] in (_DAEMONSET, _DEPLOYMENT)
+        if found["kind"] in (DAEMONSET, DEPLOYMENT)
     ]
     return (*of_charts, *of_objects)
 
 
 def of_chart(release: ChartRelease) -> Iterator[Workload]:
     """Return the workloads of one chart, with the values of its release."""
-    for row in _CHARTS[release.key]:
+    for row in CHARTS[release.key]:
         if all(value_at(release.values, path, default) for path, default in row.on):
             given = value_at(release.values, ".".join(row.at), {}) if row.at else release.values
             asked = {key: given[key] for key in ("nodeSelector", "affinity", "tolerations") if key in given}

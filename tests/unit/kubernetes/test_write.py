@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from eks_hardware.kubernetes import ChartRelease, Reference
-from eks_hardware.kubernetes.files.scripts import INSTALL, UNINSTALL
+from eks_hardware.kubernetes.files.scripts import INSTALL, PULL_CHARTS, UNINSTALL
 from eks_hardware.kubernetes.files.summary import read_summary
 from eks_hardware.kubernetes.files.tree import SUBSTITUTE
 from eks_hardware.kubernetes.files.write import LIST_FILE, WriteError, remove
@@ -265,7 +265,7 @@ def test_install_and_uninstall_in_order(tmp_path: Path) -> None:
         objects(item("ConfigMap", namespace="b"), item("Namespace", "b")),
     )
     code, calls = run_with_fake_tools(files[INSTALL], tmp_path / "in")
-    common = "--create-namespace --values values/{}.yaml --wait --timeout 600s".format
+    common = "--values values/{}.yaml --timeout 600s --create-namespace --wait".format
     assert (code, calls) == (
         0,
         [
@@ -282,6 +282,35 @@ def test_install_and_uninstall_in_order(tmp_path: Path) -> None:
         0,
         ["kubectl delete", "helm uninstall exporter", "helm uninstall karpenter"],
     )
+
+
+def test_install_takes_charts_from_a_folder(tmp_path: Path) -> None:
+    exporter = karpenter_release("exporter", repository="https://charts.example", namespace="gpu")
+    files = put(tmp_path / "out", karpenter_release(), exporter)
+    code, calls = run_with_fake_tools(files[INSTALL], tmp_path / "tools", CHARTS="tmp")
+    assert code == 0
+    assert [call.partition(" --namespace")[0] for call in calls] == [
+        "helm upgrade --install karpenter /tmp/karpenter-1.2.3.tgz",
+        "helm upgrade --install exporter /tmp/karpenter-1.2.3.tgz",
+    ]
+
+
+def test_charts_are_pulled_from_their_repositories(tmp_path: Path) -> None:
+    """``tests/cluster/test_install_scripts.py`` runs the script with Helm."""
+    exporter = karpenter_release("exporter", repository="https://charts.example", version="2.0.0")
+    files = put(tmp_path / "out", karpenter_release(), exporter)
+    script = files[PULL_CHARTS].read_text(encoding="utf-8")
+    assert script.endswith(
+        'pull "$1" karpenter 1.2.3 oci://registry.example/karpenter\npull "$1" karpenter 2.0.0 https://charts.example\n'
+    )
+    code, calls = run_with_fake_tools(files[PULL_CHARTS], tmp_path / "tools")
+    assert (code, calls) == (2, [])
+
+
+def test_a_folder_without_charts_has_no_script_for_them(tmp_path: Path) -> None:
+    files = put(tmp_path, objects(item()))
+    assert PULL_CHARTS not in files
+    assert "CHARTS" not in files[INSTALL].read_text(encoding="utf-8") + files["README.md"].read_text(encoding="utf-8")
 
 
 def test_install_creates_the_namespaces_that_no_release_creates(tmp_path: Path) -> None:
@@ -389,7 +418,15 @@ def test_an_interrupted_run_is_made_good(tmp_path: Path, monkeypatch: pytest.Mon
             put(tmp_path, karpenter_release("a"), karpenter_release("b"), objects(item(name="c")))
     (tmp_path / "values" / ".a.yaml.draft").write_text("what a killed run leaves")
     put(tmp_path, karpenter_release("z"))
-    assert present(tmp_path) == {LIST_FILE, "README.md", INSTALL, UNINSTALL, "releases.yaml", "values/z.yaml"}
+    assert present(tmp_path) == {
+        LIST_FILE,
+        "README.md",
+        INSTALL,
+        PULL_CHARTS,
+        UNINSTALL,
+        "releases.yaml",
+        "values/z.yaml",
+    }
 
 
 @pytest.mark.parametrize("place", ["", "values"])

@@ -23,7 +23,7 @@ def test_every_tool_is_pinned(name: str) -> None:
 def test_versions_are_those_of_the_facts() -> None:
     assert TOOLS["kubernetes"].minor == facts.eks()["versions"]["default"]
     assert TOOLS["karpenter"].version == facts.chart("karpenter")["version"]
-    assert TOOLS["karpenter"].version == TOOLS["karpenter-crds"].version
+    assert TOOLS["karpenter"].version == TOOLS["karpenter-files"].version
 
 
 def test_every_folder_belongs_to_a_tool() -> None:
