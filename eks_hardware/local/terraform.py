@@ -1,4 +1,4 @@
-"""Terraform and its AWS provider on this machine.
+"""Terraform, or OpenTofu, and its AWS provider on this machine.
 
 If the Terraform registry is unreachable, a provider mirror on this machine is used through a generated CLI
 configuration. If neither has the provider, a one-line error says so. A CLI configuration of the user with provider
@@ -8,6 +8,7 @@ installation settings is left unchanged.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -28,7 +29,10 @@ from typing import NamedTuple
 from eks_hardware.provider_mirror import BUILD, RECORD, link
 
 MINIMUM_TERRAFORM = (1, 5, 0)
+# The name with which cdktf runs another program than `terraform`.
+PROGRAM_VARIABLE = "TERRAFORM_BINARY_NAME"
 REGISTRY_HOST = "registry.terraform.io"
+OPENTOFU_REGISTRY_HOST = "registry.opentofu.org"
 PROVIDER = f"{REGISTRY_HOST}/hashicorp/aws"
 # The version range in required_providers of the synthesized stacks.
 PROVIDER_FROM = (5, 100, 0)
@@ -37,6 +41,7 @@ MIRROR_VARIABLE = "TF_PLUGIN_MIRROR"
 REGISTRY_TIMEOUT_SECONDS = 2.5
 
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_PRINTED = re.compile(r"(?P<product>Terraform|OpenTofu) v(?P<version>[\d.]+)\S*\non (?P<platform>\w+)")
 _PACKED = re.compile(r"terraform-provider-aws_(?P<version>\d+\.\d+\.\d+)_(?P<platform>\w+)\.zip")
 _OWN_INSTALLATION = re.compile(r"^\s*\"?provider_installation\"?\s*[:{]", re.MULTILINE)
 
@@ -53,15 +58,26 @@ class TerraformError(Exception):
 
 
 class Terraform(NamedTuple):
-    """The Terraform program to run, and its name for this platform, such as ``linux_amd64``."""
+    """The program to run: Terraform or OpenTofu. ``platform`` is its name for this machine, such as ``linux_amd64``."""
 
     path: Path
     version: Version
     platform: str
+    is_opentofu: bool = False
+
+    @property
+    def registry_host(self) -> str:
+        """The registry that it takes providers from."""
+        return OPENTOFU_REGISTRY_HOST if self.is_opentofu else REGISTRY_HOST
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variable with which cdktf runs the same program; empty for Terraform, its default."""
+        return {PROGRAM_VARIABLE: str(self.path)} if self.is_opentofu else {}
 
 
 class Mirror(NamedTuple):
-    """A folder above ``registry.terraform.io`` with the AWS provider in the layout of a ``filesystem_mirror``.
+    """A folder above the registry's name with the AWS provider in the layout of a ``filesystem_mirror``.
 
     ``version`` is the newest that the stacks accept. Terraform unpacks a ``packed`` provider once per stack.
     """
@@ -100,7 +116,7 @@ def parse_version(text: str) -> Version | None:
 
 
 def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
-    """Find a recent enough Terraform; by default in this process's environment.
+    """Find a recent enough Terraform, or OpenTofu if there is no Terraform; by default in this process's environment.
 
     Raises:
         TerraformError: It is missing, does not run, or is too old.
@@ -108,29 +124,36 @@ def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
     environ = os.environ if environ is None else environ
     wanted = ".".join(map(str, MINIMUM_TERRAFORM[:2]))
     advice = "https://developer.hashicorp.com/terraform/install"
-    # The variable with which cdktf runs another program.
-    name = environ.get("TERRAFORM_BINARY_NAME") or "terraform"
-    found = shutil.which(name, path=environ.get("PATH"))
+    named = environ.get(PROGRAM_VARIABLE)
+    names = [named] if named else ["terraform", "tofu"]
+    found = next(filter(None, (shutil.which(name, path=environ.get("PATH")) for name in names)), None)
     if found is None:
-        raise TerraformError(f"{name} is not on the PATH: install Terraform {wanted} or newer, {advice}")
+        raise TerraformError(
+            f"{names[0]} is not on the PATH: install Terraform {wanted} or newer, or OpenTofu, {advice}"
+        )
     try:
         run = subprocess.run(
-            [found, "version", "-json"],
+            [found, "version"],
             capture_output=True,
             check=True,
             env={**environ, "CHECKPOINT_DISABLE": "1"},
             text=True,
             timeout=60,
         )
-        facts = json.loads(run.stdout)
-        version = parse_version(str(facts["terraform_version"]).partition("-")[0])
-        platform = str(facts["platform"])
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
-        raise TerraformError(f"{found} version -json failed ({error}); see {advice}") from error
-    if version is None or version < MINIMUM_TERRAFORM:
-        given = facts["terraform_version"]
-        raise TerraformError(f"{found} is version {given}: install Terraform {wanted} or newer, {advice}")
-    return Terraform(Path(found), version, platform)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise TerraformError(f"`{found} version` failed ({error}); see {advice}") from error
+    printed = _PRINTED.match(run.stdout)
+    version = parse_version(printed["version"]) if printed else None
+    if printed is None or version is None:
+        said = run.stdout.partition("\n")[0]
+        raise TerraformError(
+            f"`{found} version` must print Terraform's or OpenTofu's version, got {said!r}; see {advice}"
+        )
+    if version < MINIMUM_TERRAFORM:
+        raise TerraformError(
+            f"{found} must be version {wanted} or newer, got {printed['version']}; install a newer one, {advice}"
+        )
+    return Terraform(Path(found), version, printed["platform"], printed["product"] == "OpenTofu")
 
 
 def user_config(environ: Mapping[str, str], home: Path) -> Path | None:
@@ -195,12 +218,29 @@ def look_in(folder: Path, platform: str) -> Mirror | None:
     return max(found, key=lambda mirror: (mirror.version, not mirror.packed), default=None)
 
 
-def registry_reachable(timeout_seconds: float = REGISTRY_TIMEOUT_SECONDS) -> bool:
-    """Return whether the Terraform registry's service discovery answers within the timeout."""
+def for_opentofu(root: Path, mirror: Mirror, platform: str) -> Mirror:
+    """Return a mirror of Terraform's registry under the name of OpenTofu's, as links below ``.build/terraform``.
+
+    Both programs run the same provider.
+    """
+    # One folder for each mirror, so that nothing must be removed while another run uses it.
+    name = f"opentofu-{hashlib.sha256(bytes(mirror.path)).hexdigest()[:8]}"
+    target = root.absolute() / BUILD / name
+    for provider in (mirror.path / REGISTRY_HOST).glob("*/*"):
+        place = target / OPENTOFU_REGISTRY_HOST / provider.parent.name / provider.name
+        for entry in provider.iterdir():
+            leaf = entry if entry.is_file() else entry / platform
+            if leaf.exists():
+                link(place / leaf.relative_to(provider), leaf)
+    return mirror._replace(path=target)
+
+
+def registry_reachable(host: str = REGISTRY_HOST, timeout_seconds: float = REGISTRY_TIMEOUT_SECONDS) -> bool:
+    """Return whether a registry's service discovery answers within the timeout."""
     answer: list[bool] = []
 
     def ask() -> None:
-        url = f"https://{REGISTRY_HOST}/.well-known/terraform.json"
+        url = f"https://{host}/.well-known/terraform.json"
         try:
             with urllib.request.urlopen(url, timeout=timeout_seconds) as response:
                 answer.append("providers.v1" in json.load(response))
@@ -249,29 +289,33 @@ def prepare(root: Path, environ: Mapping[str, str] | None = None, *, home: Path 
     """
     environ = os.environ if environ is None else environ
     home = Path.home() if home is None else home
-    platform = find_terraform(environ).platform
+    program = find_terraform(environ)
+    platform = program.platform
     wanted = f"{_dotted(PROVIDER_FROM)} or newer, below {_dotted(PROVIDER_BELOW)}"
     if user_config(environ, home):
-        return Providers(Source.USER_CONFIG)
+        return Providers(Source.USER_CONFIG, environment=program.environment)
     if named := environ.get(MIRROR_VARIABLE):
         source, mirror = Source.NAMED_MIRROR, look_in(Path(named).expanduser().absolute(), platform)
         missing = (
             f"{MIRROR_VARIABLE}={named} contains no {PROVIDER} ({wanted}) for {platform};"
             " set it to the folder above registry.terraform.io"
         )
-    elif registry_reachable():
-        return Providers(Source.REGISTRY)
+    elif registry_reachable(program.registry_host):
+        return Providers(Source.REGISTRY, environment=program.environment)
     else:
         source, candidates = Source.MIRROR, mirror_candidates(environ, home)
         mirror = next((found for folder in candidates if (found := look_in(folder, platform))), None)
         missing = (
-            f"the AWS provider ({wanted}) was not found: {REGISTRY_HOST} is unreachable, and this machine has no"
-            f" provider mirror for {platform}; set {MIRROR_VARIABLE} to a folder created by"
+            f"the AWS provider ({wanted}) was not found: {program.registry_host} is unreachable, and this machine has"
+            f" no provider mirror for {platform}; set {MIRROR_VARIABLE} to a folder created by"
             " `terraform providers mirror`"
         )
     if mirror is None:
         raise TerraformError(missing)
-    return Providers(source, mirror, {"TF_CLI_CONFIG_FILE": str(_write_config(root, mirror))})
+    if program.is_opentofu:
+        mirror = for_opentofu(root, mirror, platform)
+    written = _write_config(root, mirror, program.registry_host)
+    return Providers(source, mirror, {**program.environment, "TF_CLI_CONFIG_FILE": str(written)})
 
 
 def record_mirror(root: Path, providers: Providers) -> None:
@@ -283,17 +327,18 @@ def record_mirror(root: Path, providers: Providers) -> None:
         record.unlink()
 
 
-def _write_config(root: Path, mirror: Mirror) -> Path:
+def _write_config(root: Path, mirror: Mirror, host: str) -> Path:
+    providers = [PROVIDER.replace(REGISTRY_HOST, host)]
     file = root.absolute() / BUILD / "terraformrc"
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
-        text = cli_config(mirror.path)
+        text = cli_config(mirror.path, providers)
     except ValueError:
         # A path that cannot be written is used through a link.
         record = root.absolute() / RECORD
         link(record, mirror.path)
         try:
-            text = cli_config(record)
+            text = cli_config(record, providers)
         except ValueError as error:
             raise TerraformError(f"{error}; move the checkout or the mirror") from error
     # Another run may be reading the file.

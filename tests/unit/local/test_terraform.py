@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ _DECISIONS = [
     ((False, False, False, False), None),
 ]
 _FAKE_TERRAFORM = """#!/bin/sh
-echo '{{"terraform_version": "{version}", "platform": "linux_amd64"}}'
+printf '{product} v%s\\non linux_amd64\\n' {version}
 """
 
 
@@ -41,10 +42,12 @@ def _packed(folder: Path, version: str = "5.100.0", platform: str = PLATFORM) ->
     return folder
 
 
-def _program(folder: Path, version: str) -> Path:
-    program = folder / "terraform"
+def _program(folder: Path, version: str, name: str = "terraform") -> Path:
+    program = folder / name
     folder.mkdir(parents=True, exist_ok=True)
-    program.write_text(_FAKE_TERRAFORM.format(version=version), encoding="utf-8")
+    program.write_text(
+        _FAKE_TERRAFORM.format(version=version, product="OpenTofu" if name == "tofu" else "Terraform"), encoding="utf-8"
+    )
     program.chmod(0o755)
     return program
 
@@ -193,7 +196,11 @@ class TestFindTerraform:
 
     @pytest.mark.parametrize(
         ("version", "says"),
-        [(None, "not on the PATH"), ("1.4.7", "is version 1.4.7"), ("x", "does not|version x")],
+        [
+            (None, "not on the PATH"),
+            ("1.4.7", r"must be version 1\.5 or newer, got 1\.4\.7"),
+            ("x", "got 'Terraform vx'"),
+        ],
     )
     def test_not_usable_in_one_line(self, tmp_path: Path, version: str | None, says: str) -> None:
         if version:
@@ -202,6 +209,20 @@ class TestFindTerraform:
             terraform.find_terraform({"PATH": str(tmp_path)})
         assert len(str(caught.value).splitlines()) == 1
         assert "install" in str(caught.value)
+
+    def test_opentofu_where_terraform_is_missing(self, tmp_path: Path) -> None:
+        tofu = _program(tmp_path, "1.12.6", "tofu")
+        found = terraform.find_terraform({"PATH": str(tmp_path)})
+        assert found == terraform.Terraform(tofu, (1, 12, 6), PLATFORM, is_opentofu=True)
+        assert found.environment == {"TERRAFORM_BINARY_NAME": str(tofu)}
+
+    def test_terraform_first_unless_the_variable_names_another(self, tmp_path: Path) -> None:
+        program, tofu = _program(tmp_path, "1.11.4"), _program(tmp_path, "1.12.6", "tofu")
+        environ = {"PATH": str(tmp_path)}
+        assert terraform.find_terraform(environ).path == program
+        assert terraform.find_terraform({**environ, "TERRAFORM_BINARY_NAME": "tofu"}).path == tofu
+        with pytest.raises(TerraformError, match="terragrunt is not on the PATH"):
+            terraform.find_terraform({**environ, "TERRAFORM_BINARY_NAME": "terragrunt"})
 
 
 class TestPrepare:
@@ -213,7 +234,7 @@ class TestPrepare:
         self.root = tmp_path / "project"
         self.reachable = False
         self.candidates: list[Path] = []
-        monkeypatch.setattr(terraform, "registry_reachable", lambda: self.reachable)
+        monkeypatch.setattr(terraform, "registry_reachable", lambda _: self.reachable)
         monkeypatch.setattr(terraform, "mirror_candidates", lambda *_: iter(self.candidates))
 
     def _prepare(self) -> terraform.Providers:
@@ -270,6 +291,20 @@ class TestPrepare:
         with pytest.raises(TerraformError, match=r"TF_PLUGIN_MIRROR=.* contains no") as caught:
             self._prepare()
         assert len(str(caught.value).splitlines()) == 1
+
+    @pytest.mark.parametrize("kind", [_unpacked, _packed])
+    def test_opentofu_finds_the_provider_under_its_registry(self, tmp_path: Path, kind: Callable[..., Path]) -> None:
+        self.environ = {"PATH": str(_program(tmp_path / "only-tofu", "1.12.6", "tofu").parent)}
+        self.candidates = [kind(tmp_path / "mirror")]
+        found = self._prepare()
+        assert found.mirror is not None
+        assert found.environment["TERRAFORM_BINARY_NAME"] == str(tmp_path / "only-tofu" / "tofu")
+        written = Path(found.environment["TF_CLI_CONFIG_FILE"]).read_text(encoding="utf-8")
+        assert written.count('["registry.opentofu.org/hashicorp/aws"]') == 2
+        linked = found.mirror.path / "registry.opentofu.org" / "hashicorp" / "aws"
+        (leaf,) = (each for each in linked.rglob("*") if each.is_symlink())
+        assert leaf.readlink() == tmp_path / "mirror" / terraform.PROVIDER / leaf.relative_to(linked)
+        assert self._prepare() == found
 
     def test_own_configuration_is_left_alone(self) -> None:
         self.home.mkdir()

@@ -34,7 +34,7 @@ WITH_HELM: dict[str, Any] = {
 _PROGRAM = """#!/bin/sh
 here=${0%/*}
 if [ "$1" = version ]; then
-    echo '{"terraform_version": "1.9.0", "platform": "linux_amd64"}'
+    printf 'Terraform v1.9.0\\non linux_amd64\\n'
     exit
 fi
 /usr/bin/env > "$here/environment"
