@@ -63,9 +63,7 @@ _STDIN = "-"
     help="Show all reasons, scores, assumptions, regions, rejected families and notes.",
 )
 @parameters.output_format(text="Output format; JSON includes everything.")
-@click.option(
-    "-o", "--output", type=parameters.FILE, metavar="FILE.yaml", help="Write a strategy with the best candidate."
-)
+@parameters.output("FILE.yaml", "Write a strategy with the best candidate.")
 @click.option(
     "--pick",
     type=click.IntRange(1),

@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 @click.command()
 @parameters.strategy()
-@click.option("--out", type=parameters.FILE, required=True, metavar="FOLDER", help="Folder to write to.")
+@parameters.output("FOLDER", "Folder to write to.", required=True)
 @click.option(
     "--outputs",
     type=click.File(),
     help="Outputs of the stack (`terraform output -json`), to fill in values known only after deployment; - is stdin.",
 )
 @parameters.force("Write to a folder that contains other files.")
-def render(strategy: str, out: Path, outputs: IO[str] | None, force: bool) -> None:
+def render(strategy: str, output: Path, outputs: IO[str] | None, force: bool) -> None:
     """Write manifests and chart values for Argo CD, Flux, or helm and kubectl.
 
     Exit codes: 0 success; 1 errors in the strategy, printed as validate prints them: nothing is written.
 
     \b
     Examples:
-      eks-hardware render my-cluster.yaml --out manifests
-      eks-hardware render my-cluster.yaml --out out --outputs - < outputs.json
+      eks-hardware render my-cluster.yaml --output manifests
+      eks-hardware render my-cluster.yaml --output manifests --outputs - < outputs.json
     """
     found = checked(strategy)
     if found.over_budget:
@@ -51,7 +51,7 @@ def render(strategy: str, out: Path, outputs: IO[str] | None, force: bool) -> No
     try:
         written = write(
             bundle(resolved),
-            out,
+            output,
             name=resolved.name,
             region=resolved.region,
             known={**given, **known(resolved)},
@@ -59,7 +59,7 @@ def render(strategy: str, out: Path, outputs: IO[str] | None, force: bool) -> No
         )
     except WriteError as problem:
         fail(str(problem))
-    _report(out, len(written))
+    _report(output, len(written))
 
 
 def _read_outputs(text: str, name: str) -> dict[Reference, str]:

@@ -81,7 +81,7 @@ def test_a_second_strategy_joins_the_project() -> None:
 
 
 def test_another_folder() -> None:
-    code, said = outcome(*INIT, "--out", "our clusters")
+    code, said = outcome(*INIT, "--output", "our clusters")
     assert code == 0
     assert files_below("our clusters") == PROJECT
     following = [line.strip() for line in said.partition("Next:")[2].splitlines() if line]
@@ -95,7 +95,7 @@ def test_with_an_environment_in_the_folder_none_is_made() -> None:
     assert "python3 -m venv" in said
     Path("there/.venv/bin").mkdir(parents=True)
     Path("there/.venv/bin/python").touch()
-    _, said = outcome(*INIT, "--out", "there")
+    _, said = outcome(*INIT, "--output", "there")
     assert "python3 -m venv" not in said
 
 
@@ -122,11 +122,11 @@ PLACES: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
     "another app": (OTHER, (), ["cdktf.json", "demo.yaml"]),
     "another app, a project all the same": (OTHER, ("--project",), ["cdktf.json", "strategies/demo.yaml"]),
     "no app at all": ("not JSON", (), ["cdktf.json", "demo.yaml"]),
-    "a folder of another app": (OTHER, ("--out", "a"), ["a/demo.yaml", "cdktf.json"]),
+    "a folder of another app": (OTHER, ("--output", "a"), ["a/demo.yaml", "cdktf.json"]),
     "no project": ("", ("--no-project",), ["demo.yaml"]),
     "no project in a project": ('{"app": "python -m eks_hardware"}', ("--no-project",), ["cdktf.json", "demo.yaml"]),
     "a project": ('{"app": "uv run python -m eks_hardware"}', (), ["cdktf.json", "strategies/demo.yaml"]),
-    "a folder of a project": ('{"app": "python -m eks_hardware"}', ("--out", "a"), ["a/demo.yaml", "cdktf.json"]),
+    "a folder of a project": ('{"app": "python -m eks_hardware"}', ("--output", "a"), ["a/demo.yaml", "cdktf.json"]),
 }
 
 
@@ -142,7 +142,7 @@ def test_where_the_strategy_goes(content: str, arguments: tuple[str, ...], expec
 
 def test_a_project_in_a_folder_of_another_app() -> None:
     Path("cdktf.json").write_text(OTHER, encoding="utf-8")
-    code, _ = outcome(*INIT, "--out", "a", "--project")
+    code, _ = outcome(*INIT, "--output", "a", "--project")
     assert (code, files_below("a")) == (0, PROJECT)
 
 

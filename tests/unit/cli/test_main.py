@@ -53,6 +53,13 @@ def test_a_misspelt_word_has_a_suggestion(arguments: tuple[str, ...], suggestion
     assert suggestion in found.err
 
 
+@in_one_test("name", ["init", "recommend", "render", "report", "instances refresh"])
+def test_the_option_for_output_has_one_name(name: str) -> None:
+    options = [set(each.opts) for each in dict(_every())[name].params]
+    assert {"-o", "--output"} in options
+    assert "--out" not in set().union(*options)
+
+
 def _every() -> list[tuple[str, Any]]:
     """Return every command with its words on the command line."""
     names = [(name, app.get_command(None, name)) for name in COMMANDS]  # type: ignore[arg-type]
@@ -95,7 +102,7 @@ def test_errors_have_one_format(arguments: tuple[str, ...], said: str) -> None:
 
 @in_one_test(
     "command",
-    ["cost", "explain", "lock", "validate", "doctor", "report --out x.html", "render --out x"],
+    ["cost", "explain", "lock", "validate", "doctor", "report --output x.html", "render --output x"],
 )
 def test_an_unknown_strategy_lists_those_there_are(command: str) -> None:
     found = cli.run(*command.split(), "gpu-trainin")
