@@ -101,12 +101,13 @@ def init(
         chosen = choose_hardware(hardware, given_fields(options), region, pick, asks=asks, yes=yes)
         settings, reach = with_api_access(api_access, chosen.region, asks=asks, confirms=True)
         settings = with_admins(settings, admin_roles, chosen.region, asks=asks)
+        private_in = None if settings.public_cidrs else chosen.region
         text = chosen.text(name, with_state(settings, state, chosen.region, asks=asks))
         file.parent.mkdir(parents=True, exist_ok=True)
         write_new(file, with_schema(text) if place == "new" or has_schema(file) else text, force=force)
         # With an explicit --project, also write the files that an interrupted run did not reach.
         if place == "new" or (project and runs_strategies(output)):
-            around.extend(write_project(output, name))
+            around.extend(write_project(output, name, private_in))
     except WriteError as error:
         fail(str(error), WRONG_USAGE)
     except OSError as error:
@@ -115,7 +116,7 @@ def init(
         tell("\nInterrupted; nothing was written.")
         raise Exit(_INTERRUPTED) from None
     _report(file, reach, around)
-    show_next(name, file, output if place != "none" else None, created=place == "new")
+    show_next(name, file, output if place != "none" else None, created=place == "new", private_in=private_in)
 
 
 def _place(folder: Path, project: bool | None) -> Literal["new", "ours", "none"]:
@@ -140,6 +141,8 @@ def _refuse_read_only(folder: Path) -> None:
 
 
 def _report(file: Path, reach: str, around: Sequence[tuple[ProjectFile, bool]]) -> None:
+    from eks_hardware.installed_from import source
+    from eks_hardware.new_project import local_source_notice
     from eks_hardware.printable import counted
     from eks_hardware.validation import validate
     from eks_hardware.validation.terminal import as_text
@@ -155,5 +158,7 @@ def _report(file: Path, reach: str, around: Sequence[tuple[ProjectFile, bool]]) 
         click.echo("\nProject files:")
         for each, written in around:
             click.echo(each.line(written=written))
+        if notice := local_source_notice(source()):
+            say(f"\n{notice}")
     if found.errors:
         raise Exit(FAILED)

@@ -35,7 +35,7 @@ def render(strategy: str, output: Path, outputs: IO[str] | None, force: bool) ->
     \b
     Examples:
       eks-hardware render my-cluster.yaml --output manifests
-      eks-hardware render my-cluster.yaml --output manifests --outputs - < outputs.json
+      eks-hardware render my-cluster.yaml -o manifests --outputs - < outputs.json
     """
     found = checked(strategy)
     if found.over_budget:

@@ -220,8 +220,53 @@ def test_a_checkout_on_this_machine_is_named_with_a_comment(tmp_path: Path, monk
     outcome(*INIT)
     *comment, line = Path("requirements.txt").read_text(encoding="utf-8").splitlines()
     assert line == f"-e {tmp_path.as_uri()}"
-    assert "docs/guides/install.md" in "".join(comment)
+    assert "CI and other machines cannot install it" in "".join(comment)
     assert all(each.startswith("# ") for each in comment)
+
+
+def test_with_a_checkout_every_text_says_how_ci_can_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = {"url": tmp_path.as_uri(), "dir_info": {"editable": True}}
+    monkeypatch.setattr(installed_from, "_direct_url", lambda: recorded)
+    _, said = outcome(*INIT)
+    commands = (
+        "pip wheel --no-deps --wheel-dir wheels -r requirements.txt",
+        f"echo ./wheels/{installed_from.WHEEL} > requirements.txt",
+    )
+    readme = Path("README.md").read_text(encoding="utf-8")
+    for text in (said, readme):
+        assert "CI and other machines cannot install" in text
+        assert [each for each in commands if each not in text] == []
+    assert f"pip install -e '{tmp_path.as_uri()}[local]'\n" in readme
+    workflow = Path(".github/workflows/strategies.yml").read_text(encoding="utf-8")
+    assert "This workflow fails until requirements.txt names a wheel" in workflow
+
+
+def test_from_an_index_no_text_mentions_other_sources() -> None:
+    _, said = outcome(*INIT)
+    readme = Path("README.md").read_text(encoding="utf-8")
+    assert "pip wheel" not in said + readme
+    assert f"pip install 'eks-hardware[local]~={eks_hardware.__version__}'\n" in readme
+
+
+def test_a_private_api_is_followed_by_what_comes_next() -> None:
+    _, said = outcome(*INIT, "--api-access", "private")
+    last = [line.strip() for line in said.splitlines()[-3:]]
+    assert last == [
+        ".venv/bin/eks-hardware render strategies/demo.yaml --output kubernetes/demo",
+        "aws eks update-kubeconfig --region us-west-2 --name demo",
+        "kubernetes/demo/install.sh",
+    ]
+    assert "Terraform creates the cluster, but installs no charts." in said
+    readme = Path("README.md").read_text(encoding="utf-8")
+    assert "## Install the charts" in readme
+    assert last[1] in readme
+    assert cli.run("render", "demo", "--output", "kubernetes/demo").code == 0
+    assert Path("kubernetes/demo/install.sh").is_file()
+
+
+def test_a_public_api_needs_no_such_step() -> None:
+    _, said = outcome(*INIT)
+    assert "install.sh" not in said + Path("README.md").read_text(encoding="utf-8")
 
 
 def test_the_schema_is_that_of_the_command() -> None:
