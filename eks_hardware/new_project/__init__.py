@@ -165,7 +165,7 @@ def _filled(name: str, source: installed_from.Source, strategy: str, private_in:
         text = text.replace("@local_source@\n", template("local-source.md") if source.local else "")
         text = text.replace("@private@\n", template("private.md") if private_in else "")
     values = {
-        "@local_source@\n": _CI_COMMENT if source.local else "",
+        "# @local_source@\n": _CI_COMMENT if source.local else "",
         "@hook@\n": _hook(source),
         "@requirement@": _requirement(source),
         "@with_local@": source.with_extra("local"),

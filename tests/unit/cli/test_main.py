@@ -138,6 +138,11 @@ def test_schema_is_the_one_of_the_strategies() -> None:
     assert json.loads(found.out) == json.loads((FOLDER / "strategy.schema.json").read_text(encoding="utf-8"))
 
 
+def test_schema_of_adoptions() -> None:
+    assert json.loads(cli.run("schema", "adoption").out)["title"] == "eks-hardware adoption"
+    assert cli.run("schema", "pools").code == 2
+
+
 def test_help_breaks_no_line_within_an_option() -> None:
     for width in range(50, 81):
         found = CliRunner().invoke(app, ["diff", "-h"], terminal_width=width)
