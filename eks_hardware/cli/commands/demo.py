@@ -38,7 +38,7 @@ def demo(stack: str, keep: bool, stop: bool) -> None:
     from eks_hardware.loader.discovery import OVERLAY_VARIABLE, STRATEGIES_VARIABLE
     from eks_hardware.loader.yaml_files import SUFFIXES
     from eks_hardware.local.demo import overlay_environment, run_demo, stop_kept
-    from eks_hardware.local.demo_folder import DemoError, find_root
+    from eks_hardware.local.demo_folder import DemoError, find_root, refuse_unknown
 
     console = Console()
     if Path(stack).suffix in SUFFIXES and not stop:
@@ -49,6 +49,8 @@ def demo(stack: str, keep: bool, stop: bool) -> None:
         os.environ[STRATEGIES_VARIABLE] = str(file)
     try:
         root = find_root()
+        if not stop:
+            refuse_unknown(root, stack, os.environ)
     except DemoError as error:
         fail(str(error))
     if stop:

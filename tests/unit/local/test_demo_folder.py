@@ -11,7 +11,8 @@ import pytest
 
 from eks_hardware.loader.discovery import DEFAULT_FOLDER
 from eks_hardware.local import demo_folder
-from eks_hardware.local.demo_folder import DemoError, environment, find_root, is_own
+from eks_hardware.local.demo_folder import DemoError, environment, find_root, is_own, refuse_unknown
+from helpers import cli
 from helpers.paths import ROOT
 
 
@@ -72,3 +73,26 @@ def test_the_shipped_strategies_or_the_selected_ones(folder: Path) -> None:
     assert environment(root, {})["EKS_HARDWARE_STRATEGIES"] == str(DEFAULT_FOLDER)
     selected = environment(root, {"EKS_HARDWARE_STRATEGIES": f"a.yaml{os.pathsep}/srv/b.yaml"})
     assert selected["EKS_HARDWARE_STRATEGIES"] == f"{folder / 'a.yaml'}{os.pathsep}/srv/b.yaml"
+
+
+STRATEGY = (DEFAULT_FOLDER / "development.yaml").read_text(encoding="utf-8")
+
+
+def test_an_unknown_stack_is_refused_before_anything_starts(folder: Path) -> None:
+    (folder / "cdktf.json").write_text('{"app": "python -m eks_hardware"}', encoding="utf-8")
+    (folder / "strategies").mkdir()
+    (folder / "strategies" / "file.yaml").write_text(STRATEGY.replace("name: development", "name: chat", 1), "utf-8")
+    code, out, err = cli.run("demo", "nosuch")
+    assert (code, out, err) == (1, "", 'error: unknown stack "nosuch"; stacks: chat\n')
+    refuse_unknown(folder, "chat", {})
+
+
+def test_the_stacks_of_a_checkout_are_the_shipped_strategies() -> None:
+    refuse_unknown(ROOT, "mixed-hardware", {})
+    with pytest.raises(DemoError, match="did you mean mixed-hardware"):
+        refuse_unknown(ROOT, "mixed-hardwar", {})
+
+
+def test_stacks_of_another_app_are_left_to_its_synthesis(folder: Path) -> None:
+    (folder / "cdktf.json").write_text('{"app": "npx ts-node main.ts"}', encoding="utf-8")
+    refuse_unknown(folder, "nosuch", {})
