@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.cluster_settings import api_access_option, with_api_access
+from eks_hardware.cli.cluster_settings import UnknownAddressError, api_access_option, with_api_access
 from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, tell
 from eks_hardware.cli.next_steps import show_next
 from eks_hardware.cli.output import print_json
@@ -115,11 +115,13 @@ def recommend(
     if output and project:
         output.parent.mkdir(parents=True, exist_ok=True)
     # Written first: the file exists even if stdout closes early, and errors are not hidden below a long table.
-    written = _write(found, output, pick, api_access, force) if output and found.candidates else None
+    written = _written(found, output, pick, api_access, force) if output and found.candidates else None
     if format_ == "json":
         print_json(recommendation.content(found))
     else:
         recommendation.show(found, top=top, everything=everything, written=output is not None)
+    if isinstance(written, UnknownAddressError):
+        raise written
     if not found.candidates:
         raise Exit(FAILED)
     if output and written:
@@ -167,6 +169,16 @@ def _read(file: Path) -> Document[WorkloadFile]:
 
 
 # --- what is answered
+
+
+def _written(
+    found: Recommendation, file: Path, pick: int, api_access: str | None, force: bool
+) -> tuple[str, str | None] | UnknownAddressError:
+    """Write the strategy as ``_write`` does; return the error if only the address is missing: the ranking is shown."""
+    try:
+        return _write(found, file, pick, api_access, force)
+    except UnknownAddressError as error:
+        return error
 
 
 def _write(found: Recommendation, file: Path, pick: int, api_access: str | None, force: bool) -> tuple[str, str | None]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+_GAP = 2
+"""Spaces between two columns of a table."""
 _JSON_VERSION = 1
 """Version of every JSON document: raised if a key is removed or changes its meaning."""
 
@@ -39,15 +41,25 @@ def table(
     """Return a table without borders. ``right`` lists right-aligned columns, ``fold`` columns that wrap."""
     from rich.table import Table
 
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=heading)
+    made = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style=heading)
     for each in columns:
         made.add_column(
             each,
             justify="right" if each in right else "left",
             no_wrap=each not in fold,
             overflow="fold" if each in fold else "ellipsis",
+            min_width=max(map(len, each.split()), default=None),  # headers break only at spaces
         )
     return made
+
+
+def fits(table: Table, out: Console) -> bool:
+    """Return whether a console is wide enough for every column of a table."""
+    widths = [
+        max(map(len, map(str, (column.header, *column.cells)))) if column.no_wrap else column.min_width or 0
+        for column in table.columns
+    ]
+    return sum(widths) + _GAP * (len(widths) - 1) <= out.width
 
 
 def facts(rows: Iterable[tuple[RenderableType, RenderableType]]) -> Table:

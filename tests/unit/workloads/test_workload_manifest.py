@@ -151,7 +151,7 @@ def test_extended_resources(of: Strategy, request_: dict[str, Any], expected: di
 
 def test_cpu_and_memory_are_a_share_of_the_smallest_node() -> None:
     of = strategy(group(["g6.12xlarge", "g6.48xlarge"]))
-    # 48 vCPUs and 192 GiB, minus 7.5 %, the reservations, and a twentieth.
+    # 48 vCPUs and 192 GiB, minus 7.5%, the reservations, and a twentieth.
     assert container(of)["resources"]["requests"] == {"cpu": "45", "memory": "166Gi"}
     assert container(of, kind="deployment")["resources"]["requests"] == {"cpu": "11", "memory": "41Gi"}
 
