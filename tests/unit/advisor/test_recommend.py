@@ -61,7 +61,8 @@ def test_with_budget_cost_the_price_decides(tokens: int) -> None:
 def test_the_guide_has_the_weights_of_the_data() -> None:
     guide = (ROOT / "docs" / "guides" / "recommend.md").read_text(encoding="utf-8").splitlines()
     weights = facts.ranking()["weights"]
-    for part, label in {"cost": "cost", "policy": "[selection guide]", "maturity": "maturity", "speed": "speed"}.items():
+    for part in ("cost", "policy", "maturity", "speed"):
+        label = "[selection guide]" if part == "policy" else part
         line = next(line for line in guide if line.startswith(f"| {label}") and line.endswith("% |"))
         assert line.split(" | ")[2:] == [
             f"{weights['cost'][part]:.0%}",
