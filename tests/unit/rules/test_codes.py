@@ -25,7 +25,7 @@ MAKERS = {
     "ShapeError": 0,
     "_ValueFault": 0,
 }
-SHARED_HELPERS = {"invalid": 0, "refuse_second": 2}
+SHARED_HELPERS = {"invalid": 0, "refuse_other_than_one": 0, "refuse_second": 2}
 DOCTOR_MAKERS = {"error": 0, "warning": 0}
 
 # Functions that pass on a code from the registry, from a table, or from a pair of code and message.
