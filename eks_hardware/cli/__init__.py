@@ -104,17 +104,19 @@ class _Commands(click.Group):
 
 
 def _no_such_command(name: str, ctx: click.Context) -> click.UsageError:
+    from eks_hardware.printable import quoted
     from eks_hardware.suggestions import did_you_mean
 
     hint = did_you_mean(name, COMMANDS, f"commands: {', '.join(COMMANDS)}")
-    return click.UsageError(f"no such command {name!r}; {hint}", ctx)
+    return click.UsageError(f"unknown command {quoted(name)}; {hint}", ctx)
 
 
 def _stop_for(error: click.ClickException) -> NoReturn:
     """Print Click's errors in the format of all others. Click prints three lines with the usage."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         raise error
-    from eks_hardware.cli.errors import fail, usage_message
+    from eks_hardware.cli.errors import fail
+    from eks_hardware.cli.usage import usage_message
 
     fail(usage_message(error), error.exit_code)
 
