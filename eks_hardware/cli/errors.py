@@ -3,6 +3,8 @@
 error: MESSAGE
 error CODE --option: MESSAGE
 FILE:LINE:COLUMN: error CODE FIELD: MESSAGE
+
+With ``--json``, a command that fails before it printed its document prints one with the same error on stdout.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 from click.exceptions import Exit
 
+from eks_hardware.cli import failures
 from eks_hardware.cli.streams import width, wrapped
 
 if TYPE_CHECKING:
@@ -39,11 +42,14 @@ def tell_findings(findings: Iterable[Finding]) -> None:
     """Print findings on stderr, as ``validate`` prints them."""
     from eks_hardware.validation.terminal import as_text
 
-    click.echo(as_text(findings, width(err=True)), err=True)
+    found = list(findings)
+    failures.record_findings(found)
+    click.echo(as_text(found, width(err=True)), err=True)
 
 
 def fail(message: str, code: int = FAILED) -> NoReturn:
     """End the command with ``error: MESSAGE`` on stderr."""
+    failures.record_message(message)
     tell(f"error: {message}")
     raise Exit(code)
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eks_hardware.cli.failures import record_document
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
@@ -24,6 +26,7 @@ _JSON_VERSION = 1
 
 def print_json(content: Mapping[str, Any]) -> None:
     """Print a document as JSON on stdout, with its ``version`` first. Kubernetes objects have their own."""
+    record_document()
     versioned = content if "apiVersion" in content else {"version": _JSON_VERSION, **content}
     click.echo(json.dumps(versioned, indent=2, ensure_ascii=False))
 

@@ -99,7 +99,7 @@ def test_the_help_of_every_command_has_examples_that_parse(name: str) -> None:
         (("recommend", "--pick", "0"), "error: --pick must be at least 1, got 0 (`"),
         (("recommend", "--top", "x"), 'error: --top must be a whole number, got "x" (`'),
         (
-            ("recommend", "--concurrency", "x"),
+            ("recommend", "--context", "x"),
             'error: --context must be a whole number such as 8192 or 16k, got "x',
         ),
         (("render", "x", "-o", "y", "--outputs", "none"), 'error: --outputs "none": no such file or directory (`'),
@@ -149,6 +149,48 @@ def test_json_is_a_document_with_a_version(command: str) -> None:
     short, long = (cli.run(*command.split(), *option) for option in (["--json"], ["--format", "json"]))
     assert short == long
     assert next(iter(json.loads(short.out).items())) == ("version", 1)
+
+
+FAILING = {
+    "recommend": "--task inference --model 8B --region nowhere",
+    "validate": "nosuch",
+    "lock": "nosuch",
+    "explain": "mixed-hardware --group nosuch",
+    "cost": "nosuch",
+    "diff": "nosuch nosuch",
+    "render": "nosuch --output x",
+    "workload": "mixed-hardware --group gpu-training --kind job --nodes 0",
+    "check-model": "nosuch.json --target gpu",
+    "rules": "NOSUCH",
+    "instances": "--family nosuch",
+    "doctor": "nosuch",
+}
+
+
+def test_every_command_with_json_fails_with_a_document() -> None:
+    with_json = [name for name, each in _every() if any("--json" in option.opts for option in each.params)]
+    assert sorted(FAILING) == sorted(with_json)
+
+
+@in_one_test("name", FAILING)
+def test_a_failure_with_json_is_a_document(name: str) -> None:
+    text = cli.run(name, *FAILING[name].split())
+    assert text.code in (1, 2)
+    for option in (["--json"], ["--format", "json"], ["--format=json"]):
+        found = cli.run(name, *FAILING[name].split(), *option)
+        document = json.loads(found.out)
+        assert (found.code, document["version"]) == (text.code, 1)
+        assert document.get("error") or document["errors"]
+        messages = [each["message"] for each in document["findings"]] or [document["error"]]
+        said = " ".join(found.err.split()) if name != "validate" else " ".join(messages)
+        assert all(each in said for each in messages)
+
+
+@in_one_test("arguments", [("cost", "--json"), ("cost", "x", "--json", "--strct"), ("diff", "x", "--format", "json")])
+def test_wrong_usage_with_json_is_a_document(arguments: tuple[str, ...]) -> None:
+    found = cli.run(*arguments)
+    assert found.code == 2
+    assert found.err == f"error: {json.loads(found.out)['error']}\n"
 
 
 def test_schema_is_the_one_of_the_strategies() -> None:

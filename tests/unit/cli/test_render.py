@@ -154,3 +154,14 @@ def test_outputs_that_are_none(tmp_path: Path, text: str) -> None:
     code, _, err = run(str(file), "--output", str(tmp_path / "out"), "--outputs", "-", stdin=text)
     assert (code, err.startswith("error: --outputs")) == (1, True)
     assert not (tmp_path / "out").exists()
+
+
+def test_json_lists_the_files(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    found = json.loads(run("mixed-hardware", "--output", str(folder), "--json").out)
+    there = {each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()}
+    assert (found["version"], found["folder"]) == (1, str(folder))
+    assert set(found["files"]) <= there
+    assert {"README.md", "install.sh", "releases.yaml", "values/karpenter.yaml"} <= set(found["files"])
+    assert {"name": "karpenter", "namespace": "kube-system"} in found["releases"]
+    assert found["fill_in"] == []
