@@ -80,7 +80,7 @@ def refuse_other_than_one(code: str, given: Mapping[str, object], *, at_second: 
 
     Args:
         code: the code of the error.
-        given: the fields with their values; None and empty collections are no values.
+        given: the fields with their values; None or an empty collection counts as missing.
         at_second: report several values at the second of them, not at the fields' model.
     """
     names = [f"'{name}'" for name in given]

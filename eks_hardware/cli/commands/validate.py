@@ -141,7 +141,7 @@ def _write_sarif(found: Validation, file: Path) -> None:
     from eks_hardware import __version__
     from eks_hardware.validation.sarif import as_sarif
 
-    text = json.dumps(as_sarif(found, version=__version__), indent=2) + "\n"
+    text = json.dumps(as_sarif(found, version=__version__, site=os.environ.get("DOCS_SITE_URL", "")), indent=2) + "\n"
     if str(file) == "-":
         click.echo(text, nl=False)
         return

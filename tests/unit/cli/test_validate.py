@@ -56,6 +56,17 @@ def test_exit_code_and_summary(arguments: list[str], code: int, last: str) -> No
     assert (given, out.splitlines()[-1], err) == (code, last, "")
 
 
+def test_a_missing_file_lists_the_strategy_files_that_are_there(tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").write_text("site_name: other\n", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    there = "clean.yaml, ignored.yaml, open.yaml, wrong.yaml"
+    assert run("claen.yaml").out.splitlines()[0] == (
+        f'error STRATEGY_PATH: "claen.yaml" does not exist; did you mean clean.yaml? (strategy files there: {there})'
+    )
+    said = run("empty/gpu-trainin.yaml").out
+    assert '"empty/gpu-trainin.yaml" does not exist; did you mean gpu-training? (strategies: cpu-inference, ' in said
+
+
 POOLS = """\
 name: research
 region: us-west-2
