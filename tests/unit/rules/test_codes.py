@@ -34,7 +34,10 @@ FORWARDING = {
     ("eks_hardware/rules/check.py", "_all"),
     ("eks_hardware/rules/check.py", "_rest"),
     ("eks_hardware/advisor/strategies/fill.py", "fill"),
+    ("eks_hardware/cli/commands/check_model.py", "_request"),
     ("eks_hardware/cli/commands/init.py", "_recommended"),
+    ("eks_hardware/cli/commands/lock.py", "_refuse"),
+    ("eks_hardware/cli/commands/workload.py", "workload"),
     ("eks_hardware/advisor/strategies/questions.py", "question_of"),
     ("eks_hardware/advisor/ranking/workload_file.py", "request_of"),
 }
