@@ -107,25 +107,6 @@ def _missing(entry: str, error: OSError | ValueError, remedy: str) -> str:
     return f"{quoted(display_name(entry))}: {shown(reason).lower()}; {remedy}"
 
 
-def _may_be_file(entry: str) -> bool:
-    return "\0" not in entry and Path(entry).suffix.lower() in SUFFIXES and not os.path.lexists(entry)
-
-
-def _strategies_near(path: Path) -> dict[str, str]:
-    """Return the names of the strategy files in the folder of a missing file, each with its path."""
-    with suppress(OSError):
-        files = [each for each in path.parent.iterdir() if _is_strategy(each) and _has_version(each)]
-        return {each.name: display_name(each) for each in files}
-    return {}
-
-
-def _has_version(file: Path) -> bool:
-    """Return whether a YAML file has a strategy's field ``version``. A folder can contain other files."""
-    with suppress(OSError):
-        return bool(_VERSION.search(file.read_bytes()))
-    return False
-
-
 def _strategies_in(folder: Path) -> list[str]:
     """Return the names of the strategy files in a folder; none if it does not exist."""
     with suppress(OSError):
