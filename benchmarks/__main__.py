@@ -3,7 +3,7 @@
     python -m benchmarks [--runs N] [--suite] [--accept]
 
 ``--accept`` writes ``benchmarks/results.json`` and the tables of ``docs/benchmarks.md``. Exit code 1: a ratio is more
-than 15 % worse than the accepted one.
+than 15% worse than the accepted one.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def main() -> int:
         print(report.tables(results))
         worse = {name: line for name, line in again.items() if name in worse}
     if worse:
-        print("\nMore than 15 % worse than accepted (benchmarks/results.json):")
+        print("\nMore than 15% worse than accepted (benchmarks/results.json):")
         print("\n".join(f"  {line}" for line in worse.values()))
         return 1
-    print("\nNo ratio is more than 15 % worse than accepted.")
+    print("\nNo ratio is more than 15% worse than accepted.")
     return 0
 
 

@@ -19,7 +19,7 @@ _COMMANDS = {
     "--version": ("--version",),
     "validate": ("validate", _STRATEGY),
     "explain": ("explain", _STRATEGY),
-    "render": ("render", _STRATEGY, "--out", str(workspace.FOLDER / "rendered"), "--force"),
+    "render": ("render", _STRATEGY, "--output", str(workspace.FOLDER / "rendered"), "--force"),
     "recommend": ("recommend", "--task", "inference", "--model", "8B", "--region", "us-west-2"),
     "diff": ("diff", _STRATEGY, "config/strategies/gpu-training.yaml"),
 }

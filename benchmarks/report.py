@@ -70,7 +70,7 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
 
 
 def worse(results: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[str, str]:
-    """Return the ratios that are more than 15 % above the accepted ones, each with a line of text.
+    """Return the ratios that are more than 15% above the accepted ones, each with a line of text.
 
     A ratio that is missing in one of the two is reported, too.
     """

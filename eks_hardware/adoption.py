@@ -54,6 +54,7 @@ __all__ = [
     "Adoption",
     "ResolvedAdoption",
     "adopted_group",
+    "check_adoption",
     "load_adoption",
     "resolve_adoption",
 ]
@@ -248,6 +249,15 @@ class ResolvedAdoption:
         return self.resolved.efa_security_group_name
 
 
+def check_adoption(file: Path, *, today: datetime.date | None = None) -> tuple[Finding, ...]:
+    """Return the findings of a file, including ignored warnings; faults in the file raise nothing."""
+    try:
+        document = load_document(file, Adoption)
+    except StrategyError as error:
+        return tuple(error.findings)
+    return _checked(_strategy(document.value), today, document.source.locate)
+
+
 def load_adoption(file: Path | str, *, today: datetime.date | None = None) -> ResolvedAdoption:
     """Read, check and resolve a file.
 
@@ -275,15 +285,22 @@ def _resolved(
     adoption: Adoption, today: datetime.date | None, locate: Callable[[str], Position | None]
 ) -> ResolvedAdoption:
     strategy = _strategy(adoption)
-    shown = tuple(
-        dataclasses.replace(each, position=locate(each.path))
-        for each in check_part(strategy, lists=frozenset({_GROUPS}), today=today)
-        if each.path.startswith(_OURS) and each.code != _OF_THE_CONTROL_PLANE and not each.ignored
-    )
+    shown = tuple(each for each in _checked(strategy, today, locate) if not each.ignored)
     if errors_in(shown):
         raise StrategyError(shown)
     resolved = _suffixed(resolve(strategy), adoption.suffix)
     return ResolvedAdoption(resolved, adoption.cluster.security_group_ids, shown, adoption.suffix)
+
+
+def _checked(
+    strategy: Strategy, today: datetime.date | None, locate: Callable[[str], Position | None]
+) -> tuple[Finding, ...]:
+    """Return the findings about fields of the file, with their positions."""
+    return tuple(
+        dataclasses.replace(each, position=locate(each.path))
+        for each in check_part(strategy, lists=frozenset({_GROUPS}), today=today)
+        if each.path.startswith(_OURS) and each.code != _OF_THE_CONTROL_PLANE
+    )
 
 
 def _suffixed(resolved: ResolvedStrategy, suffix: str) -> ResolvedStrategy:

@@ -20,10 +20,12 @@ from urllib.request import url2pathname
 
 from eks_hardware import __version__
 
-__all__ = ["Source", "install_command", "source"]
+__all__ = ["WHEEL", "Source", "install_command", "source"]
 
 _NAME = "eks-hardware"
 _RELEASE = f"{_NAME}~={__version__}"
+WHEEL = f"eks_hardware-{__version__}-py3-none-any.whl"
+"""Name of the file that ``pip wheel`` builds."""
 # git@host:owner/repository.git, which pip reads only as ssh://git@host/owner/repository.git.
 _SCP = re.compile(r"(?P<user>[\w.-]+@)?(?P<host>[\w.-]+):(?P<path>[^/\s].*)")
 
@@ -47,6 +49,13 @@ class Source:
     commit: tuple[str, str] | None = None
     wheel: Path | None = None
     local: bool = False
+
+    def with_extra(self, extra: str) -> str:
+        """Return what follows ``pip install`` in a project to add an extra."""
+        option = "-e " if self.requirement.startswith("-e ") else ""
+        plain = self.requirement.removeprefix(option)
+        name = plain.startswith(_NAME)
+        return option + shlex.quote(plain.replace(_NAME, f"{_NAME}[{extra}]", 1) if name else f"{plain}[{extra}]")
 
 
 def source() -> Source:

@@ -8,8 +8,10 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import click
+from click.exceptions import Exit
 
 from eks_hardware import __version__
+from eks_hardware.cli import failures
 from eks_hardware.cli.streams import survive_closed_pipes
 
 COMMANDS = (
@@ -94,7 +96,21 @@ class _Commands(click.Group):
         except click.ClickException as error:
             _stop_for(error)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        failures.start(ctx, tuple(args))
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return self._invoke(ctx)
+        except Exit as end:
+            if end.exit_code and (document := failures.document()):
+                from eks_hardware.cli.output import print_json
+
+                print_json(document)
+            raise
+
+    def _invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
@@ -104,17 +120,19 @@ class _Commands(click.Group):
 
 
 def _no_such_command(name: str, ctx: click.Context) -> click.UsageError:
+    from eks_hardware.printable import quoted
     from eks_hardware.suggestions import did_you_mean
 
     hint = did_you_mean(name, COMMANDS, f"commands: {', '.join(COMMANDS)}")
-    return click.UsageError(f"no such command {name!r}; {hint}", ctx)
+    return click.UsageError(f"unknown command {quoted(name)}; {hint}", ctx)
 
 
 def _stop_for(error: click.ClickException) -> NoReturn:
     """Print Click's errors in the format of all others. Click prints three lines with the usage."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         raise error
-    from eks_hardware.cli.errors import fail, usage_message
+    from eks_hardware.cli.errors import fail
+    from eks_hardware.cli.usage import usage_message
 
     fail(usage_message(error), error.exit_code)
 

@@ -23,6 +23,10 @@ _OPTIONS = {"cluster.endpoint": "--api-access", "cluster.admins": "--admin-role"
 _PRIVATE, _NONE, _LOCAL = "private", "none", "local"
 
 
+class UnknownAddressError(click.UsageError):
+    """The address of this machine is unknown, and there is no terminal to ask for networks."""
+
+
 def api_access_option() -> Callable[[Function], Function]:
     """Return the option ``--api-access``."""
     return click.option(
@@ -47,9 +51,9 @@ def with_api_access(said: str | None, region: str, *, asks: bool, confirms: bool
     if network and not (asks and confirms):
         return Settings(public_cidrs=(network,)), f"API access: {network}, your address ({CHECKIP})"
     if not asks:
-        raise click.UsageError(
-            f"--api-access is required, because {CHECKIP} did not return your address; give networks such as "
-            f"93.184.216.34/32, or {_PRIVATE}"
+        raise UnknownAddressError(
+            f"--api-access is required, because {CHECKIP} did not return your address; nothing was written; add "
+            f"--api-access with networks such as 93.184.216.34/32, or --api-access {_PRIVATE}"
         )
     tell(f"Your address is {address}, from {CHECKIP}." if network else f"{CHECKIP} did not return your address.")
     question = f"Networks with access to the Kubernetes API, or {_PRIVATE}"

@@ -3,17 +3,19 @@
 error: MESSAGE
 error CODE --option: MESSAGE
 FILE:LINE:COLUMN: error CODE FIELD: MESSAGE
+
+With ``--json``, a command that fails before it printed its document prints one with the same error on stdout.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 from click.exceptions import Exit
 
+from eks_hardware.cli import failures
 from eks_hardware.cli.streams import width, wrapped
 
 if TYPE_CHECKING:
@@ -24,8 +26,6 @@ FAILED = 1
 
 WRONG_USAGE = 2
 """Exit code for invalid options, as in Click."""
-
-_NEXT_SENTENCE = re.compile(r"\.\s+([A-Z])")
 
 
 def say(message: str) -> None:
@@ -42,11 +42,14 @@ def tell_findings(findings: Iterable[Finding]) -> None:
     """Print findings on stderr, as ``validate`` prints them."""
     from eks_hardware.validation.terminal import as_text
 
-    click.echo(as_text(findings, width(err=True)), err=True)
+    found = list(findings)
+    failures.record_findings(found)
+    click.echo(as_text(found, width(err=True)), err=True)
 
 
 def fail(message: str, code: int = FAILED) -> NoReturn:
     """End the command with ``error: MESSAGE`` on stderr."""
+    failures.record_message(message)
     tell(f"error: {message}")
     raise Exit(code)
 
@@ -57,20 +60,12 @@ def fail_with(findings: Iterable[Finding], code: int = FAILED) -> NoReturn:
     raise Exit(code)
 
 
-def usage_message(error: click.ClickException) -> str:
-    """Return Click's message as one lower-case line, with the command that prints the help."""
-    said = " ".join(error.format_message().split()).removesuffix(".")
-    said = _NEXT_SENTENCE.sub(lambda found: f"; {found[1].lower()}", said)
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    hint = f" (`{context.command_path} -h` shows the options)" if context else ""
-    return f"{said[0].lower()}{said[1:]}{hint}"
-
-
 def refuse_unknown(kind: str, value: str | None, known: Sequence[str]) -> None:
     """End the command with exit code 2 if the value of an option is unknown."""
     if value is None or value in known:
         return
+    from eks_hardware.printable import quoted
     from eks_hardware.suggestions import did_you_mean
 
     hint = did_you_mean(value, known, f"known: {', '.join(known)}")
-    fail(f"unknown {kind} {value!r}; {hint}", WRONG_USAGE)
+    fail(f"unknown {kind} {quoted(value)}; {hint}", WRONG_USAGE)

@@ -60,6 +60,11 @@ def output_format(*others: str, text: str = "Output format.") -> Callable[[Funct
     return lambda function: choice(short(function))
 
 
+def output(metavar: str, text: str, **more: Any) -> Callable[[Function], Function]:
+    """Return the option ``--output``, the file or folder that a command writes."""
+    return click.option("-o", "--output", type=FILE, metavar=metavar, help=text, **more)
+
+
 def force(text: str) -> Callable[[Function], Function]:
     """Return the option ``--force``."""
     return click.option("--force", is_flag=True, help=text)

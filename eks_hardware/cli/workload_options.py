@@ -12,6 +12,7 @@ import click
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail_with
 from eks_hardware.cli.parameters import Function
+from eks_hardware.printable import quoted
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Request
@@ -26,7 +27,7 @@ class Number(click.ParamType[int]):
         """Return the number."""
         number = in_full(str(value))
         if not number.removeprefix("-").isdecimal():
-            self.fail(f"must be a whole number such as 8192 or 16k, got {value!r}", param, ctx)
+            self.fail(f"must be a whole number such as 8192 or 16k, got {quoted(value)}", param, ctx)
         return int(number)
 
 

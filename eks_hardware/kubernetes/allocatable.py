@@ -28,7 +28,7 @@ from eks_hardware.resolve import ResolvedNodePool
 from eks_hardware.resolve.extended_resources import HugePages, huge_pages
 from eks_hardware.units import GIB, MIB, amount
 
-# Number of cores, and what is reserved of each: 6 % of the first, 1 % of the second, ...
+# Number of cores, and what is reserved of each: 6% of the first, 1% of the second, ...
 _CPU_STEPS = ((1, Fraction(60)), (2, Fraction(10)), (4, Fraction(5)), (1 << 16, Fraction(5, 2)))
 # The kubelet's default, used only for types whose number is unknown.
 _DEFAULT_PODS = 110

@@ -7,6 +7,7 @@ By default, they are the files in ``strategies`` in the working folder, which is
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,7 @@ PROJECT_FILE = "cdktf.json"
 STRATEGIES_VARIABLE = "EKS_HARDWARE_STRATEGIES"
 OVERLAY_VARIABLE = "EKS_HARDWARE_OVERLAY"
 
+_VERSION = re.compile(rb"^\s*\{?\s*[\"']?version[\"']?\s*:", re.MULTILINE)
 _LISTED = 20
 """Number of names in a message about an unknown one."""
 
@@ -90,18 +92,33 @@ def find(paths: Sequence[Path | str] | None) -> tuple[list[Path], list[Finding]]
 
 
 def _missing(entry: str, error: OSError | ValueError, remedy: str) -> str:
-    """Return the message about a path without strategies. One that may be a misspelled name gets all names."""
-    if remedy == _NAMED and _may_be_name(entry) and not os.path.lexists(entry):
-        names = sorted(known_strategies(read_environment(os.environ).paths))
-        meant = close(entry, names)
+    """Return the message about a path without strategies. A misspelled name or file gets those that exist."""
+    path = Path(entry)
+    may_be_name, may_be_file = path.name == entry and not path.suffix, path.suffix.lower() in SUFFIXES
+    if remedy == _NAMED and (may_be_name or may_be_file) and "\0" not in entry and not os.path.lexists(entry):
+        names, what = _strategies_in(path.parent) if may_be_file else [], "strategy files there"
+        if not names:
+            names, what = sorted(known_strategies(read_environment(os.environ).paths)), "strategies"
+        meant = close(path.name if what != "strategies" else path.stem, names)
         hint = f"; {question(meant)}" if meant else ""
-        return f"{quoted(entry)} is not a file or the name of a strategy{hint} (strategies: {some(names, _LISTED)})"
+        missing = "does not exist" if may_be_file else "is not a file or the name of a strategy"
+        return f"{quoted(display_name(entry))} {missing}{hint} ({what}: {some(names, _LISTED)})"
     reason = getattr(error, "strerror", None) or str(error)
     return f"{quoted(display_name(entry))}: {shown(reason).lower()}; {remedy}"
 
 
-def _may_be_name(entry: str) -> bool:
-    return Path(entry).name == entry and not Path(entry).suffix and "\0" not in entry
+def _strategies_in(folder: Path) -> list[str]:
+    """Return the names of the strategy files in a folder; none if it does not exist."""
+    with suppress(OSError):
+        return sorted(each.name for each in folder.iterdir() if _is_strategy(each) and _has_version(each))
+    return []
+
+
+def _has_version(file: Path) -> bool:
+    """Return whether a YAML file has a strategy's field ``version``. A folder can contain other files."""
+    with suppress(OSError):
+        return bool(_VERSION.search(file.read_bytes()))
+    return False
 
 
 def named_strategy(name: str, paths: Sequence[Path | str] | None) -> Path:

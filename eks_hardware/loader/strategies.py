@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,16 +12,20 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from eks_hardware import field_paths
-from eks_hardware.findings import Finding, Position
+from eks_hardware.findings import Finding, Position, StrategyError
 from eks_hardware.loader import yaml_nodes as yn
 from eks_hardware.loader.documents import Attempt, Document, load_document, read_file, validated
 from eks_hardware.loader.model_fields import fields
 from eks_hardware.loader.source_map import SourceMap
-from eks_hardware.loader.yaml_document import Parsed
+from eks_hardware.loader.yaml_document import Parsed, parse
+from eks_hardware.loader.yaml_files import read_text
 from eks_hardware.printable import quoted
 
 if TYPE_CHECKING:
     from eks_hardware.models import Strategy
+
+_STRATEGY_ONLY = ("version", "node_groups")
+_OF_A_STRATEGY = re.compile(rf"^({'|'.join(_STRATEGY_ONLY)})[ \t]*:", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -139,6 +144,22 @@ def _model() -> type[Strategy]:
 
 def _loaded(document: Document[Strategy]) -> LoadedStrategy:
     return LoadedStrategy(document.value, document.source, document.file, document.path)
+
+
+# -- other files
+
+
+def is_adoption(file: Path) -> bool:
+    """Return whether a file has the fields of an adoption: Karpenter, but no version and no node groups."""
+    try:
+        text = read_text(file, str(file))
+    except StrategyError:
+        return False
+    # Most files are strategies. Their text is searched first, because parsing is slower.
+    if _OF_A_STRATEGY.search(text):
+        return False
+    root = parse(text, str(file)).root
+    return root is not None and "karpenter" in root.entries and root.entries.keys().isdisjoint(_STRATEGY_ONLY)
 
 
 # -- several strategies

@@ -251,7 +251,7 @@ class _Demo:
         for part in describe_manifests(read_summary(folder)):
             self._console.print(part)
         self._console.print()
-        render = f"`eks-hardware render {self._stack} --out FOLDER` writes the files."
+        render = f"`eks-hardware render {self._stack} --output FOLDER` writes the files."
         line = f"In {self._shown(folder)}." if keep else render
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 

@@ -6,16 +6,31 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from eks_hardware.loader.discovery import DEFAULT_FOLDER, PROJECT_FILE, STRATEGIES_VARIABLE, read_environment
+from eks_hardware.findings import StrategyError
+from eks_hardware.loader.discovery import (
+    DEFAULT_FOLDER,
+    PROJECT_FILE,
+    PROJECT_FOLDER,
+    STRATEGIES_VARIABLE,
+    find,
+    read_environment,
+)
+from eks_hardware.loader.yaml_document import parse
+from eks_hardware.loader.yaml_files import read_text
+from eks_hardware.loader.yaml_nodes import Scalar
 from eks_hardware.local import processes
-from eks_hardware.new_project import project_above, template
+from eks_hardware.new_project import project_above, runs_strategies, template
 from eks_hardware.printable import reason
+from eks_hardware.suggestions import did_you_mean, some
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 _FILES = (PROJECT_FILE, "package.json")
+DEFAULT_STACK = "mixed-hardware"
+_LISTED = 20
+"""Number of names in a message about an unknown one."""
 
 
 class DemoError(Exception):
@@ -35,6 +50,41 @@ def find_root() -> Path:
     own = own_folder(os.environ)
     _create(own)
     return own
+
+
+def known_stack(root: Path, stack: str | None, environ: Mapping[str, str]) -> str:
+    """Return the stack to deploy: by default mixed-hardware, or the project's only strategy.
+
+    An unknown stack is refused before anything starts, if the stacks of the project are its strategies.
+
+    Raises:
+        DemoError: no strategy has this name, or several could be meant.
+    """
+    if root != CHECKOUT and not is_own(root) and not runs_strategies(root):
+        return stack or DEFAULT_STACK  # only a synthesis shows the stacks of another app
+    names = sorted(_strategy_names(root, environ))
+    if stack is None:
+        stack = names[0] if len(names) == 1 else DEFAULT_STACK
+        if names and stack not in names:
+            raise DemoError(f"STACK is missing; stacks: {some(names, _LISTED)}")
+    if names and stack not in names:
+        known = f"stacks: {some(names, _LISTED)}"
+        raise DemoError(f'unknown stack "{stack}"; {did_you_mean(stack, names, known)}')
+    return stack
+
+
+def _strategy_names(root: Path, environ: Mapping[str, str]) -> Iterator[str]:
+    paths = read_environment({**environ, **environment(root, environ)}).paths or [
+        str(DEFAULT_FOLDER) if root == CHECKOUT else PROJECT_FOLDER
+    ]
+    for file in find([root / each for each in paths])[0]:
+        try:
+            document = parse(read_text(file, str(file)), str(file)).root
+        except StrategyError:
+            continue  # the synthesis reports it
+        name = document.get("name") if document else None
+        if isinstance(name, Scalar):
+            yield str(name.value)
 
 
 def own_folder(environ: Mapping[str, str]) -> Path:

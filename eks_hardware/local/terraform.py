@@ -142,10 +142,10 @@ def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise TerraformError(f"`{found} version` failed ({error}); see {advice}") from error
-    printed = _PRINTED.match(run.stdout)
+    printed = _PRINTED.search(run.stdout)  # OpenTofu prints warnings first
     version = parse_version(printed["version"]) if printed else None
     if printed is None or version is None:
-        said = run.stdout.partition("\n")[0]
+        said = run.stdout.strip().partition("\n")[0]
         raise TerraformError(
             f"`{found} version` must print Terraform's or OpenTofu's version, got {said!r}; see {advice}"
         )

@@ -6,7 +6,7 @@ import ipaddress
 import math
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, field_validator
@@ -73,6 +73,32 @@ def invalid(code: str, message: str, field: str = "", *, fix: str = "") -> Pydan
     context = {**({"field": field} if field else {}), **({"fix": fix} if fix else {}), "message": message}
     template = "{message}; {fix}" if fix else "{message}"
     return PydanticCustomError(code, template, context)  # type: ignore[arg-type, unused-ignore]
+
+
+def refuse_other_than_one(code: str, given: Mapping[str, object], *, at_second: bool = False) -> None:
+    """Raise unless exactly one of some fields has a value.
+
+    Args:
+        code: the code of the error.
+        given: the fields with their values; None or an empty collection counts as missing.
+        at_second: report several values at the second of them, not at the fields' model.
+    """
+    names = [f"'{name}'" for name in given]
+    used = [name for name, value in given.items() if value is not None and value != () and value != {}]
+    if len(used) == 1:
+        return
+    if used:
+        got = "both" if len(names) == 2 else listed([f"'{name}'" for name in used])
+    else:
+        got = "neither" if len(names) == 2 else "none"
+    fix = f"{got}; {'remove' if len(used) == 2 else 'keep' if used else 'add'} one"
+    raise invalid(code, f"must have exactly one of {listed(names)}, got {fix}", used[1] if used and at_second else "")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as ``a, b and c``."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 LISTED_TWICE = "'{value}' is listed twice; remove one"
@@ -229,14 +255,15 @@ JsonObject = Annotated[dict[str, Any], AfterValidator(_json)]
 def _network(value: str) -> str:
     try:
         network = ipaddress.IPv4Network(value)
-    except ValueError as error:
+    except ValueError:
         try:
             fix = f"write {ipaddress.IPv4Network(value, strict=False)}"
         except ValueError:
-            raise invalid("cidr_invalid", f"must be an IPv4 network such as 10.0.0.0/16 ({error})") from None
-        raise invalid("cidr_invalid", f"must be an IPv4 network ({error})", fix=fix) from None
+            fix = "write an address and a prefix length, such as 10.0.0.0/16"
+            raise invalid("cidr_invalid", "must be an IPv4 network", fix=fix) from None
+        raise invalid("cidr_invalid", "must be an IPv4 network without host bits", fix=fix) from None
     if value != str(network):  # 10.0.0.0 without a prefix, 10.0.0.0/255.255.0.0, 10.0.0.0/016: AWS rejects them all
-        raise invalid("cidr_invalid", f"must be written as {network}")
+        raise invalid("cidr_invalid", "must be an IPv4 network in CIDR notation", fix=f"write {network}")
     return value
 
 

@@ -102,6 +102,6 @@ class NetworkSpec(StrategyModel):
     def _existing_stands_alone(self) -> NetworkSpec:
         others = sorted(self.model_fields_set - {"existing"})
         if self.existing is not None and others:
-            message = "must not be set together with 'existing'; remove it"
+            message = "must not be set together with 'existing', got both; remove one"
             raise invalid("network_existing_conflict", message, others[0])
         return self

@@ -16,6 +16,7 @@ from eks_hardware.models.base import (
     ZoneId,
     form,
     invalid,
+    refuse_other_than_one,
     refuse_second,
 )
 from eks_hardware.models.needs import Needs
@@ -184,8 +185,8 @@ class GpuSharing(StrategyModel):
 
     @model_validator(mode="after")
     def _one_way(self) -> GpuSharing:
-        if (self.time_slicing is None) == (self.mig_profile is None):
-            raise invalid("gpu_sharing_way", "must have exactly one of 'time_slicing' and 'mig_profile'")
+        ways = {"time_slicing": self.time_slicing, "mig_profile": self.mig_profile}
+        refuse_other_than_one("gpu_sharing_way", ways)
         return self
 
 
@@ -346,8 +347,8 @@ class Reservation(StrategyModel):
 
     @model_validator(mode="after")
     def _one_target(self) -> Reservation:
-        if (self.id is None) == (self.resource_group_arn is None):
-            raise invalid("reservation_target", "must have exactly one of 'id' and 'resource_group_arn'")
+        targets = {"id": self.id, "resource_group_arn": self.resource_group_arn}
+        refuse_other_than_one("reservation_target", targets)
         return self
 
 
@@ -397,7 +398,7 @@ class Update(StrategyModel):
     @model_validator(mode="after")
     def _one_measure(self) -> Update:
         if self.max_unavailable is not None and self.max_unavailable_percentage is not None:
-            message = "must not be set together with 'max_unavailable'; remove one of the two"
+            message = "must not be set together with 'max_unavailable', got both; remove one"
             raise invalid("update_unavailable", message, "max_unavailable_percentage")
         return self
 
@@ -439,12 +440,12 @@ class NodeGroupSpec(NodeTemplate):
         if self.described and self.instance_types:
             raise invalid(
                 "node_group_hardware",
-                "must not be set together with a 'workload' description; remove the types, or set 'workload' to a "
-                f"purpose such as {self.purpose}",
+                "must not be set together with a 'workload' description, got both; remove the types, or set 'workload' "
+                f"to a purpose such as {self.purpose}",
                 "instance_types",
             )
         if not self.described and not self.instance_types:
-            message = "must have 'instance_types', or a workload description as 'workload: {...}'"
+            message = "must have 'instance_types', or a workload description as 'workload: {...}', got neither; add one"
             raise invalid(
                 "node_group_hardware", message, "instance_types" if "instance_types" in self.model_fields_set else ""
             )
@@ -527,12 +528,12 @@ class PoolReservation(StrategyModel):
 
     @model_validator(mode="after")
     def _one_selector(self) -> PoolReservation:
-        if (self.id is None) == (not self.tags):
-            raise invalid("reservation_target", "must have exactly one of 'id' and 'tags'")
+        refuse_other_than_one("reservation_target", {"id": self.id, "tags": self.tags})
         if self.id and self.zone is None:
             raise invalid("reservation_zone", "requires the 'zone' of the reservation; add it", "id")
         if self.id and self.owner_account_id:
-            raise invalid("reservation_target", "must not be set together with 'id'; remove it", "owner_account_id")
+            message = "must not be set together with 'id', got both; remove one"
+            raise invalid("reservation_target", message, "owner_account_id")
         return self
 
 
@@ -645,19 +646,18 @@ class NodePoolSpec(NodeTemplate):
 
     @model_validator(mode="after")
     def _one_choice_of_hardware(self) -> NodePoolSpec:
-        ways = [name for name in ("instance_types", "instance_families", "accelerator") if getattr(self, name)]
+        given = {name: getattr(self, name) for name in ("instance_types", "instance_families", "accelerator")}
+        ways = [name for name, value in given.items() if value]
         if self.described:
             if ways or self.instance_sizes:
                 raise invalid(
                     "node_pool_hardware",
-                    "must not be set together with a 'workload' description; remove this, or set 'workload' to a "
-                    f"purpose such as {self.purpose}",
+                    "must not be set together with a 'workload' description, got both; remove this, or set 'workload' "
+                    f"to a purpose such as {self.purpose}",
                     [*ways, "instance_sizes"][0],
                 )
             return self
-        if len(ways) != 1:
-            message = "must have exactly one of 'instance_types', 'instance_families' and 'accelerator'"
-            raise invalid("node_pool_hardware", message, ways[1] if ways else "")
+        refuse_other_than_one("node_pool_hardware", given, at_second=True)
         if self.instance_sizes and self.instance_types:
             raise invalid("node_pool_hardware", "instance types include their sizes; remove this", "instance_sizes")
         for name in ("instance_types", "instance_families", "capacity"):

@@ -82,7 +82,9 @@ class ModelShape(StrategyModel):
     @model_validator(mode="after")
     def _is_sized(self) -> ModelShape:
         if self.parameters is None and self.hf_config is None:
-            raise invalid("model_size", "must have 'parameters' (such as 8B) or 'hf_config' (a config.json)")
+            raise invalid(
+                "model_size", "must have 'parameters' (such as 8B) or 'hf_config' (a config.json), got neither; add one"
+            )
         for name in ("parameters", "active_parameters"):
             given = getattr(self, name)
             _refuse_uncountable(given, name, "parameters")

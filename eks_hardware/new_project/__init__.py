@@ -24,6 +24,7 @@ __all__ = [
     "FILES",
     "ProjectFile",
     "has_schema",
+    "local_source_notice",
     "project_above",
     "runs_strategies",
     "strategy_path",
@@ -36,6 +37,14 @@ ACTION_FILE = ".github/eks-hardware/action.yml"
 SCHEMA_FILE = "strategy.schema.json"
 _TEMPLATES = Path(__file__).with_name("files")
 _PUBLISHED_HOOK = "    hooks:\n      - id: eks-hardware-validate\n"
+_LOCAL_COMMENT = (
+    "# This path is on one machine. CI and other machines cannot install it: name a wheel in the repository,\n"
+    "# an index or a Git URL instead. README.md shows how.\n"
+)
+_CI_COMMENT = (
+    "# This workflow fails until requirements.txt names a wheel in the repository, an index or a Git URL. It names a\n"
+    "# path of one machine, which CI cannot install. README.md shows how.\n"
+)
 _OUR_APP = re.compile(r"-m\s+eks_hardware\b")
 
 
@@ -109,8 +118,12 @@ def with_schema(text: str) -> str:
     return text if text.startswith(line) else line + text
 
 
-def write_project(folder: Path, name: str) -> Iterator[tuple[ProjectFile, bool]]:
+def write_project(folder: Path, name: str, private_in: str | None = None) -> Iterator[tuple[ProjectFile, bool]]:
     """Write missing files of a project, and yield each file with whether it was written.
+
+    Args:
+        name: the first strategy.
+        private_in: its region, if its Kubernetes API is reachable only from the VPC.
 
     Raises:
         WriteError: a file cannot be written; earlier files are kept.
@@ -123,10 +136,8 @@ def write_project(folder: Path, name: str) -> Iterator[tuple[ProjectFile, bool]]
         if os.path.lexists(target):
             yield filled, False
             continue
-        text = template(each.template).replace("@requirement@", _requirement(source)).replace("@name@", name)
-        text = text.replace("@hook@\n", _hook(source))
         _create_folder(target.parent)
-        write_new(target, text)
+        write_new(target, _filled(each.template, source, name, private_in))
         yield filled, True
     if source.wheel:
         yield (
@@ -135,14 +146,43 @@ def write_project(folder: Path, name: str) -> Iterator[tuple[ProjectFile, bool]]
         )
 
 
+def local_source_notice(source: installed_from.Source) -> str:
+    """Return what to do before CI can install the project's requirements; empty if it can."""
+    if not source.local:
+        return ""
+    return (
+        "requirements.txt names a path of this machine, which CI and other machines cannot install. Before you push, "
+        "name an index or a Git URL in it, or build a wheel and commit wheels/:\n"
+        "  .venv/bin/pip wheel --no-deps --wheel-dir wheels -r requirements.txt\n"
+        f"  echo ./wheels/{installed_from.WHEEL} > requirements.txt"
+    )
+
+
+def _filled(name: str, source: installed_from.Source, strategy: str, private_in: str | None) -> str:
+    """Return the text of a template with its placeholders filled in."""
+    text = template(name)
+    if name == "README.md":
+        text = text.replace("@local_source@\n", template("local-source.md") if source.local else "")
+        text = text.replace("@private@\n", template("private.md") if private_in else "")
+    values = {
+        "# @local_source@\n": _CI_COMMENT if source.local else "",
+        "@hook@\n": _hook(source),
+        "@requirement@": _requirement(source),
+        "@with_local@": source.with_extra("local"),
+        "@wheel@": installed_from.WHEEL,
+        "@region@": private_in or "",
+        "@name@": strategy,
+    }
+    for placeholder, value in values.items():
+        text = text.replace(placeholder, value)
+    return text
+
+
 def _requirement(source: installed_from.Source) -> str:
     """Return the line of requirements.txt, below a comment if it works on this machine only."""
     if not source.local:
         return source.requirement
-    return (
-        "# This path is on one machine. For others and for the workflow, name a release, a wheel or a Git URL\n"
-        "# instead: docs/guides/install.md of eks-hardware.\n" + source.requirement
-    )
+    return f"{_LOCAL_COMMENT}{source.requirement}"
 
 
 def _hook(source: installed_from.Source) -> str:

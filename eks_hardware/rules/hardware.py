@@ -52,6 +52,10 @@ def capacities(node: Node) -> tuple[str, ...]:
     return (node.capacity,) if isinstance(node, NodeGroupSpec) else node.capacity
 
 
+# Our choice: types with fewer EFA interfaces are mostly used for jobs on one node.
+_FOR_TRAINING = 4
+
+
 @error("INSTANCE_TYPE_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
@@ -247,6 +251,23 @@ def _placement_one_zone(context: Context) -> Iterator[Breach]:
         # EFA_ONE_ZONE covers nodes with EFA.
         if node.placement_group == "cluster" and not node.efa and count > 1:
             yield path, f"a cluster placement group must be in one zone, got {count}; keep one"
+
+
+@warning("EFA_TRAINING")
+def _efa_training(context: Context) -> Iterator[Breach]:
+    """Yield groups that state neither value, and no needs about distributed training, which have their own rules."""
+    for group in context.strategy.node_groups:
+        kinds = context.types(group)
+        decided = group.described or group.needs.distributed or "efa" in group.model_fields_set
+        if group.purpose != "training" or decided or group.scaling.max < 2 or not kinds:
+            continue
+        if all(len(kind.efa_interfaces) >= _FOR_TRAINING for kind in kinds):
+            yield (
+                node_path(group, "efa"),
+                f"training on several nodes uses TCP between them without EFA, which {type_names(kinds)} "
+                f"{'supports' if len(kinds) == 1 else 'support'}; set efa: true, or efa: false if each job runs on one "
+                "node",
+            )
 
 
 @warning("EFA_SPOT")

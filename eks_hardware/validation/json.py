@@ -15,6 +15,7 @@ def as_json(validation: Validation) -> dict[str, Any]:
     return {
         "version": _JSON_VERSION,
         "files": list(validation.files),
+        "adoptions": list(validation.adoptions),
         "errors": len(validation.errors),
         "warnings": len(validation.warnings),
         "ignored": len(validation.ignored),

@@ -9,17 +9,24 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from eks_hardware.findings import Finding, Severity
 from eks_hardware.rules.explanations import Explanation, explanations
 from eks_hardware.validation import Validation
 
+_SOURCE_CODE = (".go", ".json", ".py", ".ts", ".yaml")
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def as_sarif(validation: Validation, *, version: str) -> dict[str, Any]:
-    """Return one SARIF run; ignored warnings are suppressed results, with their reason as the justification."""
+def as_sarif(validation: Validation, *, version: str, site: str = "") -> dict[str, Any]:
+    """Return one SARIF run; ignored warnings are suppressed results, with their reason as the justification.
+
+    Args:
+        validation: the findings.
+        version: the version of this package.
+        site: address of the published documentation, for links to the pages of the rules.
+    """
     codes = sorted({finding.code for finding in validation.findings})
     return {
         "$schema": _SARIF_SCHEMA,
@@ -30,7 +37,7 @@ def as_sarif(validation: Validation, *, version: str) -> dict[str, Any]:
                     "driver": {
                         "name": "eks-hardware",
                         "semanticVersion": version,
-                        "rules": [_sarif_rule(code) for code in codes],
+                        "rules": [_sarif_rule(code, site) for code in codes],
                     }
                 },
                 "columnKind": "unicodeCodePoints",
@@ -40,19 +47,29 @@ def as_sarif(validation: Validation, *, version: str) -> dict[str, Any]:
     }
 
 
-def _sarif_rule(code: str) -> dict[str, Any]:
+def _sarif_rule(code: str, site: str) -> dict[str, Any]:
     each = explanations()[code]
     better = f"\n\nInstead of\n\n{each.breaks}\nwrite\n\n{each.fixed}" if each.fixed else ""
     entry: dict[str, Any] = {
         "id": code,
         "shortDescription": {"text": each.summary},
         "fullDescription": {"text": each.why},
-        "help": {"text": f"{each.why}{better}", "markdown": _markdown(each)},
+        "help": {
+            "text": f"{each.why}{better}\n\nSource: {each.source}",
+            "markdown": f"{_markdown(each)}\n\nSource: {each.source}",
+        },
         "defaultConfiguration": {"level": each.severity.value},
     }
-    if each.address:
-        entry["helpUri"] = each.address
+    if address := link(each, site):
+        entry["helpUri"] = address
     return entry
+
+
+def link(each: Explanation, site: str) -> str | None:
+    """Return the rule's page on the published site, otherwise its source if that is a page and not source code."""
+    if site:
+        return f"{site.rstrip('/')}/reference/rules/{each.area}.html#{each.code.lower()}"
+    return each.address if each.address and Path(urlsplit(each.address).path).suffix not in _SOURCE_CODE else None
 
 
 def _markdown(each: Explanation) -> str:

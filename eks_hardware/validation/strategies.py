@@ -18,7 +18,7 @@ from pathlib import Path
 
 from eks_hardware.advisor.strategies.filled import LOCK_SUFFIX, Filled
 from eks_hardware.findings import Finding, Position, Severity, StrategyError, errors_in
-from eks_hardware.loader import LoadedStrategy, Remains, read_strategies, read_strategy
+from eks_hardware.loader import LoadedStrategy, Remains, is_adoption, read_strategies, read_strategy
 from eks_hardware.loader.discovery import find
 from eks_hardware.loader.yaml_files import display_name
 from eks_hardware.models.node_lists import lists_of, nodes_by_path, without
@@ -39,6 +39,7 @@ class Validation:
         files: the file names in findings.
         strategies: each strategy that could be read, with its own findings.
         findings: all findings, by file and line, including ignored warnings.
+        adoptions: the names of files that were checked as node pools for an existing cluster.
 
     Examples:
         >>> found = validate(["config/strategies/gpu-training.yaml"])
@@ -49,6 +50,7 @@ class Validation:
     files: tuple[str, ...]
     strategies: tuple[tuple[LoadedStrategy, tuple[Finding, ...]], ...]
     findings: tuple[Finding, ...]
+    adoptions: tuple[str, ...] = ()
 
     @cached_property
     def errors(self) -> tuple[Finding, ...]:
@@ -77,6 +79,7 @@ def validate(
     *,
     today: datetime.date | None = None,
     fill: Fill | None = None,
+    adoptions: bool = False,
 ) -> Validation:
     """Read and check strategy files; faults in files raise nothing.
 
@@ -86,9 +89,11 @@ def validate(
         overlays: names of overlays, applied to each file in this order.
         today: the date for rules that depend on it.
         fill: replaces ``workload: {...}`` with instance types; by default with those of the lock files.
+        adoptions: check files with node pools for an existing cluster as such, without overlays.
     """
     paths, not_there = find(files)
-    reading = read_strategies(paths, overlays)
+    adopted = tuple(each for each in paths if adoptions and is_adoption(each))
+    reading = read_strategies([each for each in paths if each not in adopted], overlays)
     fill = partial(fill or _from_lock, overlays=tuple(overlays))
     strategies = tuple(_judged(fill(each), today) for each in reading.strategies)
     found = (
@@ -96,9 +101,10 @@ def validate(
         *reading.findings,
         *(each for remains in reading.remains for each in _judged_remains(remains, fill(remains.loaded), today)),
         *(each for _, findings in strategies for each in findings),
+        *(each for path in adopted for each in _judged_adoption(path, today)),
     )
     names = tuple(display_name(path) for path in paths)
-    return Validation(names, strategies, in_order(found, names))
+    return Validation(names, strategies, in_order(found, names), tuple(map(display_name, adopted)))
 
 
 def in_order(findings: Iterable[Finding], files: Sequence[str]) -> tuple[Finding, ...]:
@@ -124,6 +130,13 @@ def _judged(filled: Filled, today: datetime.date | None) -> tuple[LoadedStrategy
 def _judged_remains(remains: Remains, filled: Filled, today: datetime.date | None) -> tuple[Finding, ...]:
     # Anything that seems unused may be used by the faulty part of the file.
     return (*errors_in(filled.findings), *check_remains(_closed(remains, filled), today=today))
+
+
+def _judged_adoption(path: Path, today: datetime.date | None) -> tuple[Finding, ...]:
+    # Not at the top: most projects have no such file.
+    from eks_hardware.adoption import check_adoption
+
+    return check_adoption(path, today=today)
 
 
 def _closed(remains: Remains, filled: Filled) -> Remains:

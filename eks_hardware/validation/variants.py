@@ -94,6 +94,7 @@ def validate_variants(
     *,
     overlays: Sequence[str] | None = None,
     today: datetime.date | None = None,
+    adoptions: bool = False,
 ) -> Variants:
     """Read and check strategy files without overlays, and then with each overlay that applies; raises nothing.
 
@@ -101,9 +102,11 @@ def validate_variants(
         files: files and folders, as for ``validate``.
         overlays: check each file only with these overlays.
         today: the date for rules that depend on it.
+        adoptions: check files with node pools for an existing cluster as such, without overlays.
     """
     first = tuple(overlays or ())
-    paths, _ = find(files)
+    found = validate(files, first, today=today, adoptions=adoptions)
+    paths = [each for each in find(files)[0] if display_name(each) not in found.adoptions]
     alone = [Variant(path, first, validate([path], first, today=today)) for path in paths]
     others = [
         Variant(path, (name,), validate([path], [name], today=today))
@@ -111,7 +114,7 @@ def validate_variants(
         if overlays is None
         for name in overlays_for(path)
     ]
-    return Variants(validate(files, first, today=today), (*alone, *others))
+    return Variants(found, (*alone, *others))
 
 
 def _caused_by(finding: Finding, variants: Sequence[Variant]) -> Finding:

@@ -73,6 +73,8 @@ def _head(target: Target, found: Size, request: Request) -> Iterator[str]:
 def _warnings(target: Target, found: Size, request: Request) -> Iterator[str]:
     if request.is_distributed and target.hardware is Hardware.NVIDIA_GPU and not found.efa:
         yield "these pods have no EFA: NCCL uses TCP between nodes, and GPUs wait for the network"
+    if request.kind == "deployment" and request.accelerators is None and found.resource and not found.whole:
+        yield f"each replica requests {found.devices} {found.resource} by default; set --accelerators if it needs more"
     image = request.image
     if image and (image.endswith(":latest") or ":" not in image.rpartition("/")[2]):
         yield f"the content of {image} can change; use a version tag or a digest"

@@ -197,9 +197,9 @@ def test_targets_of_make_exist(name: str) -> None:
 def test_variables_are_read_somewhere() -> None:
     read = {
         variable
-        for folder in ("eks_hardware", "config", "stacks", "tests")
+        for folder in ("eks_hardware", "config", "examples", "stacks", "tests")
         for file in (ROOT / folder).rglob("*.*")
-        if file.suffix in (".py", ".js")
+        if file.suffix in (".py", ".js", ".yml")
         for variable in re.findall(r"EKS_HARDWARE_[A-Z_]+", file.read_text(encoding="utf-8"))
     }
     named = {variable for name in NAMES for variable in re.findall(r"EKS_HARDWARE_[A-Z_]+", page_text(name))}

@@ -84,7 +84,7 @@ def _comparison(title: str, other: str) -> Iterator[str]:
         yield (
             f"| {row['workload']} | {names[0]} {_usd(row['gpu']['usd_per_hour'])} | {_usd(now[0])} "
             f"| {names[1]} {_usd(row['other']['usd_per_hour'])} | {_usd(now[1])} "
-            f"| {row['saving_percent']} % | **{saving(*now)} %** | {' '.join(notes(row))} |"
+            f"| {row['saving_percent']}% | **{saving(*now)}%** | {' '.join(notes(row))} |"
         )
 
 
@@ -97,7 +97,7 @@ def _selections() -> Iterator[str]:
             chip = kind.accelerator
             assert chip
             change = round((now / row["usd_per_hour"] - 1) * 100, 1)
-            changed = f"{change:+g} %" if abs(change) >= 0.5 else "unchanged"
+            changed = f"{change:+g}%" if abs(change) >= 0.5 else "unchanged"
             yield (
                 f"| {kind.name}{' (withdrawn)' if kind.withdrawn else ''} | {row['for'].replace('<', '&lt;')} "
                 f"| {row['memory']} "
@@ -127,7 +127,7 @@ def _claims() -> Iterator[str]:
     for row in older_figures()["claims"]:
         sides = [row["other"], row["gpu"]]
         now = [side["count"] * price(side["type"]).usd_per_hour for side in sides]
-        yield f'| "{row["quote"]}" | {sides[0]["type"]} | {sides[1]["type"]} | {saving(now[1], now[0])} % |'
+        yield f'| "{row["quote"]}" | {sides[0]["type"]} | {sides[1]["type"]} | {saving(now[1], now[0])}% |'
 
 
 def _purchases() -> Iterator[str]:

@@ -217,7 +217,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def print_report(chosen: Sequence[Mutant], outcomes: Mapping[str, str], equivalent: int) -> int:
-    """Print the survivors and the counts; return 1 if fewer than 95 % died."""
+    """Print the survivors and the counts; return 1 if fewer than 95% died."""
     alive = [each for each in chosen if not outcomes.get(each.key)]
     print("\nsurvivors:" if alive else "\nno survivors", *sorted(map(str, alive)), sep="\n")
     for folder, count in sorted(Counter(_target(each) for each in chosen).items()):

@@ -61,7 +61,7 @@ def test_where_there_is_no_strategy_the_way_to_one_is_said(
         (("explain", "development"), r"partition +aws"),
         (("explain", "mixed-hardware"), r"p4d\.24xlarge"),  # a shipped one, as an example
         (("cost", "strategies/gpu-inference.yaml"), "US dollars per hour"),
-        (("report", "development", "--out", "page.html"), r"page\.html"),
+        (("report", "development", "--output", "page.html"), r"page\.html"),
         (("rules", "EFA_UNSUPPORTED"), "EFA_UNSUPPORTED"),
         (("recommend", "--task", "inference", "--model", "8B", "--region", "us-west-2"), r"g\w+\.\w*xlarge"),
         (("instances", "--hardware", "trainium"), r"trn1\.32xlarge"),
@@ -78,9 +78,9 @@ def test_commands_have_their_data(
 
 
 def test_render_writes_what_the_checkout_writes(installed: Installed, folder: Path) -> None:
-    done = installed.run("eks-hardware", "render", "gpu-inference", "--out", "rendered", cwd=folder)
+    done = installed.run("eks-hardware", "render", "gpu-inference", "--output", "rendered", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert cli.run("render", SHIPPED / "gpu-inference.yaml", "--out", folder / "from-the-checkout").code == 0
+    assert cli.run("render", SHIPPED / "gpu-inference.yaml", "--output", folder / "from-the-checkout").code == 0
 
     def written(below: str) -> dict[str, bytes]:
         files = (file for file in (folder / below).rglob("*") if file.is_file())

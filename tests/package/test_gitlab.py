@@ -24,7 +24,8 @@ notes = json.loads(file.read_text()) if file.exists() else [{"id": 5, "body": "a
 arguments = sys.argv[1:]
 assert "PRIVATE-TOKEN: a token" in arguments
 if "--request" not in arguments:
-    print(json.dumps(notes))
+    page, = (int(each.partition("&page=")[2].partition("&")[0]) for each in arguments if "&page=" in each)
+    print(json.dumps(notes[(page - 1) * 100 : page * 100]))
 else:
     (body,) = (pathlib.Path(each[5:]).read_text() for each in arguments if each.startswith("body@"))
     if arguments[arguments.index("--request") + 1] == "POST":
@@ -119,6 +120,43 @@ def test_a_merge_request(installed: Installed, folder: Path) -> None:
         "results"
     ]
     assert "FIELD_UNKNOWN" in {each["ruleId"] for each in results}
+
+
+def test_the_comment_is_found_behind_a_hundred_others(installed: Installed, folder: Path) -> None:
+    marker = "<!-- eks-hardware our-clusters/strategies -->"
+    others = [{"id": number, "body": "a discussion"} for number in range(230)]
+    notes = [*others, {"id": 999, "body": f"{marker}\nbefore"}]
+    (folder / "notes.json").write_text(json.dumps(notes), encoding="utf-8")
+    base = _git(installed, folder, "rev-parse", "HEAD")
+    done = pipeline(installed, folder, CI_MERGE_REQUEST_DIFF_BASE_SHA=base, EKS_HARDWARE_TOKEN="a token")
+    assert done.returncode == 0, done.stderr
+    assert posted_notes(folder)[230:] == [f"{marker}\nNo strategy changes.\n"]
+
+
+def test_settings(installed: Installed, folder: Path) -> None:
+    """``EKS_HARDWARE_STRICT`` and ``EKS_HARDWARE_OVERLAYS`` are those of the GitHub Action."""
+    project = folder / "repository" / "our clusters"
+    (project / "overlays" / "dev.yaml").write_text(
+        "cluster: {endpoint: {public_cidrs: [0.0.0.0/0]}}\n", encoding="utf-8"
+    )
+    assert pipeline(installed, folder).returncode == 0
+    assert pipeline(installed, folder, EKS_HARDWARE_STRICT="true").returncode == 1
+    assert pipeline(installed, folder, EKS_HARDWARE_STRICT="true", EKS_HARDWARE_OVERLAYS="none").returncode == 0
+    assert pipeline(installed, folder, EKS_HARDWARE_STRICT="true", EKS_HARDWARE_OVERLAYS="dev").returncode == 1
+
+
+def test_the_app_of_the_project_synthesizes_with_every_overlay(installed: Installed, folder: Path) -> None:
+    """Code in the app of ``cdktf.json`` runs, as it does with ``cdktf synth``."""
+    project = folder / "repository" / "our clusters"
+    (project / "cdktf.json").write_text(json.dumps({"app": "touch app-ran; python3 -m eks_hardware"}), encoding="utf-8")
+    done = pipeline(installed, folder)
+    assert done.returncode == 0, done.stderr
+    assert (project / "app-ran").is_file()
+    for name, expected in (("cdktf.out", False), ("cdktf.out.dev", True)):
+        stack = folder / "repository" / name / "stacks" / "demo" / "cdk.tf.json"
+        assert ('"stage": "dev"' in stack.read_text(encoding="utf-8")) == expected
+    patterns = yaml.safe_load(TEMPLATE.read_text(encoding="utf-8"))["eks-hardware"]["artifacts"]["paths"]
+    assert "cdktf.out*" in patterns
 
 
 def test_without_a_change_or_a_merge_request(installed: Installed, folder: Path) -> None:

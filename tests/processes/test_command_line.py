@@ -56,8 +56,8 @@ def test_commands_need_neither_node_nor_the_framework(tmp_path: Path) -> None:
         ["explain", "mixed-hardware"],
         ["cost", "mixed-hardware"],
         ["workload", "mixed-hardware", "--group", "gpu-training", "--kind", "smoke-test"],
-        ["render", "mixed-hardware", "--out", str(tmp_path / "out")],
-        ["report", "mixed-hardware", "--out", str(tmp_path / "report.html")],
+        ["render", "mixed-hardware", "--output", str(tmp_path / "out")],
+        ["report", "mixed-hardware", "--output", str(tmp_path / "report.html")],
         ["recommend", "--task", "inference", "--model", "8B", "--region", "us-west-2"],
         ["check-model", str(config_file("llama-3.1-8b")), "--target", "gpu"],
     ]
@@ -165,9 +165,9 @@ def test_init_does_not_wait_for_a_pipe_that_says_nothing() -> None:
 def test_report_refuses_the_file_that_stdout_goes_to(tmp_path: Path, path: str) -> None:
     page = tmp_path / "page.html"
     with page.open("w") as stdout:
-        done = process(MAIN, "report", str(ROOT / STRATEGY), "--out", path, cwd=tmp_path, stdout=stdout)
+        done = process(MAIN, "report", str(ROOT / STRATEGY), "--output", path, cwd=tmp_path, stdout=stdout)
     assert done.returncode == 2
-    assert "use --out -" in done.stderr
+    assert "use --output -" in done.stderr
     assert page.read_text(encoding="utf-8") == ""
 
 

@@ -76,7 +76,7 @@ def basis_of_all(found: Recommendation) -> str:
 
 
 def is_plainly_better(one: Figures, other: Figures) -> bool:
-    """Return whether it is 10 % cheaper and faster, with no more nodes and software at least as mature."""
+    """Return whether it is 10% cheaper and faster, with no more nodes and software at least as mature."""
     return (
         one.cost < 0.9 * other.cost
         and one.speed > 1.1 * other.speed

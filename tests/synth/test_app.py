@@ -107,7 +107,7 @@ def delivered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_manifests_are_written_beside_the_stack(delivered: Path, tmp_path: Path) -> None:
     from helpers import cli
 
-    assert cli.run("render", delivered / "in" / "files.yaml", "--out", tmp_path).code == 0
+    assert cli.run("render", delivered / "in" / "files.yaml", "--output", tmp_path).code == 0
     expected = {file.relative_to(tmp_path): file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     folder = delivered / "out" / "stacks" / "files" / "kubernetes"
     assert {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()} == expected

@@ -24,7 +24,15 @@ def stacks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Synthesized]:
     folder = tmp_path_factory.mktemp("recommended")
     (folder / "strategies").mkdir()
     run_without_error(
-        "init", "written", "--model", "405B", "--task", "training", "--out", str(folder / "strategies"), "--no-project"
+        "init",
+        "written",
+        "--model",
+        "405B",
+        "--task",
+        "training",
+        "--output",
+        str(folder / "strategies"),
+        "--no-project",
     )
     described = write_strategy(folder / "strategies", group_line(), name="described")
     run_without_error("lock", str(described))

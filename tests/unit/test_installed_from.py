@@ -10,7 +10,7 @@ import pytest
 
 import eks_hardware
 from eks_hardware import installed_from
-from eks_hardware.installed_from import install_command, source
+from eks_hardware.installed_from import Source, install_command, source
 
 WHEEL = f"eks_hardware-{eks_hardware.__version__}-py3-none-any.whl"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -23,6 +23,19 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(installed_from, "_direct_url", lambda: content)
     monkeypatch.setattr(installed_from, "_git", lambda *_: "")
     return content
+
+
+@pytest.mark.parametrize(
+    ("requirement", "arguments"),
+    [
+        ("eks-hardware~=0.1.0", "'eks-hardware[local]~=0.1.0'"),
+        ("eks-hardware @ git+https://a/b@c", "'eks-hardware[local] @ git+https://a/b@c'"),
+        ("./wheels/a.whl", "'./wheels/a.whl[local]'"),
+        ("-e file:///our%20checkout", "-e 'file:///our%20checkout[local]'"),
+    ],
+)
+def test_a_requirement_with_an_extra(requirement: str, arguments: str) -> None:
+    assert Source(requirement, "").with_extra("local") == arguments
 
 
 @pytest.mark.usefixtures("recorded")

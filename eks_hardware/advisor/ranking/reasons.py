@@ -27,10 +27,10 @@ _MONTH_DAYS = 30
 _LONG_HOURS = 90 * _HOURS
 _NAMED = 4
 _POLICY: dict[Match, str] = {
-    "named": "the policy's choice",
-    "instead": "a substitute for the policy's choice",
-    "hardware": "same kind of hardware as the policy's choice",
-    "other": "the policy names other hardware",
+    "named": "recommended by the selection guide",
+    "instead": "replaces what the selection guide recommends",
+    "hardware": "same kind of hardware as the selection guide recommends",
+    "other": "the selection guide recommends other hardware",
 }
 _UNITS = (("T", 10**12), ("B", 10**9), ("M", 10**6), ("K", 10**3))
 
@@ -58,7 +58,7 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
         yield f"update: {branch.today['text']}"
     for each in cautions:
         if each.match(kind) == "named":
-            yield f'the policy warns: "{plain(each.quote)}" ({each.document})'
+            yield f'the selection guide warns: "{plain(each.quote)}" ({each.document})'
     if draft.maturity != "mature":
         stands = "software of unknown maturity" if draft.maturity == "unknown" else f"software: {draft.maturity}"
         yield f"{stands}; {draft.maturity_why}" if draft.maturity_why else stands
@@ -164,12 +164,12 @@ def _of_first(request: Request, best: Sequence[Candidate]) -> Iterator[str]:
 
 
 def _of_named(branch: Branch, best: Sequence[Candidate], rejections: Sequence[Rejection]) -> Iterator[str]:
-    """Yield the rank of the policy's choice, if it is not first."""
+    """Yield the rank of the recommended hardware, if it is not first."""
     if best and branch.match(best[0].fit.kind) == "named":
         return
-    cited = f'the first candidate is not the policy\'s choice: "{plain(branch.quote)}"'
+    cited = f'the first candidate is not what the selection guide recommends: "{plain(branch.quote)}"'
     if not best:
-        cited = f'the policy names "{plain(branch.quote)}"'
+        cited = f'the selection guide recommends "{plain(branch.quote)}"'
     since = f"; {branch.today['text']}" if branch.today else ""
     for place, each in enumerate(best, 1):
         if branch.match(each.fit.kind) == "named":

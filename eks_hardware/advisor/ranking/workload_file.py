@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from eks_hardware import field_paths
 from eks_hardware.advisor.model import Request, ShapeError
@@ -17,7 +16,7 @@ from eks_hardware.catalogue import load
 from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.loader import Document, load_document
 from eks_hardware.models import WorkloadSpec
-from eks_hardware.models.base import Text
+from eks_hardware.models.base import Text, invalid
 from eks_hardware.models.strategy import Region
 from eks_hardware.suggestions import did_you_mean, question
 
@@ -40,7 +39,7 @@ class WorkloadFile(WorkloadSpec):
     @model_validator(mode="after")
     def _has_one_of_both(self) -> WorkloadFile:
         if self.region and self.regions:
-            raise PydanticCustomError("workload_regions", "set 'region' or 'regions', not both", {"field": "regions"})
+            raise invalid("workload_regions", "must not be set together with 'region', got both; remove one", "regions")
         return self
 
     @property

@@ -121,7 +121,7 @@ def training_seconds(
         value=(weights + attention) * tokens / (devices.count * peak * _TERA * reached["share"]),
         assumptions=(
             f"{flops} FLOPs per parameter and token: {work}",
-            f"attention within sequences adds {attention / weights * 100:.3g} %",
+            f"attention within sequences adds {attention / weights * 100:.3g}%",
             f"{_share(reached)} of the {precision} peak of {peak:,g} TFLOPS per device{_measured(reached)}",
             "time for data loading, checkpoints and failures is not included",
         ),
@@ -234,12 +234,12 @@ def _pass_seconds(devices: Devices, *, flops: float, bytes_read: float) -> Estim
 
 
 def _share(reached: UtilizationRow) -> str:
-    return f"{reached['share'] * 100:.3g} %"
+    return f"{reached['share'] * 100:.3g}%"
 
 
 def _measured(reached: UtilizationRow) -> str:
     low, high = round(reached["low"] * 100), round(reached["high"] * 100)
-    return f" ({reached['how']}: {low} to {high} %, {reached['measured_on']})"
+    return f" ({reached['how']}: {low} to {high}%, {reached['measured_on']})"
 
 
 def _unknown(facts: dict[str, object]) -> Estimate:

@@ -12,6 +12,7 @@ from typing import TextIO
 
 from eks_hardware import facts, software
 from eks_hardware.advisor.model import Candidate, Recommendation
+from eks_hardware.advisor.ranking.reasons import short
 from eks_hardware.advisor.strategies.choose import needs_of, types_and_efa
 from eks_hardware.advisor.strategies.strategy_text import (
     Group,
@@ -117,22 +118,15 @@ def _disk_gib(recommendation: Recommendation, kind: InstanceType) -> int | None:
 
 
 def _work(recommendation: Recommendation) -> str:
-    """Return a description of the workload: ``Fine-tuning (lora) of a llama model with 8 B parameters``."""
+    """Return a description of the workload: ``Fine-tuning (lora) of a llama model with 8B parameters``."""
     workload, shape = recommendation.request.workload, recommendation.request.shape
     what = {"training": "Training", "fine-tuning": "Fine-tuning", "inference": "Serving", "development": "Development"}
     how = workload.method or workload.serving
     model = f"a {shown(shape.architecture, 60)} model" if shape.architecture else "a model"
     return (
         f"{what[workload.task]}{f' ({how})' if how else ''} {'of ' if workload.task != 'inference' else ''}{model} "
-        f"with {_billions(shape.parameters)} parameters"
+        f"with {short(shape.parameters)} parameters"
     )
-
-
-def _billions(number: int) -> str:
-    for unit, size in (("T", 10**12), ("B", 10**9), ("M", 10**6)):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return str(number)
 
 
 def _why(recommendation: Recommendation, chosen: Candidate) -> Iterator[str]:

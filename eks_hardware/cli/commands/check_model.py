@@ -9,7 +9,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
-from eks_hardware.cli.errors import FAILED, refuse_unknown, tell
+from eks_hardware.cli.errors import FAILED, fail_with, refuse_unknown
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
     """Return the request. Exit with code 1 for an unusable config.json, 2 for an unknown framework."""
     from eks_hardware.advisor.model import Request, ShapeError
     from eks_hardware.advisor.shapes.hf_config import read_hf_config
+    from eks_hardware.findings import Finding
     from eks_hardware.models import WorkloadSpec
     from eks_hardware.models.needs import Framework
     from eks_hardware.models.workload import ModelShape
@@ -63,8 +64,7 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
     try:
         shape = read_hf_config(path)
     except ShapeError as error:
-        tell(f"error {error.code} CONFIG: {error.message}")
-        raise Exit(FAILED) from None
+        fail_with([Finding(error.code, "CONFIG", error.message)])
     said: Any = {"task": task, "framework": framework}
     # All purchasing options: the check does not look at prices.
     said |= {"purchase": ("on-demand", "spot", "capacity-block"), "interruptible": True}

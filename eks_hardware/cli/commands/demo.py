@@ -15,11 +15,14 @@ from eks_hardware.cli.errors import fail
 
 @click.command()
 @click.argument(
-    "stack", default="mixed-hardware", shell_complete=completion.strategies, help="Stack to deploy, or a strategy file."
+    "stack",
+    required=False,
+    shell_complete=completion.strategies,
+    help="Stack to deploy, or a strategy file; default: mixed-hardware, or the project's only strategy.",
 )
 @click.option("--keep", is_flag=True, envvar="KEEP", help="Leave the deployment running, and print how to inspect it.")
 @click.option("--stop", is_flag=True, help="Stop every demo that --keep left running.")
-def demo(stack: str, keep: bool, stop: bool) -> None:
+def demo(stack: str | None, keep: bool, stop: bool) -> None:
     """Deploy a stack with Terraform to a local AWS emulator, show its resources, and destroy it.
 
     Requires no AWS account: the command starts an emulator on this machine and stops it at the end. Outside a CDKTF
@@ -38,10 +41,10 @@ def demo(stack: str, keep: bool, stop: bool) -> None:
     from eks_hardware.loader.discovery import OVERLAY_VARIABLE, STRATEGIES_VARIABLE
     from eks_hardware.loader.yaml_files import SUFFIXES
     from eks_hardware.local.demo import overlay_environment, run_demo, stop_kept
-    from eks_hardware.local.demo_folder import DemoError, find_root
+    from eks_hardware.local.demo_folder import DemoError, find_root, known_stack
 
     console = Console()
-    if Path(stack).suffix in SUFFIXES and not stop:
+    if stack and Path(stack).suffix in SUFFIXES and not stop:
         file = Path(stack).absolute()
         # The strategy as the demo deploys it. Errors are shown before anything starts.
         overlays = overlay_environment(os.environ)[OVERLAY_VARIABLE].split(",")
@@ -49,9 +52,10 @@ def demo(stack: str, keep: bool, stop: bool) -> None:
         os.environ[STRATEGIES_VARIABLE] = str(file)
     try:
         root = find_root()
+        chosen = "" if stop else known_stack(root, stack, os.environ)
     except DemoError as error:
         fail(str(error))
     if stop:
         stop_kept(console, root)
-    elif code := run_demo(console, root=root, stack=stack, keep=keep):
+    elif code := run_demo(console, root=root, stack=chosen, keep=keep):
         raise Exit(code)

@@ -47,12 +47,8 @@ _INTERRUPTED = 130
     help="IAM role of administrators, besides the one that deploys; can be repeated.",
 )
 @click.option("--state", metavar="local|BUCKET", help="Terraform state: a local file, or an S3 bucket; default: local.")
-@click.option(
-    "--out",
-    type=parameters.FILE,
-    default=".",
-    metavar="FOLDER",
-    help="Project folder, or the folder for NAME.yaml alone; default: the current folder.",
+@parameters.output(
+    "FOLDER", "Project folder, or the folder for NAME.yaml alone; default: the current folder.", default="."
 )
 @click.option(
     "--project/--no-project",
@@ -69,7 +65,7 @@ def init(
     api_access: str | None,
     admin_roles: Sequence[str],
     state: str | None,
-    out: Path,
+    output: Path,
     project: bool | None,
     yes: bool,
     force: bool,
@@ -93,8 +89,8 @@ def init(
     from eks_hardware.advisor.strategies.write import write_new
     from eks_hardware.new_project import has_schema, runs_strategies, strategy_path, with_schema, write_project
 
-    place = _place(out, project)
-    file = out / f"{name}.yaml" if place == "none" else strategy_path(out, name)
+    place = _place(output, project)
+    file = output / f"{name}.yaml" if place == "none" else strategy_path(output, name)
     asks = not yes and at_terminal()
     around: list[tuple[ProjectFile, bool]] = []
     try:
@@ -105,12 +101,13 @@ def init(
         chosen = choose_hardware(hardware, given_fields(options), region, pick, asks=asks, yes=yes)
         settings, reach = with_api_access(api_access, chosen.region, asks=asks, confirms=True)
         settings = with_admins(settings, admin_roles, chosen.region, asks=asks)
+        private_in = None if settings.public_cidrs else chosen.region
         text = chosen.text(name, with_state(settings, state, chosen.region, asks=asks))
         file.parent.mkdir(parents=True, exist_ok=True)
         write_new(file, with_schema(text) if place == "new" or has_schema(file) else text, force=force)
         # With an explicit --project, also write the files that an interrupted run did not reach.
-        if place == "new" or (project and runs_strategies(out)):
-            around.extend(write_project(out, name))
+        if place == "new" or (project and runs_strategies(output)):
+            around.extend(write_project(output, name, private_in))
     except WriteError as error:
         fail(str(error), WRONG_USAGE)
     except OSError as error:
@@ -119,7 +116,7 @@ def init(
         tell("\nInterrupted; nothing was written.")
         raise Exit(_INTERRUPTED) from None
     _report(file, reach, around)
-    show_next(name, file, out if place != "none" else None, created=place == "new")
+    show_next(name, file, output if place != "none" else None, created=place == "new", private_in=private_in)
 
 
 def _place(folder: Path, project: bool | None) -> Literal["new", "ours", "none"]:
@@ -144,6 +141,8 @@ def _refuse_read_only(folder: Path) -> None:
 
 
 def _report(file: Path, reach: str, around: Sequence[tuple[ProjectFile, bool]]) -> None:
+    from eks_hardware.installed_from import source
+    from eks_hardware.new_project import local_source_notice
     from eks_hardware.printable import counted
     from eks_hardware.validation import validate
     from eks_hardware.validation.terminal import as_text
@@ -159,5 +158,7 @@ def _report(file: Path, reach: str, around: Sequence[tuple[ProjectFile, bool]]) 
         click.echo("\nProject files:")
         for each, written in around:
             click.echo(each.line(written=written))
+        if notice := local_source_notice(source()):
+            say(f"\n{notice}")
     if found.errors:
         raise Exit(FAILED)

@@ -146,7 +146,7 @@ def _accelerator(item: InstanceType) -> str:
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit with code 1 if a file is out of date.")
 @click.option("--prices/--no-prices", default=True, show_default=True, help="Also read On-Demand prices from AWS.")
-@click.option("--output", type=parameters.FILE, metavar="FOLDER", help="Folder to write to; default: the catalogue's.")
+@parameters.output("FOLDER", "Folder to write to; default: the catalogue's.")
 def refresh(source: str, check: bool, prices: bool, output: Path | None) -> None:
     """Rebuild the catalogue's data files.
 

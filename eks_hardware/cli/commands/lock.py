@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, say, tell, tell_findings
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, say, tell_findings
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -242,5 +242,7 @@ def _stop_for(error: StrategyError) -> NoReturn:
 
 
 def _refuse(error: LockError) -> NoReturn:
-    tell(f"{error.file}: error {error.code}: {error.message}")
-    raise Exit(WRONG_USAGE if error.code == "LOCK_UNWRITABLE" else FAILED)
+    from eks_hardware.findings import Finding, Position
+
+    found = Finding(error.code, "", error.message, position=Position(error.file))
+    fail_with([found], WRONG_USAGE if error.code == "LOCK_UNWRITABLE" else FAILED)

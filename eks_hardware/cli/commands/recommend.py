@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.cluster_settings import api_access_option, with_api_access
+from eks_hardware.cli.cluster_settings import UnknownAddressError, api_access_option, with_api_access
 from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, tell
 from eks_hardware.cli.next_steps import show_next
 from eks_hardware.cli.output import print_json
@@ -63,9 +63,7 @@ _STDIN = "-"
     help="Show all reasons, scores, assumptions, regions, rejected families and notes.",
 )
 @parameters.output_format(text="Output format; JSON includes everything.")
-@click.option(
-    "-o", "--output", type=parameters.FILE, metavar="FILE.yaml", help="Write a strategy with the best candidate."
-)
+@parameters.output("FILE.yaml", "Write a strategy with the best candidate.")
 @click.option(
     "--pick",
     type=click.IntRange(1),
@@ -117,18 +115,21 @@ def recommend(
     if output and project:
         output.parent.mkdir(parents=True, exist_ok=True)
     # Written first: the file exists even if stdout closes early, and errors are not hidden below a long table.
-    written = _write(found, output, pick, api_access, force) if output and found.candidates else None
+    written = _written(found, output, pick, api_access, force) if output and found.candidates else None
     if format_ == "json":
         print_json(recommendation.content(found))
     else:
         recommendation.show(found, top=top, everything=everything, written=output is not None)
+    if isinstance(written, UnknownAddressError):
+        raise written
     if not found.candidates:
         raise Exit(FAILED)
     if output and written:
-        tell(f"\n{written}")
-        folder = _project_around(output, project, force=force)
+        said, private_in = written
+        tell(f"\n{said}")
+        folder = _project_around(output, project, private_in, force=force)
         file = strategy_path(folder, output.stem) if folder else output
-        show_next(output.stem, file, folder, created=folder is not None, err=True)
+        show_next(output.stem, file, folder, created=folder is not None, private_in=private_in, err=True)
 
 
 # --- what is asked
@@ -170,8 +171,18 @@ def _read(file: Path) -> Document[WorkloadFile]:
 # --- what is answered
 
 
-def _write(found: Recommendation, file: Path, pick: int, api_access: str | None, force: bool) -> str:
-    """Write the strategy, and return the sentences about it."""
+def _written(
+    found: Recommendation, file: Path, pick: int, api_access: str | None, force: bool
+) -> tuple[str, str | None] | UnknownAddressError:
+    """Write the strategy as ``_write`` does; return the error if only the address is missing: the ranking is shown."""
+    try:
+        return _write(found, file, pick, api_access, force)
+    except UnknownAddressError as error:
+        return error
+
+
+def _write(found: Recommendation, file: Path, pick: int, api_access: str | None, force: bool) -> tuple[str, str | None]:
+    """Write the strategy, and return the sentences about it, and its region if the API is private."""
     from eks_hardware.advisor.recommend import best_of_families
     from eks_hardware.advisor.strategies.write import WriteError, by_family, name_of, strategy_yaml, write_new
     from eks_hardware.new_project import has_schema, with_schema
@@ -188,13 +199,21 @@ def _write(found: Recommendation, file: Path, pick: int, api_access: str | None,
     except WriteError as error:
         fail(str(error), WRONG_USAGE)
     nodes = f"{chosen.fit.nodes} x " if chosen.fit.nodes > 1 else ""
-    return f"Wrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.\n{reach}".rstrip()
+    said = f"Wrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.\n{reach}".rstrip()
+    return said, None if settings.public_cidrs else chosen.region
 
 
-def _project_around(file: Path, wanted: bool | None, *, force: bool) -> Path | None:
+def _project_around(file: Path, wanted: bool | None, private_in: str | None, *, force: bool) -> Path | None:
     """Create a project for a written strategy if the user wants one, move the strategy there, and return the folder."""
     from eks_hardware.advisor.strategies.strategy_text import WriteError
-    from eks_hardware.new_project import project_above, strategy_path, with_schema, write_project
+    from eks_hardware.installed_from import source
+    from eks_hardware.new_project import (
+        local_source_notice,
+        project_above,
+        strategy_path,
+        with_schema,
+        write_project,
+    )
 
     folder = file.parent.parent if file.parent.name == "strategies" else file.parent
     if wanted is False or (wanted is None and project_above(folder)):
@@ -209,8 +228,10 @@ def _project_around(file: Path, wanted: bool | None, *, force: bool) -> Path | N
             moved.parent.mkdir(exist_ok=True)
             file.rename(moved)
         moved.write_text(with_schema(moved.read_text(encoding="utf-8")), encoding="utf-8")
-        for each, written in write_project(folder, file.stem):
+        for each, written in write_project(folder, file.stem, private_in):
             click.echo(each.line(written=written), err=True)
+        if notice := local_source_notice(source()):
+            tell(f"\n{notice}")
     except WriteError as error:
         fail(str(error), WRONG_USAGE)
     except OSError as error:

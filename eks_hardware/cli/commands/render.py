@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from click.exceptions import Exit
 from eks_hardware.cli import parameters
 from eks_hardware.cli.checked_strategy import checked
 from eks_hardware.cli.errors import FAILED, fail
-from eks_hardware.cli.output import console
+from eks_hardware.cli.output import console, print_json
 
 if TYPE_CHECKING:
     from eks_hardware.kubernetes import Reference
@@ -20,22 +21,23 @@ if TYPE_CHECKING:
 
 @click.command()
 @parameters.strategy()
-@click.option("--out", type=parameters.FILE, required=True, metavar="FOLDER", help="Folder to write to.")
+@parameters.output("FOLDER", "Folder to write to.", required=True)
 @click.option(
     "--outputs",
     type=click.File(),
     help="Outputs of the stack (`terraform output -json`), to fill in values known only after deployment; - is stdin.",
 )
 @parameters.force("Write to a folder that contains other files.")
-def render(strategy: str, out: Path, outputs: IO[str] | None, force: bool) -> None:
+@parameters.output_format()
+def render(strategy: str, output: Path, outputs: IO[str] | None, force: bool, format_: str) -> None:
     """Write manifests and chart values for Argo CD, Flux, or helm and kubectl.
 
     Exit codes: 0 success; 1 errors in the strategy, printed as validate prints them: nothing is written.
 
     \b
     Examples:
-      eks-hardware render my-cluster.yaml --out manifests
-      eks-hardware render my-cluster.yaml --out out --outputs - < outputs.json
+      eks-hardware render my-cluster.yaml --output manifests
+      eks-hardware render my-cluster.yaml -o manifests --outputs - < outputs.json
     """
     found = checked(strategy)
     if found.over_budget:
@@ -51,7 +53,7 @@ def render(strategy: str, out: Path, outputs: IO[str] | None, force: bool) -> No
     try:
         written = write(
             bundle(resolved),
-            out,
+            output,
             name=resolved.name,
             region=resolved.region,
             known={**given, **known(resolved)},
@@ -59,7 +61,10 @@ def render(strategy: str, out: Path, outputs: IO[str] | None, force: bool) -> No
         )
     except WriteError as problem:
         fail(str(problem))
-    _report(out, len(written))
+    if format_ == "json":
+        print_json(_content(output, written))
+    else:
+        _report(output, len(written))
 
 
 def _read_outputs(text: str, name: str) -> dict[Reference, str]:
@@ -76,6 +81,18 @@ def _read_outputs(text: str, name: str) -> dict[Reference, str]:
     values = {key: each.get("value") if isinstance(each, dict) else each for key, each in found.items()}
     texts = {key: each for key, each in values.items() if isinstance(each, str)}
     return {reference: texts[reference.value] for reference in Reference if reference.value in texts}
+
+
+def _content(folder: Path, written: Sequence[Path]) -> dict[str, Any]:
+    from eks_hardware.kubernetes.files.summary import read_summary
+
+    summary = read_summary(folder)
+    return {
+        "folder": str(folder),
+        "files": [each.relative_to(folder).as_posix() for each in written],
+        "releases": [{"name": each.name, "namespace": each.namespace} for each in summary.releases],
+        "fill_in": list(summary.fill_in),
+    }
 
 
 def _report(out: Path, files: int) -> None:

@@ -20,9 +20,9 @@ _DOCTYPE = b"<!doctype html"
 
 @click.command()
 @parameters.strategy()
-@click.option("--out", type=parameters.FILE, required=True, metavar="FILE", help="HTML file to write; - is stdout.")
+@parameters.output("FILE", "HTML file to write; - is stdout.", required=True)
 @parameters.overlays("the file")
-def report(strategy: str, out: Path, overlays: tuple[str, ...]) -> None:
+def report(strategy: str, output: Path, overlays: tuple[str, ...]) -> None:
     """Write an HTML page with a diagram of the cluster, its cost and quotas, and every derived setting.
 
     The page works offline. The same strategy produces the same page until facts or prices change. Exit codes: 0
@@ -31,58 +31,58 @@ def report(strategy: str, out: Path, overlays: tuple[str, ...]) -> None:
 
     \b
     Example:
-      eks-hardware report mixed-hardware --out report.html
+      eks-hardware report mixed-hardware --output report.html
     """
     from eks_hardware import __version__
 
-    _check_out(out)
+    _check_output(output)
     found = checked(strategy, overlays)
 
     from eks_hardware.html_report import report_of, report_page
 
     page = report_page(report_of(found.strategy, found.findings, version=__version__)).encode()
-    if str(out) == _STDOUT:
+    if str(output) == _STDOUT:
         click.echo(page, nl=False)
     else:
-        _write(out, page)
-        click.echo(f"{out}: {found.strategy.name}, {len(page) / 1000:,.0f} kB; open it in a browser")
+        _write(output, page)
+        click.echo(f"{output}: {found.strategy.name}, {len(page) / 1000:,.0f} kB; open it in a browser")
     if found.over_budget:
         raise Exit(FAILED)
 
 
-def _write(out: Path, page: bytes) -> None:
+def _write(output: Path, page: bytes) -> None:
     try:
-        out.write_bytes(page)
+        output.write_bytes(page)
     except OSError as error:
-        _refuse(f"{out}: {reason(error)}")
+        _refuse(f"{output}: {reason(error)}")
 
 
-def _check_out(out: Path) -> None:
+def _check_output(output: Path) -> None:
     """Exit with code 2 if the output would overwrite anything but an HTML page."""
-    if out.suffix.lower() in (".yaml", ".yml"):
-        _refuse(f"{out} must not have a strategy's suffix (.yaml, .yml); use .html")
-    if str(out) == _STDOUT:
+    if output.suffix.lower() in (".yaml", ".yml"):
+        _refuse(f"{output} must not have a strategy's suffix (.yaml, .yml); use .html")
+    if str(output) == _STDOUT:
         return
-    if _is_stdout(out):
-        _refuse(f"{out} is stdout, where messages would mix with the page; use --out {_STDOUT}")
+    if _is_stdout(output):
+        _refuse(f"{output} is stdout, where messages would mix with the page; use --output {_STDOUT}")
     try:
-        if out.exists() and not out.is_file():
-            _refuse(f"{out} is not a regular file; use --out {_STDOUT} for stdout")
-        if out.is_file() and out.stat().st_size:
-            with out.open("rb") as file:
+        if output.exists() and not output.is_file():
+            _refuse(f"{output} is not a regular file; use --output {_STDOUT} for stdout")
+        if output.is_file() and output.stat().st_size:
+            with output.open("rb") as file:
                 if file.read(len(_DOCTYPE)).lower() != _DOCTYPE:
-                    _refuse(f"{out} exists and is not an HTML page; name another file")
+                    _refuse(f"{output} exists and is not an HTML page; name another file")
     except OSError as error:
-        _refuse(f"{out}: {reason(error)}")
+        _refuse(f"{output}: {reason(error)}")
 
 
-def _is_stdout(out: Path) -> bool:
+def _is_stdout(output: Path) -> bool:
     """Return whether a path is stdout, such as /dev/stdout, even if stdout is redirected to a file."""
     try:
-        return os.path.samestat(out.stat(), os.fstat(1))
+        return os.path.samestat(output.stat(), os.fstat(1))
     except OSError:
         return False
 
 
 def _refuse(problem: str) -> NoReturn:
-    fail(f"--out {problem}", WRONG_USAGE)
+    fail(f"--output {problem}", WRONG_USAGE)

@@ -37,10 +37,11 @@ def rules(code: str | None, format_: str) -> None:
         return
     found = known.get(code.upper().replace("-", "_"))
     if found is None:
+        from eks_hardware.printable import quoted
         from eks_hardware.suggestions import did_you_mean
 
         hint = did_you_mean(code, known, "`eks-hardware rules` lists the codes")
-        fail(f"unknown code {code!r}; {hint}", WRONG_USAGE)
+        fail(f"unknown code {quoted(code)}; {hint}", WRONG_USAGE)
     if as_json:
         example = {"why": found.why, "breaks": found.breaks, "fixed": found.fixed, "says": _says(found)}
         print_json(_row(found) | example)

@@ -1,21 +1,30 @@
-"""``eks-hardware schema``: the JSON Schema of strategy files, for editors and other tools."""
+"""``eks-hardware schema``: the JSON Schema of strategy files and adoptions, for editors and other tools."""
 
 from __future__ import annotations
 
 import click
 
+_KINDS = ("strategy", "adoption")
+
 
 @click.command()
-def schema() -> None:
+@click.argument(
+    "kind",
+    type=click.Choice(_KINDS),
+    default=_KINDS[0],
+    help="strategy, or adoption: node pools for an existing cluster; default: strategy.",
+)
+def schema(kind: str) -> None:
     """Print the JSON Schema of strategy files, for completion and checks in an editor.
 
     An editor with yaml-language-server uses the file that the first line of a strategy names:
     "# yaml-language-server: $schema=strategy.schema.json".
 
     \b
-    Example:
+    Examples:
       eks-hardware schema > strategy.schema.json
+      eks-hardware schema adoption > adoption.schema.json
     """
     from eks_hardware.data import FOLDER
 
-    click.echo((FOLDER / "strategy.schema.json").read_text(encoding="utf-8"), nl=False)
+    click.echo((FOLDER / f"{kind}.schema.json").read_text(encoding="utf-8"), nl=False)

@@ -48,6 +48,8 @@ def validate(
 ) -> None:
     """Check strategy files and report every error and warning.
 
+    Also checks node pools for an existing cluster: files with `karpenter` that have no `version` and no `node_groups`.
+
     Exit codes: 0 no errors; 1 errors, or warnings with --strict; 2 wrong usage.
 
     \b
@@ -68,7 +70,7 @@ def validate(
     if all_overlays:
         found, checked = _with_all_overlays(chosen)
     else:
-        found, checked = validate(chosen, list(overlays) or default_overlays), {}
+        found, checked = validate(chosen, list(overlays) or default_overlays, adoptions=True), {}
     if sarif:
         _write_sarif(found, sarif)
     if format_ == "json":
@@ -108,7 +110,7 @@ def _with_all_overlays(files: Sequence[Path | str] | None) -> tuple[Validation, 
     """Return the findings, and the overlays of each file."""
     from eks_hardware.validation import validate_variants
 
-    variants = validate_variants(files)
+    variants = validate_variants(files, adoptions=True)
     checked: dict[str, list[str]] = {name: [] for name in variants.alone.files}
     for each in variants.each:
         checked[each.found.files[0]].extend(each.overlays)
@@ -123,6 +125,8 @@ def _print(found: Validation, overlays: Mapping[str, Sequence[str]]) -> None:
 
     if found.shown:
         click.echo(as_text(found.shown, width()))
+    for file in found.adoptions:
+        click.echo(f"{file} was checked as node pools for an existing cluster")
     for file, names in overlays.items():
         if names:
             click.echo(f"{file} was also checked with {counted(len(names), 'overlay')}: {', '.join(names)}")
@@ -137,7 +141,7 @@ def _write_sarif(found: Validation, file: Path) -> None:
     from eks_hardware import __version__
     from eks_hardware.validation.sarif import as_sarif
 
-    text = json.dumps(as_sarif(found, version=__version__), indent=2) + "\n"
+    text = json.dumps(as_sarif(found, version=__version__, site=os.environ.get("DOCS_SITE_URL", "")), indent=2) + "\n"
     if str(file) == "-":
         click.echo(text, nl=False)
         return

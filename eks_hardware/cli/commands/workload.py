@@ -6,10 +6,9 @@ import shlex
 from typing import Any
 
 import click
-from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
-from eks_hardware.cli.errors import WRONG_USAGE, tell
+from eks_hardware.cli.errors import WRONG_USAGE, fail_with, tell
 from eks_hardware.cli.output import print_json
 
 _KINDS = ("job", "deployment", "pytorchjob", "smoke-test")
@@ -64,6 +63,7 @@ def workload(strategy: str, command: str | None, checks: tuple[str, ...], format
       eks-hardware workload my-cluster.yaml --group training --kind job --nodes 4
     """
     from eks_hardware.cli.checked_strategy import checked
+    from eks_hardware.findings import Finding
     from eks_hardware.resolve import resolve
     from eks_hardware.workloads import CHECKS, Request, WorkloadError, manifest
 
@@ -77,8 +77,7 @@ def workload(strategy: str, command: str | None, checks: tuple[str, ...], format
         read = checked(strategy).strategy
         found = manifest(read, resolve(read), request)
     except WorkloadError as problem:
-        tell(str(problem))
-        raise Exit(WRONG_USAGE) from None
+        fail_with([Finding(problem.code, problem.option, problem.message)], WRONG_USAGE)
     for warning in found.warnings:
         tell(f"warning: {warning}")
     if format_ == "json":

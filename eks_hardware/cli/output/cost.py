@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _UNDATED = "undated"
 _PARTS = 16
+_PARTS_PER_NODE = 3
 """Number of groups, pools and sections that fit on a screen."""
 _NOT_IN_JSON = ("short_name", "capacity_types")
 """Fields that only say again what ``name`` says."""
@@ -104,6 +105,8 @@ def show(resolved: ResolvedStrategy, cost: StrategyCost, *, everything: bool) ->
         _show_everything(out, resolved, cost)
         return
     out.print(_parts_table(cost))
+    if starting := _starting_at_0(cost):
+        _print_list(out, "What min pays for", starting)
     _print_list(out, "Not in the totals: the price is unknown", _unpriced(cost, _PARTS))
     _print_list(out, "Not shown", [f"{_left_out(resolved, cost)}; --all shows them"])
 
@@ -246,10 +249,35 @@ def _unknowns(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
     yield f"Savings Plans: {NO_SAVINGS_PLANS}"
 
 
+def _starting_at_0(cost: StrategyCost) -> list[str]:
+    """Return what is always on, and what each node adds of groups and pools that start without nodes."""
+    later = [line for line in cost.lines if line.kind == "instances" and line.units["max"] and not line.units["min"]]
+    if not later:
+        return []
+    figures = {line.short_name: line.figure_at("max") for line in later}
+    prices = [f"{name} {usd(each.usd_per_hour)}" for name, each in figures.items() if each]
+    shown = [*prices[:_PARTS_PER_NODE], *([f"{more} more"] if (more := len(prices) - _PARTS_PER_NODE) > 0 else [])]
+    added = f", per hour while it runs: {', '.join(shown)}" if shown else " its price while it runs"
+    return [
+        f"{_total(cost, 'min', HOURS_PER_MONTH)} per month is the always-on part: groups and pools with a minimum of 0 "
+        "have no nodes",
+        f"each of their nodes adds{added}",
+    ]
+
+
 def _unpriced(cost: StrategyCost, most: int | None = None) -> list[str]:
     """Return the items whose price is unknown, at ``most`` so many."""
-    items = [f"{_label(line.path)}: {', '.join(line.unpriced) or line.name}" for line in cost.unknown("max")]
+    items = [
+        f"{_label(line.path)}: {', '.join(line.unpriced) or line.name}{_of_block(line)}" for line in cost.unknown("max")
+    ]
     return items if most is None or len(items) <= most else [*items[:most], f"{len(items) - most} more"]
+
+
+def _of_block(line: CostLine) -> str:
+    """Return what is unknown about a Capacity Block without an AWS account."""
+    if "capacity-block" not in line.capacity_types:
+        return ""
+    return "; you pay for the block when you buy it, and only `eks-hardware doctor` reads its size from AWS"
 
 
 def _sources(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:

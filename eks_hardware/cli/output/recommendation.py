@@ -10,7 +10,7 @@ from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.reasons import plain, short
 from eks_hardware.advisor.recommend import best_of_families
 from eks_hardware.catalogue import load
-from eks_hardware.cli.output import console, facts, table
+from eks_hardware.cli.output import console, facts, fits, table
 from eks_hardware.cost import instance_figure
 from eks_hardware.printable import counted, usd
 
@@ -25,6 +25,10 @@ _UNKNOWN = "?"
 _REASONS = 3
 _NOTES = 3
 _SHOWN = 10
+_ALWAYS = 5
+"""Columns of the table on every terminal: up to the hourly price."""
+_PARTS = {"policy": "selection guide"}
+"""Names of parts of a score that differ from their JSON keys."""
 # Reasons that are grouped; `--all` and `--format json` list them for each family.
 _TOGETHER = {
     "OFFERED": "OFFERED, not available in these regions",
@@ -132,20 +136,20 @@ def show(found: Recommendation, *, top: int, everything: bool, written: bool = F
     """
     out = console()
     best = best_of_families(found.candidates)
-    _print(out, *_asked(found))
+    _print(out, _work(found.request))
     if not best:
         _show_nothing(out, found)
         return
     out.print()
-    out.print(_table(best[:top]))
+    out.print(_table(best[:top], out))
     if len(best) > top:
         _print(out, f"{len(best) - top} more families fit; --top {len(best)} shows them", style="dim")
     if everything:
         _section(out, "Why", _whys(best[:top]))
-    _section(out, _title(best[0]), _winner(best[0]) if everything else _winner_in_short(best[0], found))
+    _section(out, _title(best[0]), _winner(best[0], found) if everything else _winner_in_short(best[0], found))
     if everything and len(found.request.regions) > 1:
         out.print("\n[bold]Regions[/], $/h of each family's best size")
-        out.print(_regions(best[:top], found))
+        out.print(_regions(best[:top], found, out))
     if everything:
         _section(out, "Not chosen", _rejected(found))
     _section(out, "Notes", ((each, "") for each in found.notes[: None if everything else _NOTES]))
@@ -161,7 +165,7 @@ def show_choices(found: Recommendation, *, top: int) -> None:
     """Print the workload and a table of the best candidates."""
     out = console()
     _print(out, "", _work(found.request))
-    out.print(_table(best_of_families(found.candidates)[:top]))
+    out.print(_table(best_of_families(found.candidates)[:top], out))
 
 
 def show_types(rows: Iterable[tuple[str, str]], region: str, *, label: str = "#") -> None:
@@ -212,13 +216,6 @@ def _listed(rows: Iterable[tuple[str, str]]) -> Table:
     return facts((Text(f"  {label}" if label else " "), Text(text)) for text, label in rows)
 
 
-def _asked(found: Recommendation) -> Iterator[str]:
-    yield _work(found.request)
-    branch = policy.branch(found.request.workload, found.request.shape)
-    yield f'Policy: "{plain(branch.quote)}"'
-    yield f"        {branch.under.strip('*#: ')}, {branch.document}"
-
-
 def _work(request: Request) -> str:
     workload, shape = request.workload, request.shape
     parts = [f"{short(shape.parameters)} {shape.architecture or 'parameters'}"]
@@ -239,14 +236,12 @@ def _work(request: Request) -> str:
     return f"{workload.task.capitalize()}: {', '.join(parts)}; budget {workload.budget}; {regions}"
 
 
-def _table(best: Sequence[Candidate]) -> Table:
+def _table(best: Sequence[Candidate], out: Console) -> Table:
+    """Return the table of candidates, without its last columns if the terminal is too narrow."""
     run = any(each.usd_per_run is not None for each in best)
-    numbers = ("#", "Memory GiB", "$/h", "$/run" if run else "$/M tok", "Score")
-    names = (numbers[0], "Instance type", "Accelerator", *numbers[1:])
-    found = table(names, right=numbers, fold=("Accelerator",))
-    found.columns[2].max_width = 15
-    for rank, each in enumerate(best, 1):
-        found.add_row(
+    names = ("#", "Instance type", "Accelerator", "Memory GiB", "$/h", "$/run" if run else "$/M tok", "Score")
+    rows = [
+        (
             str(rank),
             _nodes(each),
             _devices(each),
@@ -255,6 +250,19 @@ def _table(best: Sequence[Candidate]) -> Table:
             _usd(each.usd_per_run if run else each.usd_per_million_tokens),
             f"{each.score:.0f}",
         )
+        for rank, each in enumerate(best, 1)
+    ]
+    for shown in range(len(names), _ALWAYS, -1):
+        if fits(found := _columns(names[:shown], rows), out):
+            return found
+    return _columns(names[:_ALWAYS], rows)
+
+
+def _columns(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    found = table(names, right=("#", *names[3:]), fold=("Accelerator",))
+    found.columns[2].max_width = 15
+    for row in rows:
+        found.add_row(*row[: len(names)])
     return found
 
 
@@ -281,7 +289,7 @@ def _whys(best: Sequence[Candidate]) -> Iterator[tuple[str, str]]:
     for rank, each in enumerate(best, 1):
         bought = "" if each.purchase == "on-demand" else f"{each.purchase}; "
         yield bought + "; ".join(each.reasons), str(rank)
-        yield ", ".join(f"{name} {value:.2f}" for name, value in each.scores.items()), ""
+        yield ", ".join(f"{_PARTS.get(name, name)} {value:.2f}" for name, value in each.scores.items()), ""
 
 
 def _title(best: Candidate) -> str:
@@ -289,7 +297,7 @@ def _title(best: Candidate) -> str:
     return f"{_nodes(best)}, {best.purchase} in {where}"
 
 
-def _winner(best: Candidate) -> Iterator[tuple[str, str]]:
+def _winner(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]:
     for part in best.fit.memory:
         yield f"{part.gib:7.2f} GiB  {part.how}", part.name
     yield f"{best.fit.memory_gib:7.2f} {_of_available(best)}", "total"
@@ -299,6 +307,7 @@ def _winner(best: Candidate) -> Iterator[tuple[str, str]]:
         yield each, "" if index else "assumed"
     for index, each in enumerate(best.reasons[_REASONS:]):
         yield each, "" if index else "notes"
+    yield _guide(found), "guide"
 
 
 def _winner_in_short(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]:
@@ -310,6 +319,13 @@ def _winner_in_short(best: Candidate, found: Recommendation) -> Iterator[tuple[s
     prices = [f"{_usd(one.usd_per_hour)} in {one.region}" for one in alike if one.region != best.region]
     if prices:
         yield f"$/h: {', '.join(prices)}", "elsewhere"
+    yield _guide(found), "guide"
+
+
+def _guide(found: Recommendation) -> str:
+    """Return what the selection guide says about such workloads."""
+    branch = policy.branch(found.request.workload, found.request.shape)
+    return f'"{plain(branch.quote)}" ({branch.under.strip("*#: ")}, {branch.document})'
 
 
 def _left_out(best: Candidate, found: Recommendation) -> str:
@@ -363,15 +379,20 @@ def _hours(hours: float) -> str:
     return f"{hours:,.0f} hours" if hours >= 10 else f"{hours:.1f} hours" if hours >= 0.1 else "minutes"
 
 
-def _regions(best: Sequence[Candidate], found: Recommendation) -> Table:
+def _regions(best: Sequence[Candidate], found: Recommendation, out: Console) -> Table:
     """Return the prices of the shown candidates in every requested region."""
     regions = found.request.regions
-    prices = table(("", *regions), right=regions, fold=regions, heading="dim")
+    rows = []
     for each in best:
         alike = [one for one in found.candidates if one.purchase == each.purchase and one.fit.kind is each.fit.kind]
         there = [next((one for one in alike if one.region == region), None) for region in regions]
-        prices.add_row(f"  {_nodes(each)}", *(_usd(one.usd_per_hour) if one else "-" for one in there))
-    return prices
+        rows.append((_nodes(each), [_usd(one.usd_per_hour) if one else "-" for one in there]))
+    prices = table(("", *regions), right=regions, fold=regions, heading="dim")
+    for name, figures in rows:
+        prices.add_row(f"  {name}", *figures)
+    if fits(prices, out):
+        return prices
+    return _listed((", ".join(map(" ".join, zip(regions, figures, strict=True))), name) for name, figures in rows)
 
 
 def _rejected(found: Recommendation) -> Iterator[tuple[str, str]]:

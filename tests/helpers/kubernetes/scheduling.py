@@ -319,11 +319,11 @@ def _huge_pages(kind: InstanceType, family: str) -> Decimal:
 def _capacity(kind: InstanceType, max_pods: int | None, *, huge_pages: Decimal) -> dict[str, Decimal]:
     """Return CPU, memory and pods of a node without the kubelet's reservations, estimated on the low side.
 
-    Sources: https://github.com/awslabs/amazon-eks-ami (nodeadm/internal/kubelet/config.go), and Karpenter's 7.5 % of
+    Sources: https://github.com/awslabs/amazon-eks-ami (nodeadm/internal/kubelet/config.go), and Karpenter's 7.5% of
     memory that the hypervisor uses (https://karpenter.sh/v1.14/reference/settings/).
     """
     pods = max_pods or 110
-    # 6 % of the first core, 1 % of the second, 0.5 % of the next two, 0.25 % of the others.
+    # 6% of the first core, 1% of the second, 0.5% of the next two, 0.25% of the others.
     shares = ((1, "0.06"), (2, "0.01"), (4, "0.005"), (max(kind.vcpus, 4), "0.0025"))
     kept, last = Decimal(0), 0
     for upto, share in shares:

@@ -111,7 +111,7 @@ def test_hours_of_a_run() -> None:
     found = speed(request, fitted(request, "p4d.24xlarge"))
     assert found.tokens_per_second
     assert found.hours == pytest.approx(100e9 / found.tokens_per_second / 3600)
-    # 8 FLOPs per parameter and token with recomputation, 8 x 312 TFLOPS at 40 %. Plus four passes of attention, to 1024
+    # 8 FLOPs per parameter and token with recomputation, 8 x 312 TFLOPS at 40%. Plus four passes of attention, to 1024
     # of 2048 tokens on average, over 32 layers with a width of 4096.
     attention = 4 * 4 * 4096 * 32 * 1024
     assert found.tokens_per_second == pytest.approx(8 * 312e12 * 0.4 / (8 * 7e9 + attention))

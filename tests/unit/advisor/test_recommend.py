@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from eks_hardware import facts
 from eks_hardware.advisor import recommend as module
 from eks_hardware.advisor.model import Candidate, Recommendation
 from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families, recommend, unknown_of
 from eks_hardware.catalogue import load
 from helpers.advisor import CHAT, EMBEDDINGS, PRETRAINING, answer, asking, families, priced
+from helpers.paths import ROOT
 
 
 def of_family(found: Recommendation, family: str) -> Candidate:
@@ -42,8 +44,31 @@ def test_the_policy_names_inferentia_and_the_end_of_its_software_is_said() -> No
     assert inferentia.scores["policy"] == 1
     assert inferentia.policy == "latency-cost"
     assert inferentia.maturity in ("maintenance", "archived")
-    assert found.notes[0].startswith("the first candidate is not the policy's choice")
+    assert found.notes[0].startswith("the first candidate is not what the selection guide recommends")
     assert "2.31" in found.notes[0]
+
+
+@pytest.mark.parametrize("tokens", [50_000_000, 1_000_000_000, 10_000_000_000])
+def test_with_budget_cost_the_price_decides(tokens: int) -> None:
+    """Neither a faster type at a higher price nor the documents' choice comes before a cheaper one."""
+    found = answer(task="fine-tuning", method="lora", model={"parameters": "8B"}, training_tokens=tokens, budget="cost")
+    first = [each for each in best_of_families(found.candidates) if each.maturity == "mature"]
+    costs = [each.usd_per_run for each in first if each.usd_per_run is not None]
+    assert first[0].fit.kind.family == "g6e"
+    assert costs == sorted(costs)
+
+
+def test_the_guide_has_the_weights_of_the_data() -> None:
+    guide = (ROOT / "docs" / "guides" / "recommend.md").read_text(encoding="utf-8").splitlines()
+    weights = facts.ranking()["weights"]
+    for part in ("cost", "policy", "maturity", "speed"):
+        label = "[selection guide]" if part == "policy" else part
+        line = next(line for line in guide if line.startswith(f"| {label}") and line.endswith("% |"))
+        assert line.split(" | ")[2:] == [
+            f"{weights['cost'][part]:.0%}",
+            f"{weights['balanced'][part]:.0%}",
+            f"{weights['performance'][part]:.0%} |",
+        ]
 
 
 def test_flash_attention_leaves_turing_and_volta_out() -> None:

@@ -77,9 +77,9 @@ def test_attention_in_training_by_hand(changes: dict[str, Any], passes: int) -> 
     found = training_seconds(**TRAINING | {"attended_tokens": 32 * 65536} | changes)
     more = passes * 4 * 4096 * 32 * 65536 * 1e9 / (8 * 1000e12 * SHARE)
     assert value(found) - value(plain) == pytest.approx(more)
-    assert plain.assumptions[1] == "attention within sequences adds 0 %"
+    assert plain.assumptions[1] == "attention within sequences adds 0%"
     share = more / value(plain)
-    assert found.assumptions[1] == f"attention within sequences adds {share * 100:.3g} %"
+    assert found.assumptions[1] == f"attention within sequences adds {share * 100:.3g}%"
 
 
 def test_attention_in_training_is_that_of_narayanan() -> None:
@@ -101,13 +101,13 @@ def test_attention_in_training_is_that_of_narayanan() -> None:
 @pytest.mark.parametrize(
     ("changes", "tokens_per_second"),
     [
-        # 20 GB of weights and 0.1 GB of KV cache at 55 % of 1000 GB/s: 36.5 ms
+        # 20 GB of weights and 0.1 GB of KV cache at 55% of 1000 GB/s: 36.5 ms
         ({}, 550 / 20.1),
         ({"concurrent_sequences": 10}, 10 * 550 / 21),
         ({"context_length": 0}, 27.5),
         ({"count": 4}, 4 * 550 / 20.1),
         ({"bytes_per_parameter": 0.5}, 550 / 5.1),
-        # 2 FLOPs x 10B x 1000 sequences at 40 % of 10 TFLOPS: 5 s, longer than the 0.22 s for reading
+        # 2 FLOPs x 10B x 1000 sequences at 40% of 10 TFLOPS: 5 s, longer than the 0.22 s for reading
         ({"concurrent_sequences": 1000, "peak_tflops_each": 10}, 200),
         # two sequences read each of the 4 x 10B parameters with probability 1 - 0.75^2
         ({"total_parameters": 40e9, "context_length": 0, "concurrent_sequences": 2}, 2 / (17.5 * 2 / 550)),
@@ -122,7 +122,7 @@ def test_decoding_by_hand(changes: dict[str, Any], tokens_per_second: float) -> 
 @pytest.mark.parametrize(
     ("changes", "seconds"),
     [
-        # 2 FLOPs x 10B x 1000 tokens at 40 % of 1000 TFLOPS; reading 20 GB at 55 % of 1000 GB/s takes 36 ms
+        # 2 FLOPs x 10B x 1000 tokens at 40% of 1000 TFLOPS; reading 20 GB at 55% of 1000 GB/s takes 36 ms
         ({}, 0.05),
         ({"prompt_tokens": 100}, 20 / 550),
         ({"count": 2}, 0.025),
@@ -229,16 +229,16 @@ def test_neuron_benchmarks(
 
 def test_assumptions_name_the_share_and_where_it_was_measured() -> None:
     gpu = training_seconds(**TRAINING).assumptions
-    assert any("40 % of the bf16 peak of 1,000 TFLOPS" in sentence and "Llama 3 405B" in sentence for sentence in gpu)
+    assert any("40% of the bf16 peak of 1,000 TFLOPS" in sentence and "Llama 3 405B" in sentence for sentence in gpu)
     neuron = training_seconds(**TRAINING | {"kind": "neuron"}).assumptions
-    assert any("24 % of the bf16 peak" in sentence and "derived" in sentence for sentence in neuron)
+    assert any("24% of the bf16 peak" in sentence and "derived" in sentence for sentence in neuron)
 
 
 def test_decoding_says_what_limits_it() -> None:
     memory = decode_tokens_per_second(**DECODE).assumptions
     compute = decode_tokens_per_second(**DECODE | {"concurrent_sequences": 1000, "peak_tflops_each": 10}).assumptions
-    assert any(sentence.startswith("limited by memory: 55 % of 1,000 GB/s") for sentence in memory)
-    assert any(sentence.startswith("limited by compute: 40 % of 10 TFLOPS") for sentence in compute)
+    assert any(sentence.startswith("limited by memory: 55% of 1,000 GB/s") for sentence in memory)
+    assert any(sentence.startswith("limited by compute: 40% of 10 TFLOPS") for sentence in compute)
     assert not any("communication" in sentence for sentence in memory)
     several = decode_tokens_per_second(**DECODE | {"count": 8}).assumptions
     assert "time for communication between the 8 devices is not included" in several
@@ -306,8 +306,8 @@ def test_the_guide_has_the_shares_of_the_data(step: str, peak: str) -> None:
     for kind, cell in zip(("gpu", "neuron"), cells[3:5], strict=True):
         known = utilization(step, kind)
         assert known is not None
-        assert cell.split()[0] == f"{known['share'] * 100:g}"
-        assert f"{known['high'] * 100:g} %" in cell
+        assert cell.split()[0].rstrip(",") == f"{known['share'] * 100:g}%"
+        assert f"{known['high'] * 100:g}%" in cell
 
 
 # --- general properties

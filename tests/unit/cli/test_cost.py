@@ -81,7 +81,19 @@ def test_what_is_unknown_is_not_in_the_sum() -> None:
     assert stdout.count("at least") == 2
     assert "group block: p5en.48xlarge" in stdout
     short = run(CAPACITY).out
-    assert "Not in the totals: the price is unknown\n- group block: p5en.48xlarge\n" in short
+    assert (
+        "Not in the totals: the price is unknown\n- group block: p5en.48xlarge; you pay for the block when you buy it, "
+        "and only\n  `eks-hardware doctor` reads its size from AWS\n"
+    ) in short
+
+
+def test_what_the_always_on_part_costs_and_nodes_add() -> None:
+    said = " ".join(run("mixed-hardware").out.split())
+    assert (
+        "What min pays for - 399 per month is the always-on part: groups and pools with a minimum of 0 have no nodes - "
+        "each of their nodes adds, per hour while it runs: p4d.24xlarge 21.96, trn1.32xlarge 21.50, inf2.xlarge 0.758, "
+        "3 more Not shown"
+    ) in said
 
 
 def test_ways_to_buy() -> None:

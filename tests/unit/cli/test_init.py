@@ -73,7 +73,7 @@ def test_by_flags(arguments: list[str], name: str | None) -> None:
 def test_the_next_commands_are_said(project: bool) -> None:
     if project:
         Path("cdktf.json").write_text("{}", encoding="utf-8")
-    _, said = outcome("demo", "--hardware", "gpu", "--task", "inference", "--out", "my strategies")
+    _, said = outcome("demo", "--hardware", "gpu", "--task", "inference", "--output", "my strategies")
     *commands, last = [line.strip() for line in said.partition("Next:")[2].splitlines() if line.strip()]
     assert commands == [
         "eks-hardware validate 'my strategies/demo.yaml'",
@@ -347,7 +347,7 @@ def test_a_file_that_is_there_stays() -> None:
 
 def test_a_folder_that_cannot_be_made() -> None:
     Path("file").touch()
-    code, said = outcome("demo", "--yes", "--out", "file/folder")
+    code, said = outcome("demo", "--yes", "--output", "file/folder")
     assert code == 2
     assert said == "error: file/folder: not a directory\n"
 

@@ -81,7 +81,7 @@ def test_a_second_strategy_joins_the_project() -> None:
 
 
 def test_another_folder() -> None:
-    code, said = outcome(*INIT, "--out", "our clusters")
+    code, said = outcome(*INIT, "--output", "our clusters")
     assert code == 0
     assert files_below("our clusters") == PROJECT
     following = [line.strip() for line in said.partition("Next:")[2].splitlines() if line]
@@ -95,7 +95,7 @@ def test_with_an_environment_in_the_folder_none_is_made() -> None:
     assert "python3 -m venv" in said
     Path("there/.venv/bin").mkdir(parents=True)
     Path("there/.venv/bin/python").touch()
-    _, said = outcome(*INIT, "--out", "there")
+    _, said = outcome(*INIT, "--output", "there")
     assert "python3 -m venv" not in said
 
 
@@ -122,11 +122,11 @@ PLACES: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
     "another app": (OTHER, (), ["cdktf.json", "demo.yaml"]),
     "another app, a project all the same": (OTHER, ("--project",), ["cdktf.json", "strategies/demo.yaml"]),
     "no app at all": ("not JSON", (), ["cdktf.json", "demo.yaml"]),
-    "a folder of another app": (OTHER, ("--out", "a"), ["a/demo.yaml", "cdktf.json"]),
+    "a folder of another app": (OTHER, ("--output", "a"), ["a/demo.yaml", "cdktf.json"]),
     "no project": ("", ("--no-project",), ["demo.yaml"]),
     "no project in a project": ('{"app": "python -m eks_hardware"}', ("--no-project",), ["cdktf.json", "demo.yaml"]),
     "a project": ('{"app": "uv run python -m eks_hardware"}', (), ["cdktf.json", "strategies/demo.yaml"]),
-    "a folder of a project": ('{"app": "python -m eks_hardware"}', ("--out", "a"), ["a/demo.yaml", "cdktf.json"]),
+    "a folder of a project": ('{"app": "python -m eks_hardware"}', ("--output", "a"), ["a/demo.yaml", "cdktf.json"]),
 }
 
 
@@ -142,7 +142,7 @@ def test_where_the_strategy_goes(content: str, arguments: tuple[str, ...], expec
 
 def test_a_project_in_a_folder_of_another_app() -> None:
     Path("cdktf.json").write_text(OTHER, encoding="utf-8")
-    code, _ = outcome(*INIT, "--out", "a", "--project")
+    code, _ = outcome(*INIT, "--output", "a", "--project")
     assert (code, files_below("a")) == (0, PROJECT)
 
 
@@ -220,8 +220,53 @@ def test_a_checkout_on_this_machine_is_named_with_a_comment(tmp_path: Path, monk
     outcome(*INIT)
     *comment, line = Path("requirements.txt").read_text(encoding="utf-8").splitlines()
     assert line == f"-e {tmp_path.as_uri()}"
-    assert "docs/guides/install.md" in "".join(comment)
+    assert "CI and other machines cannot install it" in "".join(comment)
     assert all(each.startswith("# ") for each in comment)
+
+
+def test_with_a_checkout_every_text_says_how_ci_can_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = {"url": tmp_path.as_uri(), "dir_info": {"editable": True}}
+    monkeypatch.setattr(installed_from, "_direct_url", lambda: recorded)
+    _, said = outcome(*INIT)
+    commands = (
+        "pip wheel --no-deps --wheel-dir wheels -r requirements.txt",
+        f"echo ./wheels/{installed_from.WHEEL} > requirements.txt",
+    )
+    readme = Path("README.md").read_text(encoding="utf-8")
+    for text in (said, readme):
+        assert "CI and other machines cannot install" in text
+        assert [each for each in commands if each not in text] == []
+    assert f"pip install -e '{tmp_path.as_uri()}[local]'\n" in readme
+    workflow = Path(".github/workflows/strategies.yml").read_text(encoding="utf-8")
+    assert "This workflow fails until requirements.txt names a wheel" in workflow
+
+
+def test_from_an_index_no_text_mentions_other_sources() -> None:
+    _, said = outcome(*INIT)
+    readme = Path("README.md").read_text(encoding="utf-8")
+    assert "pip wheel" not in said + readme
+    assert f"pip install 'eks-hardware[local]~={eks_hardware.__version__}'\n" in readme
+
+
+def test_a_private_api_is_followed_by_what_comes_next() -> None:
+    _, said = outcome(*INIT, "--api-access", "private")
+    last = [line.strip() for line in said.splitlines()[-3:]]
+    assert last == [
+        ".venv/bin/eks-hardware render strategies/demo.yaml --output kubernetes/demo",
+        "aws eks update-kubeconfig --region us-west-2 --name demo",
+        "kubernetes/demo/install.sh",
+    ]
+    assert "Terraform creates the cluster, but installs no charts." in said
+    readme = Path("README.md").read_text(encoding="utf-8")
+    assert "## Install the charts" in readme
+    assert last[1] in readme
+    assert cli.run("render", "demo", "--output", "kubernetes/demo").code == 0
+    assert Path("kubernetes/demo/install.sh").is_file()
+
+
+def test_a_public_api_needs_no_such_step() -> None:
+    _, said = outcome(*INIT)
+    assert "install.sh" not in said + Path("README.md").read_text(encoding="utf-8")
 
 
 def test_the_schema_is_that_of_the_command() -> None:

@@ -45,12 +45,22 @@ def test_help_of_a_command_fits_and_names_every_option_whole(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "suggestion"),
-    [(("validat",), "did you mean validate?"), (("validate", "--strct"), "did you mean '--strict'?")],
+    [
+        (("validat",), "did you mean validate?"),
+        (("validate", "--strct"), "unknown option --strct; did you mean --strict?"),
+    ],
 )
 def test_a_misspelt_word_has_a_suggestion(arguments: tuple[str, ...], suggestion: str) -> None:
     found = cli.run(*arguments)
     assert found.code == 2
     assert suggestion in found.err
+
+
+@in_one_test("name", ["init", "recommend", "render", "report", "instances refresh"])
+def test_the_option_for_output_has_one_name(name: str) -> None:
+    options = [set(each.opts) for each in dict(_every())[name].params]
+    assert {"-o", "--output"} in options
+    assert "--out" not in set().union(*options)
 
 
 def _every() -> list[tuple[str, Any]]:
@@ -76,11 +86,27 @@ def test_the_help_of_every_command_has_examples_that_parse(name: str) -> None:
 @in_one_test(
     ("arguments", "said"),
     [
-        (("cst",), "error: no such command 'cst'; did you mean cost? (`eks-hardware -h` shows the options)"),
-        (("zzz",), "error: no such command 'zzz'; commands: recommend, init, validate, "),
-        (("cost",), "error: missing argument 'STRATEGY' (`eks-hardware cost -h` shows the options)"),
-        (("cost", "x", "--format", "xml"), "error: invalid value for '--format': 'xml' is not one of 'text', 'json' ("),
-        (("workload", "x", "--group", "g"), "error: missing option '--kind'; choose from: job, deployment, "),
+        (("cst",), 'error: unknown command "cst"; did you mean cost? (`eks-hardware -h` shows the options)'),
+        (("zzz",), 'error: unknown command "zzz"; commands: recommend, init, validate, '),
+        (("cost",), "error: STRATEGY is missing; add it (`eks-hardware cost -h` shows the options)"),
+        (("cost", "x", "--format", "xml"), 'error: --format must be text or json, got "xml" ('),
+        (("workload", "x", "--group", "g"), "error: --kind is missing; choose job, deployment, "),
+        (("cost", "x", "--strct"), "error: unknown option --strct (`eks-hardware cost -h` shows the options)"),
+        (("cost", "x", "y"), 'error: unexpected argument "y"; remove it (`'),
+        (("cost", "--overlay"), "error: --overlay must have a value, got none; add one"),
+        (("cost", "x", "--all=1"), "error: --all must not have a value; remove it"),
+        (("recommend", "--top", "0"), "error: --top must be from 1 to 100, got 0 (`"),
+        (("recommend", "--pick", "0"), "error: --pick must be at least 1, got 0 (`"),
+        (("recommend", "--top", "x"), 'error: --top must be a whole number, got "x" (`'),
+        (
+            ("recommend", "--context", "x"),
+            'error: --context must be a whole number such as 8192 or 16k, got "x',
+        ),
+        (("render", "x", "-o", "y", "--outputs", "none"), 'error: --outputs "none": no such file or directory (`'),
+        (("schema", "x"), 'error: KIND must be strategy or adoption, got "x" (`'),
+        (("instances", "refres"), 'error: unknown command "refres"; did you mean refresh? (`'),
+        (("instances", "--family", "g77"), 'error: unknown family "g77"; did you mean g7'),
+        (("rules", "NOSUCH"), 'error: unknown code "NOSUCH"; `eks-hardware rules` lists the codes'),
         (("recommend", "--task", "inference", "--model", "8Q"), "error FIELD_PATTERN --model: must be a number"),
         (("init", "x", "--model", "8Q", "--task", "inference"), "error FIELD_PATTERN --model: must be a number"),
         (("check-model", "no.json", "--target", "gpu"), "error HF_CONFIG_MISSING CONFIG: no.json does not exist"),
@@ -95,7 +121,7 @@ def test_errors_have_one_format(arguments: tuple[str, ...], said: str) -> None:
 
 @in_one_test(
     "command",
-    ["cost", "explain", "lock", "validate", "doctor", "report --out x.html", "render --out x"],
+    ["cost", "explain", "lock", "validate", "doctor", "report --output x.html", "render --output x"],
 )
 def test_an_unknown_strategy_lists_those_there_are(command: str) -> None:
     found = cli.run(*command.split(), "gpu-trainin")
@@ -125,10 +151,57 @@ def test_json_is_a_document_with_a_version(command: str) -> None:
     assert next(iter(json.loads(short.out).items())) == ("version", 1)
 
 
+FAILING = {
+    "recommend": "--task inference --model 8B --region nowhere",
+    "validate": "nosuch",
+    "lock": "nosuch",
+    "explain": "mixed-hardware --group nosuch",
+    "cost": "nosuch",
+    "diff": "nosuch nosuch",
+    "render": "nosuch --output x",
+    "workload": "mixed-hardware --group gpu-training --kind job --nodes 0",
+    "check-model": "nosuch.json --target gpu",
+    "rules": "NOSUCH",
+    "instances": "--family nosuch",
+    "doctor": "nosuch",
+}
+
+
+def test_every_command_with_json_fails_with_a_document() -> None:
+    with_json = [name for name, each in _every() if any("--json" in option.opts for option in each.params)]
+    assert sorted(FAILING) == sorted(with_json)
+
+
+@in_one_test("name", FAILING)
+def test_a_failure_with_json_is_a_document(name: str) -> None:
+    text = cli.run(name, *FAILING[name].split())
+    assert text.code in (1, 2)
+    for option in (["--json"], ["--format", "json"], ["--format=json"]):
+        found = cli.run(name, *FAILING[name].split(), *option)
+        document = json.loads(found.out)
+        assert (found.code, document["version"]) == (text.code, 1)
+        assert document.get("error") or document["errors"]
+        messages = [each["message"] for each in document["findings"]] or [document["error"]]
+        said = " ".join(found.err.split()) if name != "validate" else " ".join(messages)
+        assert all(each in said for each in messages)
+
+
+@in_one_test("arguments", [("cost", "--json"), ("cost", "x", "--json", "--strct"), ("diff", "x", "--format", "json")])
+def test_wrong_usage_with_json_is_a_document(arguments: tuple[str, ...]) -> None:
+    found = cli.run(*arguments)
+    assert found.code == 2
+    assert found.err == f"error: {json.loads(found.out)['error']}\n"
+
+
 def test_schema_is_the_one_of_the_strategies() -> None:
     found = cli.run("schema")
     assert (found.code, found.err) == (0, "")
     assert json.loads(found.out) == json.loads((FOLDER / "strategy.schema.json").read_text(encoding="utf-8"))
+
+
+def test_schema_of_adoptions() -> None:
+    assert json.loads(cli.run("schema", "adoption").out)["title"] == "eks-hardware adoption"
+    assert cli.run("schema", "pools").code == 2
 
 
 def test_help_breaks_no_line_within_an_option() -> None:

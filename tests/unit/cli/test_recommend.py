@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from eks_hardware.cli import cluster_settings
 from eks_hardware.validation import validate
 from helpers.recommend_command import asked, run
 
@@ -40,6 +41,33 @@ WORKLOADS = {
     "development-1b": "--task development --model 1B --region eu-west-1",
     "impossible": "--task inference --model 20T --region us-west-2",
 }
+
+
+@pytest.mark.parametrize("columns", range(50, 81, 5))
+@pytest.mark.parametrize("more", [(), ("--all",)])
+def test_headers_are_whole_in_every_width(columns: int, more: tuple[str, ...]) -> None:
+    said = run("--task", "inference", "--model", "8B", *more, COLUMNS=str(columns)).out.splitlines()
+    header = next(line for line in said if line.startswith("#"))
+    assert max(map(len, said)) <= columns
+    assert re.split(r"\s{2,}", header)[:5] == ["#", "Instance type", "Accelerator", "Memory GiB", "$/h"]
+    assert set(re.split(r"\s{2,}", header)[5:]) <= {"$/M tok", "Score"}
+    if columns == 80:
+        assert header.endswith("Score")
+    regions = [line for line in said if "ap-northeast-" in line]
+    assert all("ap-northeast-1" in line for line in regions)
+
+
+def test_without_network_the_ranking_is_shown_before_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_settings, "caller_address", lambda: None)
+    file = tmp_path / "llm.yaml"
+    code, out, err = run("--task", "inference", "--model", "8B", "-o", file)
+    assert (code, file.exists()) == (2, False)
+    assert out.startswith("Inference: 8B parameters")
+    assert err.startswith("error: --api-access is required, because https://checkip.amazonaws.com did not return your ")
+    assert (
+        "; nothing was written; add --api-access with networks such as 93.184.216.34/32, or --api-access private" in err
+    )
+    assert run("--task", "inference", "--model", "8B", "-o", file, "--api-access", "private").code == 0
 
 
 def recommended_json(text: str, *more: str) -> dict[str, Any]:

@@ -112,3 +112,10 @@ def test_a_project_needs_an_output() -> None:
     done = recommend("--project")
     assert done.code == 2
     assert "--project requires --output FILE" in done.err
+
+
+def test_a_private_api_is_followed_by_what_comes_next() -> None:
+    done = recommend("-o", "chat.yaml", "--project", "--api-access", "private")
+    assert done.err.endswith("\n  kubernetes/chat/install.sh\n")
+    assert "--name chat\n" in done.err
+    assert "## Install the charts" in Path("README.md").read_text(encoding="utf-8")

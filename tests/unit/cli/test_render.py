@@ -39,7 +39,7 @@ CLUSTER_WIDE = {
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
-    code, out, err = run(name, "--out", str(tmp_path / "out"))
+    code, out, err = run(name, "--output", str(tmp_path / "out"))
     assert (code, " error " in err) == (0, False)
     table = [line for line in out.splitlines() if str(tmp_path) not in line]
     assert max(map(len, table), default=0) <= 80
@@ -76,20 +76,20 @@ def test_a_file_with_an_overlay(tmp_path: Path) -> None:
     file = write_document(tmp_path / "mine.yaml", **GPU_POOL)
     (tmp_path / "overlays").mkdir()
     (tmp_path / "overlays" / "tokyo.yaml").write_text("region: ap-northeast-1\n")
-    code, out, _ = run(str(file), "--out", str(tmp_path / "out"), EKS_HARDWARE_OVERLAY="tokyo")
+    code, out, _ = run(str(file), "--output", str(tmp_path / "out"), EKS_HARDWARE_OVERLAY="tokyo")
     assert (code, "1 EC2NodeClass" in out) == (0, True)
     assert "region: ap-northeast-1" in (tmp_path / "out" / "releases.yaml").read_text()
 
 
 def test_a_name_among_the_strategies_that_would_become_stacks(tmp_path: Path) -> None:
     write_document(tmp_path / "mine.yaml", **GPU_POOL)
-    code, _, _ = run("mine", "--out", str(tmp_path / "out"), EKS_HARDWARE_STRATEGIES=str(tmp_path))
+    code, _, _ = run("mine", "--output", str(tmp_path / "out"), EKS_HARDWARE_STRATEGIES=str(tmp_path))
     assert (code, (tmp_path / "out" / "releases.yaml").is_file()) == (0, True)
 
 
 def test_errors_are_those_of_validate_and_nothing_is_written(tmp_path: Path) -> None:
     file = write_document(tmp_path / "mine.yaml", **GPU_POOL, node_groups=[group("m6i.xlargee", name="system")])
-    code, out, err = run(str(file), "--out", str(tmp_path / "out"))
+    code, out, err = run(str(file), "--output", str(tmp_path / "out"))
     assert (code, out) == (1, "")
     assert "error INSTANCE_TYPE_UNKNOWN" in err
     assert err.splitlines() == cli.run("validate", file).out.splitlines()[:-1]
@@ -98,21 +98,23 @@ def test_errors_are_those_of_validate_and_nothing_is_written(tmp_path: Path) -> 
 
 def test_a_warning_is_printed_and_no_obstacle(tmp_path: Path) -> None:
     cluster = {"creator_is_admin": True, "endpoint": {"public_cidrs": ["0.0.0.0/0"]}}
-    code, _, err = run(write_document(tmp_path / "a.yaml", **GPU_POOL, cluster=cluster), "--out", str(tmp_path / "out"))
+    code, _, err = run(
+        write_document(tmp_path / "a.yaml", **GPU_POOL, cluster=cluster), "--output", str(tmp_path / "out")
+    )
     assert (code, "1 warning; `eks-hardware validate " in err) == (0, True)
 
 
 @pytest.mark.parametrize("name", ["gone", "gone.yaml", "config/gone"])
 def test_a_strategy_that_is_not_there(tmp_path: Path, name: str) -> None:
-    code, _, err = run(name, "--out", str(tmp_path / "out"))
+    code, _, err = run(name, "--output", str(tmp_path / "out"))
     assert (code, "STRATEGY_PATH" in err) == (1, True)
 
 
 def test_a_folder_of_someone_else(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
-    code, _, err = run("mixed-hardware", "--out", str(tmp_path))
+    code, _, err = run("mixed-hardware", "--output", str(tmp_path))
     assert (code, "\nerror: " in err, "--force" in err) == (1, True, True)
-    assert run("mixed-hardware", "--out", str(tmp_path), "--force")[0] == 0
+    assert run("mixed-hardware", "--output", str(tmp_path), "--force")[0] == 0
     assert (tmp_path / "mine").read_text() == "mine"
 
 
@@ -134,14 +136,14 @@ def asks_for_vpc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_what_is_to_fill_in_is_said(asks_for_vpc: Path, tmp_path: Path) -> None:
-    code, out, _ = run(str(asks_for_vpc), "--out", str(tmp_path / "out"))
+    code, out, _ = run(str(asks_for_vpc), "--output", str(tmp_path / "out"))
     assert (code, "${vpc_id}" in out) == (0, True)
 
 
 @pytest.mark.parametrize("form", OUTPUTS)
 def test_outputs_fill_in(asks_for_vpc: Path, tmp_path: Path, form: str) -> None:
     out = tmp_path / "out"
-    code, said, _ = run(str(asks_for_vpc), "--out", str(out), "--outputs", "-", stdin=json.dumps(OUTPUTS[form]))
+    code, said, _ = run(str(asks_for_vpc), "--output", str(out), "--outputs", "-", stdin=json.dumps(OUTPUTS[form]))
     assert (code, "${vpc_id}" in said) == (0, False)
     assert "vpc-1" in (out / "manifests" / "a" / "configmap-a.yaml").read_text()
 
@@ -149,6 +151,17 @@ def test_outputs_fill_in(asks_for_vpc: Path, tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"demo": 1}'])
 def test_outputs_that_are_none(tmp_path: Path, text: str) -> None:
     file = write_document(tmp_path / "mine.yaml", **GPU_POOL)
-    code, _, err = run(str(file), "--out", str(tmp_path / "out"), "--outputs", "-", stdin=text)
+    code, _, err = run(str(file), "--output", str(tmp_path / "out"), "--outputs", "-", stdin=text)
     assert (code, err.startswith("error: --outputs")) == (1, True)
     assert not (tmp_path / "out").exists()
+
+
+def test_json_lists_the_files(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    found = json.loads(run("mixed-hardware", "--output", str(folder), "--json").out)
+    there = {each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()}
+    assert (found["version"], found["folder"]) == (1, str(folder))
+    assert set(found["files"]) <= there
+    assert {"README.md", "install.sh", "releases.yaml", "values/karpenter.yaml"} <= set(found["files"])
+    assert {"name": "karpenter", "namespace": "kube-system"} in found["releases"]
+    assert found["fill_in"] == []

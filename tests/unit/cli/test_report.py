@@ -21,7 +21,7 @@ SHIPPED_FILE = ROOT / "config" / "strategies" / "development.yaml"
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
     out = tmp_path / "report.html"
-    code, said, _ = run(name, "--out", str(out))
+    code, said, _ = run(name, "--output", str(out))
     text = out.read_text(encoding="utf-8")
     assert code == 0
     assert said == f"{out}: {name}, {len(text.encode()) / 1000:,.0f} kB; open it in a browser\n"
@@ -32,7 +32,7 @@ def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
 
 def test_stdout_has_the_page_and_nothing_else() -> None:
     """A warning goes to stderr."""
-    code, page, said = run("mixed-hardware", "--out", "-")
+    code, page, said = run("mixed-hardware", "--output", "-")
     assert code == 0
     assert (page[:15], page[-8:]) == ("<!doctype html>", "</html>\n")
     assert said == "mixed-hardware: 1 warning; `eks-hardware validate mixed-hardware` shows it\n"
@@ -40,8 +40,8 @@ def test_stdout_has_the_page_and_nothing_else() -> None:
 
 def test_a_page_is_replaced(tmp_path: Path) -> None:
     out = tmp_path / "report.html"
-    run("development", "--out", str(out))
-    assert run("cpu-inference", "--out", str(out))[0] == 0
+    run("development", "--output", str(out))
+    assert run("cpu-inference", "--output", str(out))[0] == 0
     assert "<title>cpu-inference" in out.read_text(encoding="utf-8")
 
 
@@ -49,9 +49,9 @@ def test_a_page_is_replaced(tmp_path: Path) -> None:
 def test_nothing_else_is_written_over(tmp_path: Path, name: str) -> None:
     out = tmp_path / name
     out.write_text("mine\n", encoding="utf-8")
-    code, said, problem = run("development", "--out", str(out))
+    code, said, problem = run("development", "--output", str(out))
     assert (code, said) == (2, "")
-    assert problem.startswith("error: --out ")
+    assert problem.startswith("error: --output ")
     assert out.read_text(encoding="utf-8") == "mine\n"
 
 
@@ -64,33 +64,33 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         (tmp_path, "not a regular file"),
         (Path(os.devnull), "not a regular file"),
     ):
-        code, said, problem = run("development", "--out", str(place))
+        code, said, problem = run("development", "--output", str(place))
         assert (code, said) == (2, "")
         assert why in problem
 
 
 def test_a_new_file_with_the_name_of_a_strategy_is_not_written(tmp_path: Path) -> None:
-    assert run("development", "--out", str(tmp_path / "new.yaml"))[0] == 2
+    assert run("development", "--output", str(tmp_path / "new.yaml"))[0] == 2
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_empty_file_is_filled(tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     out.touch()
-    assert run("development", "--out", str(out))[0] == 0
+    assert run("development", "--output", str(out))[0] == 0
 
 
 @pytest.mark.parametrize("place", ["missing/report.html", "."])
 def test_a_place_where_nothing_can_be_written(tmp_path: Path, place: str) -> None:
-    code, said, problem = run("development", "--out", str(tmp_path / place))
+    code, said, problem = run("development", "--output", str(tmp_path / place))
     assert (code, said) == (2, "")
-    assert problem.splitlines()[-1].startswith("error: --out ")
+    assert problem.splitlines()[-1].startswith("error: --output ")
     assert "Traceback" not in problem
 
 
 def test_errors_in_the_strategy_leave_everything_as_it_was(tmp_path: Path) -> None:
     out = tmp_path / "report.html"
-    code, said, problem = run(str(TESTS / "corpus" / "bad" / "efa-unsupported.yaml"), "--out", str(out))
+    code, said, problem = run(str(TESTS / "corpus" / "bad" / "efa-unsupported.yaml"), "--output", str(out))
     assert (code, said) == (1, "")
     assert "EFA_UNSUPPORTED" in problem
     assert not out.exists()
@@ -99,25 +99,25 @@ def test_errors_in_the_strategy_leave_everything_as_it_was(tmp_path: Path) -> No
 def test_what_is_too_dear_can_be_looked_at(tmp_path: Path) -> None:
     file = write_document(tmp_path / "mine.yaml", budget={"usd_per_month_at_max": 1})
     out = tmp_path / "mine.html"
-    code, said, problem = run(str(file), "--out", str(out))
+    code, said, problem = run(str(file), "--output", str(out))
     assert (code, said.startswith(f"{out}: ")) == (1, True)
     assert "BUDGET_EXCEEDED" in problem
     assert "error BUDGET_EXCEEDED" in out.read_text(encoding="utf-8")
 
 
 def test_a_strategy_that_is_not_there(tmp_path: Path) -> None:
-    code, _, problem = run("no-such", "--out", str(tmp_path / "report.html"))
+    code, _, problem = run("no-such", "--output", str(tmp_path / "report.html"))
     assert code == 1
     assert "STRATEGY_PATH" in problem
 
 
 def test_a_folder_of_several_strategies(tmp_path: Path) -> None:
-    code, _, problem = run(str(ROOT / "config" / "strategies"), "--out", str(tmp_path / "report.html"))
+    code, _, problem = run(str(ROOT / "config" / "strategies"), "--output", str(tmp_path / "report.html"))
     assert code == 1
     assert f"contains {len(SHIPPED)} strategies; name one of them" in problem
 
 
-def test_without_out_it_is_wrong_usage() -> None:
+def test_without_output_it_is_wrong_usage() -> None:
     assert run("development")[0] == 2
 
 
@@ -125,7 +125,7 @@ def test_an_overlay(tmp_path: Path) -> None:
     pages = []
     for arguments in ([], ["--overlay", "private"]):
         out = tmp_path / f"{len(pages)}.html"
-        assert run("development", "--out", str(out), *arguments)[0] == 0
+        assert run("development", "--output", str(out), *arguments)[0] == 0
         pages.append(out.read_text(encoding="utf-8"))
     assert "public to 0.0.0.0/0" in pages[0]
     assert "public to" not in pages[1]
@@ -134,7 +134,7 @@ def test_an_overlay(tmp_path: Path) -> None:
 def test_a_strategy_of_ones_own(tmp_path: Path) -> None:
     file = write_document(tmp_path / "mine.yaml", group("g6.xlarge", name="inference"), description="Ours & <theirs>")
     out = tmp_path / "mine.html"
-    assert run(str(file), "--out", str(out))[0] == 0
+    assert run(str(file), "--output", str(out))[0] == 0
     text = out.read_text(encoding="utf-8")
     assert "Ours &amp; &lt;theirs&gt;" in text
     assert ">inference<" in text

@@ -56,6 +56,54 @@ def test_exit_code_and_summary(arguments: list[str], code: int, last: str) -> No
     assert (given, out.splitlines()[-1], err) == (code, last, "")
 
 
+def test_a_missing_file_lists_the_strategy_files_that_are_there(tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").write_text("site_name: other\n", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    there = "clean.yaml, ignored.yaml, open.yaml, wrong.yaml"
+    assert run("claen.yaml").out.splitlines()[0] == (
+        f'error STRATEGY_PATH: "claen.yaml" does not exist; did you mean clean.yaml? (strategy files there: {there})'
+    )
+    said = run("empty/gpu-trainin.yaml").out
+    assert '"empty/gpu-trainin.yaml" does not exist; did you mean gpu-training? (strategies: cpu-inference, ' in said
+
+
+POOLS = """\
+name: research
+region: us-west-2
+cluster: {kubernetes_version: "1.35"}
+network: {existing: {vpc_id: vpc-0bbbbbbbbbbbbbbb0, private_subnets: {usw2-az2: subnet-0bbbbbbbbbbbbbbb2}}}
+karpenter:
+  node_pools:
+    - {name: l4, instance_types: [g6.4xlarge], limits: {nvidia.com/gpu: 4}}
+"""
+
+
+def test_node_pools_for_an_existing_cluster(tmp_path: Path) -> None:
+    file = tmp_path / "pools.yaml"
+    file.write_text(POOLS, encoding="utf-8")
+    for more in ([], ["--all-overlays"]):
+        assert run("pools.yaml", "clean.yaml", *more) == (
+            0,
+            "pools.yaml was checked as node pools for an existing cluster\n2 files: 0 errors, 0 warnings\n",
+            "",
+        )
+    file.write_text(POOLS.replace("limits:", "efa: true, limits:"), encoding="utf-8")
+    code, out, _ = run("pools.yaml")
+    assert code == 1
+    assert out.startswith("pools.yaml:7:35: error EFA_UNSUPPORTED karpenter.node_pools[l4].instance_types[0]: ")
+    file.write_text(POOLS.replace("region:", "regoin:"), encoding="utf-8")
+    code, out, _ = run("pools.yaml", "--json")
+    found = json.loads(out)
+    assert (code, found["adoptions"]) == (1, ["pools.yaml"])
+    assert {each["code"] for each in found["findings"]} == {"FIELD_MISSING", "FIELD_UNKNOWN"}
+
+
+@pytest.mark.parametrize("more", ["version: 1\n", "node_groups: []\n", "node_groups : []\n", '"version": 1\n'])
+def test_a_strategy_with_node_pools_is_checked_as_a_strategy(tmp_path: Path, more: str) -> None:
+    (tmp_path / "pools.yaml").write_text(POOLS + more, encoding="utf-8")
+    assert json.loads(run("pools.yaml", "--json").out)["adoptions"] == []
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["--colour"], ["--sarif"], ["clean.yaml", "--sarif", "no/such/folder/x.sarif"], ["--sarif", "clean.yaml"]],

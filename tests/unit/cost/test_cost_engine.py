@@ -163,7 +163,7 @@ def test_no_price_is_never_zero() -> None:
         # Larger than the limit: never launched.
         ({"instance_types": ["g5.xlarge", "g5.48xlarge"], "limits": {"nvidia.com/gpu": 4}}, "g5.xlarge", 4),
         ({"instance_types": ["p4d.24xlarge"], "limits": {"nodes": 3}}, "p4d.24xlarge", 3),
-        # Karpenter computes with 7.5 % less memory than a node has: 64 GiB x 0.925 four times, not three.
+        # Karpenter computes with 7.5% less memory than a node has: 64 GiB x 0.925 four times, not three.
         ({"instance_types": ["m7i.4xlarge"], "limits": {"memory": "250Gi"}}, "m7i.4xlarge", 4),
     ],
     ids=["whole", "dearest", "cpu", "larger", "nodes", "memory"],

@@ -38,7 +38,7 @@ def test_documents_compute_their_own_savings_rightly() -> None:
 )
 def test_savings_of_today(workload: str, now: int) -> None:
     (line,) = (line for line in cost_guide.guide().splitlines() if line.startswith(f"| {workload} |"))
-    assert f"**{now} %**" in line
+    assert f"**{now}%**" in line
 
 
 def test_what_is_wrong_with_a_comparison_is_said() -> None:

@@ -24,7 +24,7 @@ def cpu_and_memory(name: str, fields: dict[str, Any], *, pool: bool) -> tuple[in
 @in_one_test(
     ("name", "fields", "millicores", "mib"),
     [
-        # 60m + 10m + 2 x 5m; 16 GiB minus 7.5 %, 255 MiB, 11 MiB for each of 58 addresses, and 100 MiB.
+        # 60m + 10m + 2 x 5m; 16 GiB minus 7.5%, 255 MiB, 11 MiB for each of 58 addresses, and 100 MiB.
         ("g6.xlarge", {}, 4000 - 80, 15155 - 255 - 638 - 100),
         # 110 pods with prefix delegation, which AL2023 ignores here.
         ("g6.xlarge", BOTTLEROCKET, 4000 - 80, 15155 - 255 - 1210 - 100),

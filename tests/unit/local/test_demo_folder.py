@@ -11,7 +11,8 @@ import pytest
 
 from eks_hardware.loader.discovery import DEFAULT_FOLDER
 from eks_hardware.local import demo_folder
-from eks_hardware.local.demo_folder import DemoError, environment, find_root, is_own
+from eks_hardware.local.demo_folder import DemoError, environment, find_root, is_own, known_stack
+from helpers import cli
 from helpers.paths import ROOT
 
 
@@ -72,3 +73,37 @@ def test_the_shipped_strategies_or_the_selected_ones(folder: Path) -> None:
     assert environment(root, {})["EKS_HARDWARE_STRATEGIES"] == str(DEFAULT_FOLDER)
     selected = environment(root, {"EKS_HARDWARE_STRATEGIES": f"a.yaml{os.pathsep}/srv/b.yaml"})
     assert selected["EKS_HARDWARE_STRATEGIES"] == f"{folder / 'a.yaml'}{os.pathsep}/srv/b.yaml"
+
+
+STRATEGY = (DEFAULT_FOLDER / "development.yaml").read_text(encoding="utf-8")
+
+
+def test_an_unknown_stack_is_refused_before_anything_starts(folder: Path) -> None:
+    (folder / "cdktf.json").write_text('{"app": "python -m eks_hardware"}', encoding="utf-8")
+    (folder / "strategies").mkdir()
+    (folder / "strategies" / "file.yaml").write_text(STRATEGY.replace("name: development", "name: chat", 1), "utf-8")
+    code, out, err = cli.run("demo", "nosuch")
+    assert (code, out, err) == (1, "", 'error: unknown stack "nosuch"; stacks: chat\n')
+    assert known_stack(folder, "chat", {}) == "chat"
+
+
+def test_the_default_is_mixed_hardware_or_the_only_strategy(folder: Path) -> None:
+    (folder / "cdktf.json").write_text('{"app": "python -m eks_hardware"}', encoding="utf-8")
+    (folder / "strategies").mkdir()
+    for name in ("chat", "training"):
+        file = folder / "strategies" / f"{name}.yaml"
+        file.write_text(STRATEGY.replace("name: development", f"name: {name}", 1), encoding="utf-8")
+        if name == "chat":
+            assert known_stack(folder, None, {}) == "chat"
+    assert cli.run("demo") == (1, "", "error: STACK is missing; stacks: chat, training\n")
+
+
+def test_the_stacks_of_a_checkout_are_the_shipped_strategies() -> None:
+    assert known_stack(ROOT, None, {}) == "mixed-hardware"
+    with pytest.raises(DemoError, match="did you mean mixed-hardware"):
+        known_stack(ROOT, "mixed-hardwar", {})
+
+
+def test_stacks_of_another_app_are_left_to_its_synthesis(folder: Path) -> None:
+    (folder / "cdktf.json").write_text('{"app": "npx ts-node main.ts"}', encoding="utf-8")
+    assert known_stack(folder, "nosuch", {}) == "nosuch"

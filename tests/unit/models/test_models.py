@@ -27,6 +27,7 @@ from eks_hardware.models import (
     Kubelet,
     KubernetesSpec,
     ModelShape,
+    NetworkSpec,
     NodeGroupSpec,
     NodePoolSpec,
     NodeTemplate,
@@ -37,6 +38,7 @@ from eks_hardware.models import (
 )
 from eks_hardware.models.base import Cidr, JsonObject
 from helpers.cases import in_one_test
+from helpers.paths import ROOT
 from helpers.strategies import document, group, pool
 
 MODELS = [getattr(models, name) for name in models.__all__]
@@ -497,3 +499,42 @@ def test_what_terraform_refuses_late(section: str, refused: dict[str, Any], take
     Strategy.model_validate(document(**{section: taken}))
     with pytest.raises(ValidationError):
         Strategy.model_validate(document(**{section: refused}))
+
+
+def message_of(model: type[BaseModel], **fields: object) -> str:
+    with pytest.raises(ValidationError) as caught:
+        model(**fields)
+    return caught.value.errors()[0]["msg"]
+
+
+def test_of_fields_that_exclude_each_other_the_message_says_which_are_given() -> None:
+    ways = "must have exactly one of 'time_slicing' and 'mig_profile', got"
+    assert message_of(GpuSharing) == f"{ways} neither; add one"
+    both = message_of(GpuSharing, time_slicing={"replicas": 2}, mig_profile="1g.10gb")
+    assert both == f"{ways} both; remove one"
+    assert f"`gpu_sharing: {both}`" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    hardware = "must have exactly one of 'instance_types', 'instance_families' and 'accelerator', got"
+    pool = {"name": "gpu", "limits": {"cpu": 8}}
+    assert message_of(NodePoolSpec, **pool) == f"{hardware} none; add one"
+    two = {"instance_families": ["g6"], "accelerator": "l4"}
+    assert message_of(NodePoolSpec, **pool, **two) == f"{hardware} 'instance_families' and 'accelerator'; remove one"
+    three = {"instance_types": ["g6.xlarge"], **two}
+    assert message_of(NodePoolSpec, **pool, **three) == (
+        f"{hardware} 'instance_types', 'instance_families' and 'accelerator'; keep one"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cidr", "fix"),
+    [
+        ("10.0.0.1/16", "write 10.0.0.0/16"),
+        ("10.0.0.0/255.255.0.0", "write 10.0.0.0/16"),
+        ("10.0.0/16", "write an address and a prefix length, such as 10.0.0.0/16"),
+        ("2001:db8::/32", "write an address and a prefix length, such as 10.0.0.0/16"),
+    ],
+)
+def test_a_network_that_is_none_is_shown_with_a_correct_one(cidr: str, fix: str) -> None:
+    said = message_of(NetworkSpec, cidr=cidr)
+    assert said.startswith("must be an IPv4 network")
+    assert said.endswith(f"; {fix}")
+    assert "xpected" not in said

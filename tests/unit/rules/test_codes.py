@@ -25,7 +25,7 @@ MAKERS = {
     "ShapeError": 0,
     "_ValueFault": 0,
 }
-SHARED_HELPERS = {"invalid": 0, "refuse_second": 2}
+SHARED_HELPERS = {"invalid": 0, "refuse_other_than_one": 0, "refuse_second": 2}
 DOCTOR_MAKERS = {"error": 0, "warning": 0}
 
 # Functions that pass on a code from the registry, from a table, or from a pair of code and message.
@@ -34,7 +34,10 @@ FORWARDING = {
     ("eks_hardware/rules/check.py", "_all"),
     ("eks_hardware/rules/check.py", "_rest"),
     ("eks_hardware/advisor/strategies/fill.py", "fill"),
+    ("eks_hardware/cli/commands/check_model.py", "_request"),
     ("eks_hardware/cli/commands/init.py", "_recommended"),
+    ("eks_hardware/cli/commands/lock.py", "_refuse"),
+    ("eks_hardware/cli/commands/workload.py", "workload"),
     ("eks_hardware/advisor/strategies/questions.py", "question_of"),
     ("eks_hardware/advisor/ranking/workload_file.py", "request_of"),
 }

@@ -161,6 +161,18 @@ CASES = [
         one_group("c6i.8xlarge", placement_group="cluster", zones=["usw2-az2"]),
     ),
     Case(
+        "EFA_TRAINING",
+        f"{GPU}.efa",
+        one_group("p5.48xlarge", workload="training", scaling={"max": 2}),
+        one_group("p5.48xlarge", workload="training", scaling={"max": 1}),
+    ),
+    Case(
+        "EFA_TRAINING",
+        f"{GPU}.efa",
+        one_group("trn1.32xlarge", workload="training", scaling={"max": 2}),
+        one_group("trn1.32xlarge", workload="training", scaling={"max": 2}, efa=False),
+    ),
+    Case(
         "EFA_SPOT",
         f"{GPU}.capacity",
         one_group("p5.48xlarge", efa=True, capacity="spot"),
@@ -437,6 +449,7 @@ def test_rules_are_described() -> None:
 WARNINGS = {
     "CAPACITY_BLOCK_MINIMUM",
     "EFA_SPOT",
+    "EFA_TRAINING",
     "FSX_BOTTLEROCKET",
     "FSX_ZONE_FAR",
     "KUBERNETES_VERSION_ENDING",

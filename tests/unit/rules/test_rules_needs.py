@@ -28,7 +28,7 @@ POOL = "karpenter.node_pools[pool]"
 
 def needing(instance_types: str | list[str], workload: str = "general", **needs: str) -> dict[str, Any]:
     """Return a strategy with a group of some types, whose software has needs."""
-    return {"node_groups": [SYSTEM, group(instance_types, workload=workload, needs=needs)]}
+    return {"node_groups": [SYSTEM, group(instance_types, workload=workload, efa=False, needs=needs)]}
 
 
 def pinned_image(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from eks_hardware.rules.explanations import explanations
 from eks_hardware.validation import Validation, validate
 from eks_hardware.validation.json import as_json
 from eks_hardware.validation.sarif import as_sarif
+from eks_hardware.validation.sarif import link as sarif_link
+from helpers.paths import ROOT
 from helpers.strategies import TODAY
 
 TEXT = """\
@@ -100,6 +103,21 @@ def test_sarif_explains_the_rules_it_names(found: Validation) -> None:
         assert rule["shortDescription"]["text"] == explained.summary
         assert rule["defaultConfiguration"]["level"] == explained.severity.value
         assert explained.fixed in rule["help"]["text"]
+        assert rule["help"]["text"].endswith(f"Source: {explained.source}")
+
+
+def test_links_of_sarif_open_pages_for_readers(found: Validation) -> None:
+    def links(site: str) -> dict[str, str | None]:
+        rules = as_sarif(found, version="1.2.3", site=site)["runs"][0]["tool"]["driver"]["rules"]
+        return {each["id"]: each.get("helpUri") for each in rules}
+
+    assert links("https://docs.example.com/")["EFA_SPOT"] == (
+        "https://docs.example.com/reference/rules/hardware.html#efa_spot"
+    )
+    page = (ROOT / "docs" / "reference" / "rules" / "hardware.md").read_text(encoding="utf-8")
+    assert "\n## EFA_SPOT\n" in page
+    code = re.compile(r"\.(go|json|py|ts|yaml)$")
+    assert [each for each in explanations().values() if code.search(sarif_link(each, "") or "")] == []
 
 
 def test_a_fingerprint_outlives_lines_above_it(found: Validation, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_extended_resources(of: Strategy, request_: dict[str, Any], expected: di
 
 def test_cpu_and_memory_are_a_share_of_the_smallest_node() -> None:
     of = strategy(group(["g6.12xlarge", "g6.48xlarge"]))
-    # 48 vCPUs and 192 GiB, minus 7.5 %, the reservations, and a twentieth.
+    # 48 vCPUs and 192 GiB, minus 7.5%, the reservations, and a twentieth.
     assert container(of)["resources"]["requests"] == {"cpu": "45", "memory": "166Gi"}
     assert container(of, kind="deployment")["resources"]["requests"] == {"cpu": "11", "memory": "41Gi"}
 
@@ -654,7 +654,10 @@ def test_accelerators_of_no_plugin_are_refused() -> None:
 def test_warnings() -> None:
     several = strategy(group("g6.12xlarge"))
     assert ["TCP" in each for each in manifest_of(several, nodes=2).warnings] == [True]
-    assert manifest_of(several, nodes=2, kind="deployment").warnings == ()
+    assert manifest_of(several, nodes=2, kind="deployment", accelerators=2).warnings == ()
+    assert manifest_of(several, nodes=2, kind="deployment").warnings == (
+        "each replica requests 1 nvidia.com/gpu by default; set --accelerators if it needs more",
+    )
     for image in ("registry.example/a:latest", "registry.example:5000/a"):
         assert ["can change" in each for each in manifest_of(several, image=image).warnings] == [True]
     assert manifest_of(several, image=f"registry.example/a@sha256:{'0' * 64}").warnings == ()

@@ -1,0 +1,101 @@
+"""Wrong usage of the command line, in the form of all other messages instead of Click's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+from click.exceptions import BadOptionUsage, BadParameter, MissingParameter, NoSuchCommand, NoSuchOption
+
+from eks_hardware.printable import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NEXT_SENTENCE = re.compile(r"\.\s+([A-Z])")
+# Click's messages contain the given value, and no attribute has it.
+_NOT_A_CHOICE = re.compile(r"'(?P<given>.*)' is not one of .*")
+_NOT_A_NUMBER = re.compile(r"'(?P<given>.*)' is not a valid integer( range)?")
+_OUT_OF_RANGE = re.compile(r"(?P<given>\S+) is not in the range .*")
+_NO_FILE = re.compile(r"'(?P<given>.*)': (?P<why>.*)")
+_EXTRA = re.compile(r"Got unexpected extra arguments? \((?P<given>.*)\)")
+
+
+def usage_message(error: click.ClickException) -> str:
+    """Return Click's error as one lower-case line, with the command that prints the help."""
+    said = next((translate(error) for kind, translate in _TRANSLATIONS if isinstance(error, kind)), None)
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    hint = f" (`{context.command_path} -h` shows the options)" if context else ""
+    return f"{said or _in_lower_case(error.format_message())}{hint}"
+
+
+def _in_lower_case(message: str) -> str:
+    if found := _EXTRA.fullmatch(message.rstrip(".")):
+        return f"unexpected argument {quoted(found['given'])}; remove it"
+    said = " ".join(message.split()).removesuffix(".")
+    said = _NEXT_SENTENCE.sub(lambda found: f"; {found[1].lower()}", said)
+    return f"{said[0].lower()}{said[1:]}"
+
+
+def _missing(error: MissingParameter) -> str:
+    choices = error.param.type.choices if error.param and isinstance(error.param.type, click.Choice) else ()
+    fix = f"choose {_either([str(each) for each in choices])}" if choices else "add it"
+    return f"{_name(error)} is missing; {fix}"
+
+
+def _unknown_option(error: NoSuchOption) -> str:
+    hint = f"; did you mean {_either(sorted(error.possibilities))}?" if error.possibilities else ""
+    return f"unknown option {error.option_name}{hint}"
+
+
+def _unknown_command(error: NoSuchCommand) -> str:
+    hint = f"; did you mean {_either(error.possibilities)}?" if error.possibilities else ""
+    return f"unknown command {quoted(error.command_name)}{hint}"
+
+
+def _wrong_value(error: BadParameter) -> str:
+    name, said = _name(error), error.message.rstrip(".")
+    type_ = error.param.type if error.param else None
+    if (found := _NOT_A_CHOICE.fullmatch(said)) and isinstance(type_, click.Choice):
+        return f"{name} must be {_either([str(each) for each in type_.choices])}, got {quoted(found['given'])}"
+    if (found := _OUT_OF_RANGE.fullmatch(said)) and isinstance(type_, click.IntRange):
+        least, most = type_.min, type_.max
+        limits = f"from {least} to {most}" if most is not None else f"at least {least}"
+        return f"{name} must be {limits}, got {found['given']}"
+    if found := _NOT_A_NUMBER.fullmatch(said):
+        return f"{name} must be a whole number, got {quoted(found['given'])}"
+    if found := _NO_FILE.fullmatch(said):
+        return f"{name} {quoted(found['given'])}: {found['why'].lower()}"
+    return f"{name}{' ' if said.startswith('must ') else ': '}{said}"
+
+
+def _wrong_number_of_values(error: BadOptionUsage) -> str:
+    if "does not take a value" in error.message:
+        return f"{error.option_name} must not have a value; remove it"
+    return f"{error.option_name} must have a value, got none; add one"
+
+
+def _name(error: BadParameter) -> str:
+    """Return the name of an option, or of an argument in capitals as in the help."""
+    if error.param is None:
+        return str(error.param_hint or "an argument").strip("'")
+    if isinstance(error.param, click.Option):
+        return " or ".join(each for each in error.param.opts if each.startswith("--"))
+    return (error.param.name or "").upper()
+
+
+def _either(words: Sequence[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+_TRANSLATIONS: tuple[tuple[type[click.ClickException], Callable[..., str]], ...] = (
+    (MissingParameter, _missing),
+    (BadParameter, _wrong_value),
+    (NoSuchOption, _unknown_option),
+    (NoSuchCommand, _unknown_command),
+    (BadOptionUsage, _wrong_number_of_values),
+)
+"""Kinds of errors, a special one before a general one."""
