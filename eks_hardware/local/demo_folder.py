@@ -11,6 +11,7 @@ from pathlib import Path
 
 from eks_hardware.loader.discovery import DEFAULT_FOLDER, PROJECT_FILE, STRATEGIES_VARIABLE, read_environment
 from eks_hardware.local import processes
+from eks_hardware.local.user_cache import cache_folder
 from eks_hardware.new_project import project_above, template
 from eks_hardware.printable import reason
 
@@ -40,15 +41,6 @@ def find_root() -> Path:
 def own_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder of the demo's own project, in the user's cache."""
     return cache_folder(environ) / "demo"
-
-
-def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Return our folder in the user's cache."""
-    if sys.platform == "darwin":
-        cache = Path.home() / "Library" / "Caches"
-    else:
-        cache = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "eks-hardware"
 
 
 def is_own(root: Path) -> bool:
