@@ -63,7 +63,9 @@ _ORDER = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden with the current output")
-    parser.addoption("--fresh", action="store_true", help="run pyright, terraform validate and checkov again")
+    parser.addoption(
+        "--fresh", action="store_true", help="run pyright, terraform validate, checkov and the check of prose again"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -124,6 +126,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next(places, len(_ORDER))
 
     items.sort(key=lambda item: rank(item.path))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Search for unreferenced objects once: pytest and Python do it again, and each search takes a second."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

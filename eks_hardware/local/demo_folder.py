@@ -22,6 +22,7 @@ from eks_hardware.loader.yaml_document import parse
 from eks_hardware.loader.yaml_files import read_text
 from eks_hardware.loader.yaml_nodes import Scalar
 from eks_hardware.local import processes
+from eks_hardware.local.user_cache import cache_folder
 from eks_hardware.new_project import project_above, runs_strategies, template
 from eks_hardware.printable import reason
 from eks_hardware.suggestions import did_you_mean, some
@@ -90,15 +91,6 @@ def _strategy_names(root: Path, environ: Mapping[str, str]) -> Iterator[str]:
 def own_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder of the demo's own project, in the user's cache."""
     return cache_folder(environ) / "demo"
-
-
-def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Return our folder in the user's cache."""
-    if sys.platform == "darwin":
-        cache = Path.home() / "Library" / "Caches"
-    else:
-        cache = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "eks-hardware"
 
 
 def is_own(root: Path) -> bool:

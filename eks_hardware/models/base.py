@@ -58,6 +58,8 @@ class StrategyModel(BaseModel):
     @field_validator("*", mode="after")
     @classmethod
     def _is_not_evaluated(cls, value: Any) -> Any:
+        if not isinstance(value, (str, dict, list, tuple)):
+            return value
         for path, text in _texts(value, ""):
             if fault := _fault_of_evaluation(text):
                 raise fault.error(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -19,7 +20,8 @@ Source = Cited[Any] | str
 """A row of a data file, read by ``cite``, or the address of a page."""
 
 
-@dataclass(frozen=True)
+# Not frozen, because that makes an object take three times as long, and a strategy has a thousand of them.
+@dataclass(slots=True)
 class Derived(Generic[T_co]):
     """A value and the reason for it."""
 
@@ -28,7 +30,18 @@ class Derived(Generic[T_co]):
 
 
 def _derived(value: T, origin: Origin, text: str, sources: tuple[Source, ...]) -> Derived[T]:
-    return Derived(value, Reason(origin, text, "; ".join(map(str, sources)) or None))
+    return Derived(value, _reason(origin, text, "; ".join(map(str, sources)) if sources else None))
+
+
+# Most groups and pools of most strategies have the same reasons.
+@lru_cache(maxsize=4096)
+def _reason(origin: Origin, text: str, source: str | None) -> Reason:
+    return Reason(origin, text, source)
+
+
+@cache
+def _values_of(kind: type[Resolved]) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind) if each.name != "reasons")
 
 
 def stated(value: T, text: str = "as set in the strategy") -> Derived[T]:
@@ -85,9 +98,9 @@ class Resolver(Generic[R]):
 
     def collect(self) -> R:
         """Derive every field."""
-        derived: dict[str, Derived[Any]] = {
-            each.name: getattr(self, each.name)() for each in fields(self.kind) if each.name != "reasons"
-        }
+        # mypy checks whether an object of the class is hashable, not whether the class is.
+        names = _values_of(self.kind)  # type: ignore[arg-type]
+        derived: dict[str, Derived[Any]] = {name: getattr(self, name)() for name in names}
         values: dict[str, Any] = {name: frozen(each.value) for name, each in derived.items()}
         reasons = MappingProxyType({name: each.reason for name, each in derived.items()})
         return self.kind(**values, reasons=reasons)

@@ -27,6 +27,8 @@ def frozen(value: Any) -> Any:
     >>> frozen({"env": ["A"]})["env"]
     ('A',)
     """
+    if value is None or isinstance(value, (str, int)):  # most values: asking for a mapping first takes longer
+        return value
     if isinstance(value, Mapping):
         return MappingProxyType({key: frozen(each) for key, each in value.items()})
     if isinstance(value, list | tuple):

@@ -62,15 +62,16 @@ async function looks(browser, { name, file }, width, screenReader) {
   const seen = [];
   for (const scheme of SCHEMES) {
     await show(page, scheme);
-    seen.push({ name, width, scheme, ...events, keyboard, ...(await look(page, width)) });
+    seen.push({ name, width, scheme, ...events, keyboard, ...(await look(page, width, seen[0])) });
   }
   // Last, because the browser keeps that tree up to date from here on.
   const roles = screenReader.includes(width) ? await counted(page) : null;
   await page.close();
-  return seen.map((each) => ({ ...each, roles }));
+  return seen.map(({ boxes: _, ...each }) => ({ ...each, roles }));
 }
 
-async function look(page, width) {
+// The drawing is measured again only if the colors move something.
+async function look(page, width, before) {
   await page.setViewport({ width, height: 900 });
   const size = await page.evaluate(() => ({
     scroll: document.documentElement.scrollWidth,
@@ -84,12 +85,20 @@ async function look(page, width) {
   }));
   await page.setViewport({ width, height: size.height }); // only visible points can be queried
   const faint = await page.evaluate(contrasts);
+  const boxes = await page.evaluate(allBoxes);
+  if (before?.boxes === boxes) return { ...size, boxes, faint, drawn: before.drawn, wide: before.wide };
   const drawn = await page.evaluate(drawing);
   // The same in a wider font.
   const style = await page.addStyleTag({ content: ".drawing, .legend { letter-spacing: 0.05em; }" });
   const wide = await page.evaluate(drawing);
   await style.evaluate((element) => element.remove());
-  return { ...size, faint, drawn, wide };
+  return { ...size, boxes, faint, drawn, wide };
+}
+
+// Place and size of every element, as text.
+function allBoxes() {
+  const box = ({ x, y, width, height }) => [x, y, width, height].map((each) => each.toFixed(2)).join();
+  return [...document.body.querySelectorAll("*")].map((each) => box(each.getBoundingClientRect())).join(" ");
 }
 
 // The screen reader's tree, counted by role. Puppeteer's own snapshot of it takes twice as long.

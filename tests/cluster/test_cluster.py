@@ -78,25 +78,41 @@ def gpu_pod(name: str, gpus: int) -> dict[str, Any]:
     }
 
 
-def test_the_scheduler_decides_and_nothing_is_left(tmp_path: Path, tools: Mapping[str, Path]) -> None:
-    with Cluster(tmp_path / "logs", programs=tools) as cluster:
-        pids, ports, folder = family(cluster), cluster.ports, cluster.folder
+def test_the_scheduler_decides_and_the_crash_of_a_part_is_reported(tmp_path: Path, tools: Mapping[str, Path]) -> None:
+    """In one cluster, because each takes several seconds of processor time to start."""
+    with Cluster(tmp_path, programs=tools) as cluster:
         assert set(cluster.pids) == PARTS
-        cluster.kubectl("create", "configmap", "a", "--from-literal=key=value")
-        assert cluster.kubectl("get", "configmap", "a", "-o", "jsonpath={.data.key}") == "value"
-
-        cluster.kubectl("create", "-f", "-", stdin=json.dumps(NODE))
-        status = {"status": {"capacity": CAPACITY, "allocatable": CAPACITY, "conditions": [READY]}}
-        cluster.kubectl("patch", "node", "gpu-node", "--subresource=status", "-p", json.dumps(status))
-        cluster.kubectl("create", "-f", "-", stdin=json.dumps(gpu_pod("fits", 8)))
-        cluster.kubectl("wait", "pod/fits", "--for=condition=PodScheduled", "--timeout=60s")
-        assert cluster.kubectl("get", "pod", "fits", "-o", "jsonpath={.spec.nodeName}") == "gpu-node"
-
-        cluster.kubectl("create", "-f", "-", stdin=json.dumps(gpu_pod("too-big", 9)))
-        cluster.kubectl("wait", "pod/too-big", "--for=condition=PodScheduled=false", "--timeout=60s")
-        said = cluster.kubectl("get", "pod", "too-big", "-o", "jsonpath={.status.conditions[0].message}")
-        assert "Insufficient nvidia.com/gpu" in said
+        schedule(cluster)
+        pids, ports, folder = family(cluster), cluster.ports, cluster.folder
+        name = "etcd"
+        (program,) = processes.descendants(cluster.pids[name])
+        os.kill(program, signal.SIGKILL)
+        assert eventually(lambda: not processes.is_running(cluster.pids[name]))
+        with pytest.raises(ClusterError) as crash:
+            cluster.check()
+        cluster.stop()
+    first, *log = str(crash.value).splitlines()
+    assert first == f"{name} ended with exit code 137:"
+    assert log == (tmp_path / f"{name}.log").read_text(encoding="utf-8").splitlines()[-module.LOG_LINES_SHOWN :]
     assert is_gone(pids, ports, folder)
+
+
+def schedule(cluster: Cluster) -> None:
+    """Write and read an object, and let the scheduler place a pod that fits and one that does not."""
+    cluster.kubectl("create", "configmap", "a", "--from-literal=key=value")
+    assert cluster.kubectl("get", "configmap", "a", "-o", "jsonpath={.data.key}") == "value"
+
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps(NODE))
+    status = {"status": {"capacity": CAPACITY, "allocatable": CAPACITY, "conditions": [READY]}}
+    cluster.kubectl("patch", "node", "gpu-node", "--subresource=status", "-p", json.dumps(status))
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps(gpu_pod("fits", 8)))
+    cluster.kubectl("wait", "pod/fits", "--for=condition=PodScheduled", "--timeout=60s")
+    assert cluster.kubectl("get", "pod", "fits", "-o", "jsonpath={.spec.nodeName}") == "gpu-node"
+
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps(gpu_pod("too-big", 9)))
+    cluster.kubectl("wait", "pod/too-big", "--for=condition=PodScheduled=false", "--timeout=60s")
+    said = cluster.kubectl("get", "pod", "too-big", "-o", "jsonpath={.status.conditions[0].message}")
+    assert "Insufficient nvidia.com/gpu" in said
 
 
 def test_it_listens_only_on_loopback(cluster: Cluster) -> None:
@@ -117,28 +133,27 @@ def test_the_server_says_its_version(cluster: Cluster) -> None:
     assert said["serverVersion"]["gitVersion"].startswith("v1.")
 
 
-def test_two_at_once_do_not_meet(cluster: Cluster, tmp_path: Path, tools: Mapping[str, Path]) -> None:
-    with Cluster(tmp_path, programs=tools) as other:
-        assert not set(cluster.ports) & set(other.ports)
-        other.kubectl("create", "namespace", "only-here")
-        assert "only-here" in other.kubectl("get", "namespaces")
-        assert "only-here" not in cluster.kubectl("get", "namespaces")
-        # The certificates of one are worth nothing to the other.
-        with pytest.raises(ClusterError, match="x509"):
-            other.kubectl("--server", f"https://{emulator.HOST}:{cluster.ports[0]}", "get", "namespaces")
-
-
-def test_another_port_is_taken_when_one_is_busy(
-    tmp_path: Path, tools: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+def test_two_at_once_do_not_meet_and_nothing_is_left(
+    cluster: Cluster, tmp_path: Path, tools: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The second one finds its first port busy, and takes another."""
     with socket.socket() as busy:
         busy.bind((emulator.HOST, 0))
         busy.listen()
         taken = busy.getsockname()[1]
-        ports = [taken]
-        monkeypatch.setattr(module, "free_port", lambda: ports.pop() if ports else emulator.free_port())
-        with Cluster(tmp_path, programs=tools) as cluster:
-            assert taken not in cluster.ports
+        offered = [taken]
+        monkeypatch.setattr(module, "free_port", lambda: offered.pop() if offered else emulator.free_port())
+        with Cluster(tmp_path, programs=tools) as other:
+            pids, ports, folder = family(other), other.ports, other.folder
+            assert offered == []
+            assert not {taken, *cluster.ports} & set(ports)
+            other.kubectl("create", "namespace", "only-here")
+            assert "only-here" in other.kubectl("get", "namespaces")
+            assert "only-here" not in cluster.kubectl("get", "namespaces")
+            # The certificates of one are worth nothing to the other.
+            with pytest.raises(ClusterError, match="x509"):
+                other.kubectl("--server", f"https://{emulator.HOST}:{cluster.ports[0]}", "get", "namespaces")
+    assert is_gone(pids, ports, folder)
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
@@ -160,44 +175,27 @@ def test_it_ends_with_its_parent(tmp_path: Path, tools: Mapping[str, Path], sign
     assert eventually(lambda: is_gone(pids, ports, Path(folder)))
 
 
-def test_the_crash_of_a_part_is_reported(tmp_path: Path, tools: Mapping[str, Path]) -> None:
-    name = "etcd"
-    with Cluster(tmp_path, programs=tools) as cluster:
-        pids, ports, folder = family(cluster), cluster.ports, cluster.folder
-        (program,) = processes.descendants(cluster.pids[name])
-        os.kill(program, signal.SIGKILL)
-        assert eventually(lambda: not processes.is_running(cluster.pids[name]))
-        with pytest.raises(ClusterError) as crash:
-            cluster.check()
-        cluster.stop()
-    first, *log = str(crash.value).splitlines()
-    assert first == f"{name} ended with exit code 137:"
-    assert log == (tmp_path / f"{name}.log").read_text(encoding="utf-8").splitlines()[-module.LOG_LINES_SHOWN :]
-    assert is_gone(pids, ports, folder)
-
-
-def test_a_crash_is_reported_at_the_end_of_the_block(tmp_path: Path, tools: Mapping[str, Path]) -> None:
-    with pytest.raises(ClusterError, match="kube-controller-manager ended"):  # noqa: PT012, SIM117
+def test_a_program_ends_with_its_guard_which_is_reported_at_the_end_of_the_block(
+    tmp_path: Path, tools: Mapping[str, Path]
+) -> None:
+    pids, ports, folder = list[int](), list[int](), tmp_path
+    with pytest.raises(ClusterError, match="kube-apiserver ended"):  # noqa: PT012, SIM117
         with Cluster(tmp_path, programs=tools) as cluster:
-            group = cluster.pids["kube-controller-manager"]
-            os.kill(processes.descendants(group)[0], signal.SIGKILL)
-            assert eventually(lambda: not processes.is_running(group))
-
-
-def test_a_program_ends_with_its_guard(tmp_path: Path, tools: Mapping[str, Path]) -> None:
-    with Cluster(tmp_path, programs=tools) as cluster:
-        pids, ports, folder = family(cluster), cluster.ports, cluster.folder
-        os.kill(cluster.pids["kube-apiserver"], signal.SIGKILL)
-        cluster.stop()
+            pids, ports, folder = family(cluster), cluster.ports, cluster.folder
+            guard = cluster.pids["kube-apiserver"]
+            (program,) = processes.descendants(guard)
+            os.kill(guard, signal.SIGKILL)
+            assert eventually(lambda: not processes.is_running(program))
     assert eventually(lambda: is_gone(pids, ports, folder))
 
 
 def test_a_part_that_does_not_start_is_named_with_its_log(tmp_path: Path, tools: Mapping[str, Path]) -> None:
-    broken = tmp_path / "kube-scheduler"
+    """The second part, so one that runs has to be stopped."""
+    broken = tmp_path / "kube-apiserver"
     broken.write_text("#!/bin/sh\necho no such flag\nexit 3\n", encoding="utf-8")
     broken.chmod(0o755)
-    cluster = Cluster(tmp_path / "logs", programs={**tools, "kube-scheduler": broken})
+    cluster = Cluster(tmp_path / "logs", programs={**tools, "kube-apiserver": broken})
     with pytest.raises(ClusterError) as failure:
         cluster.start()
-    assert str(failure.value) == "kube-scheduler ended with exit code 3:\nno such flag"
+    assert str(failure.value) == "kube-apiserver ended with exit code 3:\nno such flag"
     assert cluster.pids == {}

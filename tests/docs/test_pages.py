@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from docs.hooks.reference import commands
 from eks_hardware.cli import app
 from eks_hardware.validation import validate
+from helpers.cases import in_one_test
 from helpers.paths import GOLDEN, ROOT, TESTS
 from helpers.shown import missing_lines
 
@@ -160,7 +161,7 @@ def test_there_are_strategies_on_the_pages_that_write_one() -> None:
     }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@in_one_test("name", NAMES)
 def test_commands_and_their_options_exist(name: str) -> None:
     for words in invocations(page_text(name)):
         named = next((each for each in (" ".join(words[:2]), words[0]) if each in OPTIONS), None)
@@ -182,13 +183,13 @@ def test_calls_are_found() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@in_one_test("name", NAMES)
 def test_python_can_be_read(name: str) -> None:
     for block in code_blocks(page_text(name), "python"):
         ast.parse(block)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@in_one_test("name", NAMES)
 def test_targets_of_make_exist(name: str) -> None:
     targets = set(re.findall(r"(?m)^([a-z-]+):", page_text("Makefile")))
     assert set(re.findall(r"(?m)^(?:[A-Z_]+=\S+ )*make ([a-z-]+)", typed(page_text(name)))) <= targets

@@ -23,8 +23,15 @@ class Case(NamedTuple):
 
 def shown_codes(changes: dict[str, Any]) -> list[tuple[str, str]]:
     """Return code and path of every finding that is shown."""
-    found = check(Strategy.model_validate(document(**changes)), today=TODAY)
-    return [(finding.code, finding.path) for finding in found if not finding.ignored]
+    # Many cases share a good strategy.
+    key = repr(changes)
+    if key not in _SHOWN:
+        found = check(Strategy.model_validate(document(**changes)), today=TODAY)
+        _SHOWN[key] = tuple((finding.code, finding.path) for finding in found if not finding.ignored)
+    return list(_SHOWN[key])
+
+
+_SHOWN: dict[str, tuple[tuple[str, str], ...]] = {}
 
 
 def check_case(case: Case) -> None:

@@ -10,7 +10,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -116,24 +116,24 @@ def _paragraphs(text: str, new: str, *, cells: bool = False) -> Iterator[tuple[i
 
 
 def _python(text: str) -> Iterator[tuple[int, str]]:
-    tree = ast.parse(text)
-    yield from _documentation(text, tree)
-    for string, line in _strings(tree):
+    nodes = list(ast.walk(ast.parse(text)))
+    yield from _documentation(text, nodes)
+    for string, line in _strings(nodes):
         yield from ((line + first - 1, each) for first, each in _paragraphs(string, r"\s*[-*]\s|\s*#"))
 
 
 def _python_of_tests(text: str) -> Iterator[tuple[int, str]]:
-    return _documentation(text, ast.parse(text))
+    return _documentation(text, ast.walk(ast.parse(text)))
 
 
-def _documentation(text: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
+def _documentation(text: str, nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     yield from _comments_of_python(text)
-    for docstring in _docstrings(tree):
+    for docstring in _docstrings(nodes):
         yield from _docstring(docstring.lineno, str(docstring.value))
 
 
-def _docstrings(tree: ast.AST) -> Iterator[ast.Constant]:
-    for node in ast.walk(tree):
+def _docstrings(nodes: Iterable[ast.AST]) -> Iterator[ast.Constant]:
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value
 
@@ -145,15 +145,15 @@ def _docstring(line: int, text: str) -> Iterator[tuple[int, str]]:
         yield line + first - 1, each
 
 
-def _strings(tree: ast.AST) -> Iterator[tuple[str, int]]:
+def _strings(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, int]]:
     """Strings of a program that are not docstrings; an expression in an f-string is one word."""
-    parts = {id(each) for each in _docstrings(tree)}
-    for node in ast.walk(tree):
+    parts = {id(each) for each in _docstrings(nodes)}
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             parts.update(id(each) for each in ast.walk(node) if each is not node)
             texts = (each.value if isinstance(each, ast.Constant) else "X" for each in node.values)
             yield "".join(map(str, texts)), node.lineno
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
             yield node.value, node.lineno
 

@@ -63,6 +63,7 @@ def _programs(image: str) -> set[str]:
 
 def test_every_strategy() -> None:
     found = 0
+    written: set[str] = set()
     requests: list[tuple[Kind, dict[str, Any]]] = [(kind, each) for kind in KINDS for each in REQUESTS[kind]]
     for of, resolved, node in kinds_of_nodes():
         for kind, request in requests:
@@ -71,9 +72,12 @@ def test_every_strategy() -> None:
             except WorkloadError:
                 continue
             found += 1
-            if not request:
-                written = list(yaml.load_all(printed.yaml, Loader=yaml.CSafeLoader))
-                assert written == json.loads(json.dumps(printed.objects)), (of.name, node.name, kind)
+            # Half of the manifests are the same except for names, and nothing else takes as long as writing them.
+            shape = repr((printed.head, printed.parts)).replace(node.name, "NODE").replace(of.name, "CLUSTER")
+            if not request and shape not in written:
+                written.add(shape)
+                read = list(yaml.load_all(printed.yaml, Loader=yaml.CSafeLoader))
+                assert read == json.loads(json.dumps(printed.objects)), (of.name, node.name, kind)
             if kind == "smoke-test":
                 image_has_the_programs_that_scripts_call(printed.objects[-1], node)
     assert found > 500

@@ -10,6 +10,7 @@ from typing import Any
 import helm_python
 import pytest
 
+from helpers.cases import in_one_test
 from helpers.kubernetes import helm
 from helpers.kubernetes.karpenter_rules import RULES, UPDATES, check_rules, check_update
 from helpers.kubernetes.karpenter_schema import check_custom_resources
@@ -398,9 +399,7 @@ def test_good_objects_obey_all_rules(kind: str) -> None:
     assert check_rules(GOOD[kind]) == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "id_", "place", "value"), RULE_CASES, ids=[f"{kind}-{id_}" for kind, id_, _, _ in RULE_CASES]
-)
+@in_one_test("kind, id_, place, value", RULE_CASES)
 def test_breaking_a_rule_names_it_and_the_place(kind: str, id_: str, place: str, value: Any) -> None:
     found = places_of_rule(check_rules(with_value(GOOD[kind], place, value)), id_)
     assert found

@@ -24,6 +24,7 @@ from eks_hardware.workloads import KINDS, Request, WorkloadError, manifest
 from eks_hardware.workloads.request import Kind
 from eks_hardware.workloads.sizing import size
 from eks_hardware.workloads.target import find_target
+from helpers.cases import in_one_test
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.kubernetes.namespaces import refusals
 from helpers.kubernetes.placement import KEEPS_AWAY
@@ -136,7 +137,7 @@ def every(*kinds: Kind) -> Iterator[tuple[str, str, Kind]]:
 
 
 ROWS = list(every())
-IDS = ["-".join(row) for row in ROWS]
+every_row = in_one_test("row", ROWS, ids="-".join)
 
 
 def workload_objects(name: str, group: str, kind: Kind, **fields: Any) -> list[dict[str, Any]] | None:
@@ -178,7 +179,7 @@ def test_every_shipped_strategy_has_workloads() -> None:
     assert {row for row in rows if not workload_objects(*row)} == {(*each, "smoke-test") for each in cpu}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=IDS)
+@every_row
 def test_objects_are_valid(row: tuple[str, str, Kind]) -> None:
     name, group, kind = row
     version = resolved_of(FILES[name]).kubernetes.kubernetes_version
@@ -215,7 +216,7 @@ def _distributes(row: tuple[str, str, Kind]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("row", ROWS, ids=IDS)
+@every_row
 def test_pods_land_on_their_nodes_and_nowhere_else(
     row: tuple[str, str, Kind], candidates: Mapping[str, tuple[Node, ...]]
 ) -> None:
@@ -230,7 +231,7 @@ def test_pods_land_on_their_nodes_and_nowhere_else(
     assert gang_homes(alone, most(*row), candidates[name]) == {group}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=IDS)
+@every_row
 def test_without_a_toleration_or_a_selector_they_do_not(
     row: tuple[str, str, Kind], candidates: Mapping[str, tuple[Node, ...]]
 ) -> None:
@@ -365,7 +366,7 @@ def test_a_team_s_namespace_takes_what_is_printed(kind: Kind, nodes_: int, team:
     ]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=IDS)
+@every_row
 def test_shipped_teams_take_what_is_printed(row: tuple[str, str, Kind]) -> None:
     name, group, kind = row
     anywhere = workload_objects(*row)

@@ -54,6 +54,9 @@ LAYERS = (
 UPWARDS = {("eks_hardware.diff.synthesis", "eks_hardware.stacks.in_memory")}
 """The exceptions: a module, and its imports from a higher layer."""
 
+BODIES = ("body", "orelse", "handlers", "finalbody", "cases")
+"""Parts of a statement that contain statements."""
+
 HELPER = re.compile(r"^(?:async )?def (?!_|test_|pytest_)(\w+)", re.MULTILINE)
 NOT_CALLED = re.compile(r"\b(fixture|composite)\b")
 """Decorators of functions whose parameters are not what a caller passes: pytest and Hypothesis provide them."""
@@ -83,7 +86,7 @@ def _statements_below(body: Iterable[ast.AST], *, types: bool) -> Iterator[ast.A
         yield node
         if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             continue
-        for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for part in BODIES:
             yield from _statements_below(getattr(node, part, ()), types=types)
 
 
@@ -321,7 +324,7 @@ def test_functions_are_short_and_flat() -> None:
     found = [
         f"{_relative(file)}: {function.name} has {lines} lines, {depth} deep"
         for file in _files(*CODE)
-        for function in ast.walk(_tree(file))
+        for function in _statements_below(_tree(file).body, types=True)
         if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
         for lines, depth in [((function.end_lineno or 0) - function.lineno + 1, _depth(function))]
         if lines > 60 or depth > 4
@@ -332,9 +335,10 @@ def test_functions_are_short_and_flat() -> None:
 def _depth(node: ast.AST) -> int:
     """Return how many blocks a function has inside one another, counting ``elif`` with its ``if``."""
     deepest = 0
-    for name, value in ast.iter_fields(node):
-        for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST) or isinstance(child, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):
+    for name in BODIES:
+        value = getattr(node, name, ())
+        for child in value:
+            if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
                 continue
             is_elif = name == "orelse" and isinstance(node, ast.If) and len(value) == 1 and isinstance(child, ast.If)
             is_block = isinstance(child, (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)) and not is_elif

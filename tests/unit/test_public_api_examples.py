@@ -16,6 +16,7 @@ import pytest
 from eks_hardware.catalogue import load
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 from helpers.public_api import PUBLIC, definitions
 from helpers.strategies import document, group
@@ -70,7 +71,7 @@ def names(strategy: Strategy, resolved: ResolvedStrategy) -> dict[str, Any]:
     return {**found, "strategy": strategy, "resolved": resolved}
 
 
-@pytest.mark.parametrize(("package", "name"), NAMES, ids=[f"{package}.{name}" for package, name in NAMES])
+@in_one_test("package, name", NAMES)
 def test_the_example_runs(package: str, name: str, names: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     module = importlib.import_module(package)

@@ -84,26 +84,25 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
 
 def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], basis: Basis) -> tuple[Scored, ...]:
     """Cap every score at that of candidates that are better in everything measured."""
-    order = sorted(range(len(weighed)), key=lambda index: _rounded(weighed[index].costs[basis]))
+    costs = [_rounded(each.costs[basis]) for each in weighed]
+    order = sorted(range(len(weighed)), key=costs.__getitem__)
     capped = []
-    for each, found in zip(weighed, scored, strict=True):
+    for at, (each, found) in enumerate(zip(weighed, scored, strict=True)):
         most = found.total
         for index in order:
-            other = weighed[index]
-            if _rounded(other.costs[basis]) > _rounded(each.costs[basis]):
+            if costs[index] > costs[at]:
                 break
-            if scored[index].total < most and _is_better(other, each, basis):
+            if scored[index].total < most and _is_better(weighed[index], each, costs[index], costs[at]):
                 most = scored[index].total
         capped.append(replace(found, total=most))
     return tuple(capped)
 
 
-def _is_better(one: Weighed, other: Weighed, basis: Basis) -> bool:
+def _is_better(one: Weighed, other: Weighed, cost: float, than: float) -> bool:
     """Return whether it is at least as good in cost, speed, maturity and nodes, and better in one of them."""
     scores = facts.ranking()["maturity"]
-    if one.costs[basis] is None or one.speed is None or other.speed is None:
+    if cost == math.inf or one.speed is None or other.speed is None:
         return False
-    cost, than = _rounded(one.costs[basis]), _rounded(other.costs[basis])
     mine, yours = scores[one.maturity], scores[other.maturity]
     if cost > than or one.speed < other.speed or mine < yours or one.nodes > other.nodes:
         return False

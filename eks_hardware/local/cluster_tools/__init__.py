@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
-from eks_hardware.local.demo_folder import cache_folder
+from eks_hardware.local.user_cache import cache_folder
 
 FOLDER_VARIABLE = "EKS_HARDWARE_CLUSTER_TOOLS"
 KUBEBUILDER_VARIABLE = "KUBEBUILDER_ASSETS"

@@ -122,12 +122,12 @@ def test_a_folder_without_strategies(side: str) -> None:
 
 
 def test_a_long_comment_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folders, "MOST", 9_000)
-    for index in range(80):
+    monkeypatch.setattr(folders, "MOST", 2_250)
+    for index in range(20):
         write_with_most(f"s{index}", below="before")
         write_with_most(f"s{index}", 9)
     out = run("--format", "markdown").out
-    assert len(out) <= 9_000
+    assert len(out) <= 2_250
     assert "The details do not fit in a comment." in out
     assert "more changes" in out
 
