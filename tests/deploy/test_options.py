@@ -218,6 +218,9 @@ def test_a_second_plan_keeps_the_size_and_changes_nothing_else(autoscaled: Deplo
     plan = autoscaled.project.plan()
     assert list(plan.changes.values()) == ["update"]
     assert sizes(planned_resources(plan)) == (2, 4)
+    (change,) = (each["change"] for each in plan.document["resource_changes"] if each["address"] in plan.changes)
+    different = {name for name, value in change["after"].items() if change["before"][name] != value}
+    assert (different, change["after_unknown"]) == ({"scaling_config"}, {})
 
 
 # --- changes that are only planned, all in one plan, because Terraform takes seconds to start
