@@ -63,7 +63,7 @@ _ORDER = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden with the current output")
-    parser.addoption("--fresh", action="store_true", help="run pyright, terraform validate and checkov again")
+    parser.addoption("--fresh", action="store_true", help="run pyright, Terraform and checkov again")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -25,7 +25,8 @@ def _graphs(terraform_cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run = critical_path.terraform_graph
 
     def kept(document: Mapping[str, Any], folder: Path) -> str:
-        return str(terraform_cli.answer("graph", json.dumps(document)).get(lambda: run(document, folder)))
+        code = Path(critical_path.__file__).read_bytes()
+        return str(terraform_cli.answer("graph", code, json.dumps(document)).get(lambda: run(document, folder)))
 
     for name, value in terraform_cli.environment.items():
         monkeypatch.setenv(name, value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -447,7 +448,7 @@ def planned(
             {path[0] for path in each["change"].get("replace_paths", ())},
             set(each["change"].get("after_unknown") or ()),
         )
-        for each in terraform_cli.answer("replacements", inputs).get(ask)
+        for each in terraform_cli.answer("replacements", Path(__file__).read_bytes(), inputs).get(ask)
     }
 
 
