@@ -29,7 +29,7 @@ def test_a_second_strategy_is_a_second_stack(installed: Installed, project: Path
     assert {file for file in project.rglob("*") if file.is_file()} - set(before) == {project / "strategies/other.yaml"}
     assert {file: file.read_bytes() for file in before} == before
     assert installed.run("eks-hardware", "validate", cwd=project).stdout.endswith("2 files: 0 errors, 0 warnings\n")
-    # The command that cdktf runs. Without an activated environment, as in the README, `.venv` next to `cdktf.json` is taken first.
+    # The command that cdktf runs. It takes `.venv` next to `cdktf.json` first: the README activates no environment.
     (project / ".venv").symlink_to(installed.folder)
     app = json.loads((project / "cdktf.json").read_text(encoding="utf-8"))["app"]
     path = installed.environment()["PATH"].partition(os.pathsep)[2]
