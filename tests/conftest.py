@@ -63,9 +63,8 @@ _ORDER = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden with the current output")
-    parser.addoption(
-        "--fresh", action="store_true", help="run pyright, terraform validate, checkov and the check of prose again"
-    )
+    tools = "pyright, Terraform, checkov and the check of prose"
+    parser.addoption("--fresh", action="store_true", help=f"run {tools} again")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,5 +1,8 @@
 """Fixtures that deploy with the real Terraform and AWS provider to an emulated AWS.
 
+Terraform uses a running provider (helpers/provider.py). tests/deploy/test_terraform.py and the demo in
+tests/package/test_project.py let it find and start one.
+
 A missing Terraform or provider fails these tests, because skipped tests would look like passed ones.
 """
 
@@ -22,9 +25,10 @@ import pytest
 from eks_hardware.local import terraform, terraform_output, tools
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.readback import Account
-from helpers.shared import Once
+from helpers.answers import Answer
+from helpers.paths import ROOT, SHIPPED
+from helpers.provider import running_provider
 
-ROOT = Path(__file__).resolve().parents[2]
 _TIMEOUT_SECONDS = 900
 _ONLY_THE_PROVIDER = {
     "terraform": {
@@ -46,11 +50,18 @@ class TerraformCli:
         program: The program.
         environment: Variables in addition to the environment of the test run.
         cdktf: The cdktf command line.
+        provider: The AWS provider that Terraform has loaded.
     """
 
     program: Path
     environment: Mapping[str, str]
     cdktf: Path
+    provider: Path
+
+    def answer(self, question: str, *inputs: object) -> Answer:
+        """Return the cached result of a question that has the same answer for the same inputs and programs."""
+        program = (self.program, self.program.stat().st_size)
+        return Answer(question, [*program, self.provider.name, self.provider.stat().st_size, *inputs])
 
 
 @dataclass(frozen=True)
@@ -173,23 +184,27 @@ class Deploy:
             project.destroy()
 
     @contextlib.contextmanager
-    def __call__(self, stack: str, env: Mapping[str, str] | None = None) -> Iterator[Project]:
-        """Deploy a stack of the project's app with the real cdktf, then destroy it.
+    def __call__(self, stack: str) -> Iterator[Project]:
+        """Deploy a shipped strategy with this checkout's app and the real cdktf, then destroy it with Terraform.
 
-        Args:
-            stack: The stack's name.
-            env: Variables to add; by default the overlay ``local``, because charts would otherwise need a cluster.
+        The demo in tests/package/test_project.py lets cdktf destroy one, which takes it seconds to start. The overlay
+        is ``local``, because charts would otherwise need a cluster.
         """
         outdir = self.directory() / "cdktf.out"
-        environment = {**self._environment, "EKS_HARDWARE_OVERLAY": "local", **(env or {})}
+        environment = {
+            **self._environment,
+            "EKS_HARDWARE_OVERLAY": "local",
+            # cdktf would synthesize every strategy.
+            "EKS_HARDWARE_STRATEGIES": str(SHIPPED / f"{stack}.yaml"),
+        }
+        project = Project(outdir / "stacks" / stack, environment, self._cli.program)
         flags = ["--auto-approve", "--skip-provider-lock", "--output", str(outdir)]
         try:
             _run([str(self._cli.cdktf), "deploy", stack, *flags], cwd=ROOT, env=environment)
-            yield Project(outdir / "stacks" / stack, environment, self._cli.program)
+            yield project
         finally:
-            if (outdir / "manifest.json").exists():
-                destroy = [str(self._cli.cdktf), "destroy", stack, "--skip-synth", *flags]
-                _run(destroy, cwd=ROOT, env=environment)
+            if project.stack_dir.exists():
+                project.destroy()
 
 
 @pytest.fixture(scope="session")
@@ -218,7 +233,8 @@ def terraform_cli(tmp_path_factory: pytest.TempPathFactory) -> TerraformCli:
         # Terraform's cache supports one writer; later runs only read it.
         fcntl.flock(lock, fcntl.LOCK_EX)
         Project(trial, {**os.environ, **environment}, found.path).init()
-    return TerraformCli(found.path, environment, node.cdktf)
+    (provider,) = trial.glob(".terraform/providers/*/hashicorp/aws/*/*/terraform-provider-aws_*")
+    return TerraformCli(found.path, environment, node.cdktf, provider)
 
 
 @pytest.fixture(scope="session")
@@ -244,28 +260,32 @@ def account(emulator: Emulator) -> Iterator[Callable[[str], Account]]:
 
 
 @pytest.fixture(scope="session")
-def deploy(terraform_cli: TerraformCli, emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
-    """Return a function that deploys to the emulator.
+def deploy(
+    terraform_cli: TerraformCli, emulator: Emulator, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Deploy]:
+    """Return a function that deploys to the emulator, with one provider for all deployments.
 
     Example: ``with deploy("mixed-hardware") as project: ...``.
     """
     environment = {**emulator.environment(), **terraform_cli.environment}
-    return Deploy(terraform_cli, environment, lambda: tmp_path_factory.mktemp("deploy"))
+    with running_provider(terraform_cli.provider, tmp_path_factory.mktemp("running"), environment) as shared:
+        yield Deploy(terraform_cli, {**environment, **shared}, lambda: tmp_path_factory.mktemp("deploy"))
 
 
 @pytest.fixture(scope="session")
-def schemas(deploy: Deploy, once: Once) -> Mapping[str, Mapping[str, Any]]:
-    """Return the AWS provider's schema of every resource and data source, which takes it a few seconds."""
+def schemas(
+    terraform_cli: TerraformCli, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return the AWS provider's schema of every resource and data source."""
 
-    def make(folder: Path) -> None:
-        folder.mkdir()
+    def ask() -> Any:
+        folder = tmp_path_factory.mktemp("schemas")
         (folder / "cdk.tf.json").write_text(json.dumps(_ONLY_THE_PROVIDER), encoding="utf-8")
-        project = deploy.project(folder)
-        project.run("init", "-backend=false", "-input=false", "-no-color")
-        (folder / "schemas.json").write_text(project.run("providers", "schema", "-json").stdout, encoding="utf-8")
+        project = request.getfixturevalue("deploy").project(folder)
+        project.init()
+        return json.loads(project.run("providers", "schema", "-json").stdout)
 
-    file = once("provider", make) / "schemas.json"
-    (provider,) = json.loads(file.read_text(encoding="utf-8"))["provider_schemas"].values()
+    (provider,) = terraform_cli.answer("schemas").get(ask)["provider_schemas"].values()
     return {"resource": provider["resource_schemas"], "data": provider["data_source_schemas"]}
 
 

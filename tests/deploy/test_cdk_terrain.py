@@ -54,15 +54,14 @@ def synthesized(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_nothing_changes_in_either_direction(deploy: Any, synthesized: dict[str, Path]) -> None:
     before, after = ((synthesized[each] / "cdk.tf.json").read_bytes() for each in ("cdktf", "cdktn"))
     assert before != after  # it contains the framework's version
-    with deploy.directly(synthesized["cdktf"]) as project:
-        addresses = project.addresses()
-        assert {address.split(".")[0] for address in addresses} == {
-            "aws_iam_role",
-            "aws_iam_role_policy_attachment",
-            "aws_s3_bucket",
-        }
-        for framework in ("cdktn", "cdktf"):
-            # Not initialized again: Terraform would refuse to plan with a different backend.
-            shutil.copy(synthesized[framework] / "cdk.tf.json", project.stack_dir)
-            plan = project.plan()
-            assert (framework, plan.exit_code, plan.changes) == (framework, 0, {})
+    project = deploy.applied(synthesized["cdktf"])
+    assert {address.split(".")[0] for address in project.addresses()} == {
+        "aws_iam_role",
+        "aws_iam_role_policy_attachment",
+        "aws_s3_bucket",
+    }
+    for framework in ("cdktn", "cdktf"):
+        # Not initialized again: Terraform would refuse to plan with a different backend.
+        shutil.copy(synthesized[framework] / "cdk.tf.json", project.stack_dir)
+        plan = project.plan()
+        assert (framework, plan.exit_code, plan.changes) == (framework, 0, {})

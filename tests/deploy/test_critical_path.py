@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +12,37 @@ import pytest
 
 from benchmarks import critical_path
 from helpers.paths import ROOT
+from helpers.running import Run
+from helpers.shared import Once
+from helpers.synthesized import stacks_in, with_overlay
 
 PAGE = (ROOT / "docs" / "explanation" / "deployment-time.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
-def _provider(terraform_cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def _graphs(terraform_cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the real ``terraform graph`` once per stack and version, and keep what it prints."""
+    run = critical_path.terraform_graph
+
+    def kept(document: Mapping[str, Any], folder: Path) -> str:
+        code = Path(critical_path.__file__).read_bytes()
+        return str(terraform_cli.answer("graph", code, json.dumps(document)).get(lambda: run(document, folder)))
+
     for name, value in terraform_cli.environment.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(critical_path, "terraform_graph", kept)
 
 
-def test_the_page_quotes_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_quotes_what_is_printed(
+    once: Once, lazy_run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From stacks that are synthesized for other tests, too. For the last test, the program synthesizes one."""
+    stacks = {"": stacks_in(lazy_run.outdir), "manifests": with_overlay(once, "manifests")}
+
+    def synthesized(strategy: str, _: Path, *, overlay: str = "") -> dict[str, Any]:
+        return next(each.document for each in stacks[overlay] if each.stack == strategy)
+
+    monkeypatch.setattr(critical_path, "synthesized", synthesized)
     assert critical_path.main([]) == 0
     printed = capsys.readouterr().out
     quoted = re.search(

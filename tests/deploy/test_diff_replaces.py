@@ -1,6 +1,6 @@
 """Predictions of ``eks-hardware diff`` against the plan of the real Terraform, resource by resource.
 
-One strategy is deployed to the emulator; each variant is planned against its state.
+One strategy is deployed to the emulator, and each variant is planned against its state.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _both(first: Callable[[Content], Content], second: Callable[[Content], Conte
     return lambda content: second(first(content))
 
 
-# Changes that do not hide one another share a plan, which takes Terraform seconds to start.
+# Changes that do not hide one another are one variant.
 VARIANTS: Mapping[str, Callable[[Content], Content]] = {
     "types and capacity": _once,
     "settings of nodes, and tags": _both(_nodes, _tags),
@@ -194,29 +194,84 @@ def variant_strategy(variant: str | None = None) -> Strategy:
     return found
 
 
+Plans = dict[str, dict[str, Action]]
+"""Terraform's action for each resource that changes, by variant."""
+
+
 @pytest.fixture(scope="module")
-def deployed(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def planned(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> Plans:
+    """Deploy the strategy, and plan every variant.
+
+    Terraform takes seconds to start. Variants with the same provider are modules of one configuration, and the deployed
+    resources are in its state once per module. The state is current, so it is not refreshed.
+    """
+    base = _document(variant_strategy())
     folder = tmp_path_factory.mktemp("base") / NAME
     folder.mkdir()
-    (folder / "cdk.tf.json").write_text(_document(variant_strategy()), encoding="utf-8")
-    return deploy.applied(folder)
+    (folder / "cdk.tf.json").write_text(json.dumps(base), encoding="utf-8")
+    deployed = deploy.applied(folder)
+    variants = {name: _document(variant_strategy(name)) for name in VARIANTS}
+    together = {name: each for name, each in variants.items() if each["provider"] == base["provider"]}
+    found = _planned_together(deploy.project(folder), together, json.loads(deployed.run("state", "pull").stdout))
+    for name in variants.keys() - together.keys():
+        (deployed.stack_dir / "cdk.tf.json").write_text(json.dumps(variants[name]), encoding="utf-8")
+        found[name] = _actions(deployed.plan("-refresh=false").changes)
+    return found
 
 
-def _document(of: Strategy) -> str:
-    (document,) = synthesized_once(resolve(of))
-    return json.dumps(document)
-
-
-def terraform_plan(project: Any, of: Strategy) -> dict[str, Action]:
-    """Return Terraform's plan for each resource; the state is current, so it is not refreshed."""
-    (project.stack_dir / "cdk.tf.json").write_text(_document(of), encoding="utf-8")
+def _planned_together(project: Any, documents: Mapping[str, Content], state: Content) -> Plans:
+    """Plan documents as modules, each with the resources of the state."""
+    modules = {f"m{index}": document for index, document in enumerate(documents.values())}
+    root = json.loads((project.stack_dir / "cdk.tf.json").read_text(encoding="utf-8"))
+    called = {module: {"source": f"./{module}"} for module in modules}
+    for module, document in modules.items():
+        (project.stack_dir / module).mkdir()
+        inner = {section: each for section, each in document.items() if section not in ("provider", "terraform")}
+        (project.stack_dir / module / "cdk.tf.json").write_text(json.dumps(inner), encoding="utf-8")
+    configuration = {
+        "provider": root["provider"],
+        "terraform": {"required_providers": root["terraform"]["required_providers"]},
+        "module": called,
+    }
+    (project.stack_dir / "cdk.tf.json").write_text(json.dumps(configuration), encoding="utf-8")
+    held = [_in_module(module, each) for module in modules for each in state["resources"] if each["mode"] == "managed"]
+    copied = json.dumps({**state, "outputs": {}, "resources": held})
+    (project.stack_dir / "terraform.tfstate").write_text(copied, encoding="utf-8")
+    project.init()
     changes = project.plan("-refresh=false").changes
+    return {
+        name: _actions(
+            {
+                address.removeprefix(f"module.{module}."): action
+                for address, action in changes.items()
+                if address.startswith(f"module.{module}.")
+            }
+        )
+        for name, module in zip(documents, modules, strict=True)
+    }
+
+
+def _in_module(module: str, resource: Content) -> Content:
+    """Return a resource of the root's state as one of a module's."""
+    instances = [
+        {**each, "dependencies": [f"module.{module}.{address}" for address in each.get("dependencies", ())]}
+        for each in resource["instances"]
+    ]
+    return {**resource, "module": f"module.{module}", "instances": instances}
+
+
+def _document(of: Strategy) -> Content:
+    (document,) = synthesized_once(resolve(of))
+    return dict(document)
+
+
+def _actions(changes: Mapping[str, str]) -> dict[str, Action]:
     return {address: _ACTIONS[action] for address, action in changes.items() if not address.startswith("data.")}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_terraform_plans_what_diff_predicts(deployed: Any, variant: str) -> None:
+def test_terraform_plans_what_diff_predicts(planned: Plans, variant: str) -> None:
     changes = compared(variant_strategy(), variant_strategy(variant))
     predicted = {each.resource.address: each.action for each in changes.resources}
-    assert predicted == terraform_plan(deployed, variant_strategy(variant))
+    assert predicted == planned[variant]
     assert {(each.resource.type, each.action) for each in changes.resources} >= EXPECTED[variant]

@@ -25,6 +25,7 @@ FSX = "aws_fsx_lustre_file_system"
 LUSTRE = {name: {"deployment": name, "size_gib": 2400} for name in ("persistent-2", "scratch-2")}
 REGION = "us-west-2"
 NAME = "options"
+Resources = dict[str, list[dict[str, Any]]]
 STORAGE = {"efs": {}, "s3_buckets": [{"name": "acme-datasets"}, {"name": "acme-checkpoints", "read_only": False}]}
 
 
@@ -93,14 +94,11 @@ class Deployed(NamedTuple):
 def deployed(
     deploy: Any, account: Callable[[str], Account], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deployed]:
-    """Deploy once; a second plan must be empty, and destroy must leave nothing behind."""
+    """Deploy once; destroy must leave nothing behind."""
     here = account(REGION)
     file_systems = here.client("efs").describe_file_systems
     before, before_efs = here.inventory(), file_systems()["FileSystems"]
     with deploy.directly(synthesized_options(tmp_path_factory.mktemp("options") / "out")) as project:
-        plan = project.plan()
-        assert (plan.exit_code, plan.changes) == (0, {})
-        assert sizes(plan) == (2, 2)
         yield Deployed(project, here)
     assert here.inventory() == before, "destroy left something behind"
     assert file_systems()["FileSystems"] == before_efs
@@ -164,53 +162,49 @@ def test_permissions_of_the_drivers(deployed: Deployed) -> None:
     }
 
 
-def test_the_provider_plans_lustre(deployed: Deployed, tmp_path: Path) -> None:
-    """Both deployment types in one plan, because Terraform takes seconds to start."""
-    document, other = (
-        json.loads((synthesized_options(tmp_path / name, storage={"fsx_lustre": fields}) / "cdk.tf.json").read_bytes())
-        for name, fields in LUSTRE.items()
-    )
-    document["resource"][FSX]["other"] = next(iter(other["resource"][FSX].values()))
-    with deployed.changed(json.dumps(document)) as project:
-        planned = [
-            each["change"]["after"] for each in project.plan().document["resource_changes"] if each["type"] == FSX
-        ]
-    assert {
-        each["deployment_type"]: (each["per_unit_storage_throughput"], each["skip_final_backup"]) for each in planned
-    } == {
-        "PERSISTENT_2": (250, False),
-        "SCRATCH_2": (None, True),
-    }
-    assert {(each["storage_capacity"], each["file_system_type_version"]) for each in planned} == {(2400, "2.15")}
-
-
 # --- a node group whose size an autoscaler sets (docs/adr/0007-desired-size.md)
 
 
-def sizes(plan: Any) -> tuple[int, int]:
+def planned_resources(plan: Any) -> Resources:
+    """Return resources after a plan, by type."""
+    found: Resources = {}
+    for each in plan.document["resource_changes"]:
+        found.setdefault(each["type"], []).append(each["change"]["after"])
+    return found
+
+
+def sizes(resources: Resources) -> tuple[int, int]:
     """Return minimum and desired size of the system group."""
     [scaling] = [
         scaling
-        for each in plan.document["resource_changes"]
-        if each["type"] == "aws_eks_node_group" and each["change"]["after"]["node_group_name"] == "system"
-        for scaling in each["change"]["after"]["scaling_config"]
+        for each in resources["aws_eks_node_group"]
+        if each["node_group_name"] == "system"
+        for scaling in each["scaling_config"]
     ]
     return scaling["min_size"], scaling["desired_size"]
 
 
-def _as_eks_makes_it(account: Account, desired: int) -> None:
-    """Create an Auto Scaling group with EKS's tags for node groups, because the emulator creates none."""
+@pytest.fixture(scope="module")
+def autoscaled(deployed: Deployed) -> Iterator[Deployed]:
+    """Let an autoscaler change the size of the system group from 2 to 4, where EKS would keep it."""
+    system = {"clusterName": NAME, "nodegroupName": "system"}
+    found = deployed.account.client("eks").describe_nodegroup(**system)["nodegroup"]["scalingConfig"]
+    assert found == {"minSize": 2, "maxSize": 6, "desiredSize": 2}
+    client = deployed.account.client("autoscaling")
+    # With EKS's tags for node groups. The emulator creates no Auto Scaling group.
     tags = {"eks:cluster-name": NAME, "eks:nodegroup-name": "system"}
     of_the_group = {"PropagateAtLaunch": True, "ResourceId": "eks-system-1", "ResourceType": "auto-scaling-group"}
-    account.client("autoscaling").create_auto_scaling_group(
+    client.create_auto_scaling_group(
         AutoScalingGroupName="eks-system-1",
         MinSize=2,
         MaxSize=6,
-        DesiredCapacity=desired,
+        DesiredCapacity=4,
         AvailabilityZones=[f"{REGION}a"],
         LaunchTemplate={"LaunchTemplateName": f"{NAME}/system", "Version": "1"},
         Tags=[{"Key": key, "Value": value, **of_the_group} for key, value in tags.items()],
     )
+    yield deployed
+    client.delete_auto_scaling_group(AutoScalingGroupName="eks-system-1", ForceDelete=True)
 
 
 def test_the_look_up_names_nothing_that_a_plan_does_not_know(deployed: Deployed) -> None:
@@ -218,16 +212,44 @@ def test_the_look_up_names_nothing_that_a_plan_does_not_know(deployed: Deployed)
     assert [each["values"] for each in found["filter"]] == [[NAME], ["system"]]
 
 
-def test_an_autoscaled_group_keeps_its_size(deployed: Deployed, tmp_path: Path) -> None:
-    assert {"cluster-autoscaler", "aws-load-balancer-controller"} <= set(deployed.roles())
-    # The autoscaler changed it to 4: an apply keeps it.
-    _as_eks_makes_it(deployed.account, desired=4)
-    try:
-        assert sizes(deployed.project.plan()) == (2, 4)
-        # A minimum above the running number raises both; ignoring the size would fail.
-        raised = synthesized_options(tmp_path / "raised", minimum=5) / "cdk.tf.json"
-        with deployed.changed(raised.read_text(encoding="utf-8")) as project:
-            assert sizes(project.plan()) == (5, 5)
-    finally:
-        client = deployed.account.client("autoscaling")
-        client.delete_auto_scaling_group(AutoScalingGroupName="eks-system-1", ForceDelete=True)
+def test_a_second_plan_keeps_the_size_and_changes_nothing_else(autoscaled: Deployed) -> None:
+    """The emulator's node group still has 2 nodes, so that its update shows the size that Terraform would set."""
+    assert {"cluster-autoscaler", "aws-load-balancer-controller"} <= set(autoscaled.roles())
+    plan = autoscaled.project.plan()
+    assert list(plan.changes.values()) == ["update"]
+    assert sizes(planned_resources(plan)) == (2, 4)
+    (change,) = (each["change"] for each in plan.document["resource_changes"] if each["address"] in plan.changes)
+    different = {name for name, value in change["after"].items() if change["before"][name] != value}
+    assert (different, change["after_unknown"]) == ({"scaling_config"}, {})
+
+
+# --- changes that are only planned, all in one plan, because Terraform takes seconds to start
+
+
+@pytest.fixture(scope="module")
+def planned(autoscaled: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Resources:
+    """Return the plan for a higher minimum, and for both deployment types of Lustre."""
+    document, other = (
+        json.loads((synthesized_options(folder / "out", minimum=5, storage=storage) / "cdk.tf.json").read_bytes())
+        for each in LUSTRE.values()
+        for folder, storage in [(tmp_path_factory.mktemp("lustre"), {**STORAGE, "fsx_lustre": each})]
+    )
+    document["resource"][FSX]["other"] = next(iter(other["resource"][FSX].values()))
+    with autoscaled.changed(json.dumps(document)) as project:
+        return planned_resources(project.plan())
+
+
+def test_a_minimum_above_the_running_number_raises_both(planned: Resources) -> None:
+    """Ignoring the size would fail."""
+    assert sizes(planned) == (5, 5)
+
+
+def test_the_provider_plans_lustre(planned: Resources) -> None:
+    assert {
+        each["deployment_type"]: (each["per_unit_storage_throughput"], each["skip_final_backup"])
+        for each in planned[FSX]
+    } == {
+        "PERSISTENT_2": (250, False),
+        "SCRATCH_2": (None, True),
+    }
+    assert {(each["storage_capacity"], each["file_system_type_version"]) for each in planned[FSX]} == {(2400, "2.15")}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -417,53 +418,69 @@ class Outcome(NamedTuple):
 
 @pytest.fixture(scope="module")
 def planned(
-    deploy: Any, schemas: Mapping[str, Mapping[str, Any]], tmp_path_factory: pytest.TempPathFactory
+    terraform_cli: Any, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, Outcome]:
     """Return the results of one plan for every resource, by address."""
-    folder = tmp_path_factory.mktemp("rows")
-    (folder / "cdk.tf.json").write_text(json.dumps(_PROVIDER), encoding="utf-8")
-    project = deploy.project(folder)
-    project.init()
+    before, after = states()
     configured: dict[str, dict[str, Any]] = {}
-    state: list[dict[str, Any]] = []
+    for (type_, name), values in after.items():
+        configured.setdefault(type_, {})[name] = {key: each for key, each in values.items() if each is not None}
+    document = {**_PROVIDER, "resource": configured}
 
-    def add(type_: str, name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        configured.setdefault(type_, {})[name] = {key: each for key, each in after.items() if each is not None}
-        version = schemas["resource"][type_]["version"]
-        instance = {"schema_version": version, "attributes": {"id": name, **before}}
-        state.append(
-            {
-                "mode": "managed",
-                "type": type_,
-                "name": name,
-                "provider": 'provider["registry.terraform.io/hashicorp/aws"]',
-                "instances": [instance],
-            }
+    def ask() -> list[Any]:
+        schemas = request.getfixturevalue("schemas")["resource"]
+        state = [_in_state(type_, name, schemas[type_]["version"], each) for (type_, name), each in before.items()]
+        written = {"version": 4, "terraform_version": "1.5.0", "serial": 1, "lineage": "rows", "outputs": {}}
+        folder = tmp_path_factory.mktemp("rows")
+        (folder / "cdk.tf.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
+        project = request.getfixturevalue("deploy").project(folder)
+        (project.stack_dir / "terraform.tfstate").write_text(
+            json.dumps({**written, "resources": state}), encoding="utf-8"
         )
+        project.init()
+        changes: list[Any] = project.plan("-refresh=false").document["resource_changes"]
+        return changes
 
-    for type_, (base, values) in TABLE.items():
-        add(type_, "same", base, base)
-        if facts.replacements()["resources"][type_]["tagged"]:
-            add(type_, "tagged", base, {**base, "tags": {"team": "a"}})
-        for argument, value in values.items():
-            before = {**base, **ANOTHER.get((type_, argument), {})}
-            add(type_, name_of(argument), before, with_argument(before, argument, value))
-            if (type_, argument) in MILDER:
-                milder = with_argument(base, argument, MILDER[type_, argument])
-                add(type_, f"{name_of(argument)}-milder", base, milder)
-    document = json.dumps({**_PROVIDER, "resource": configured}, indent=1)
-    (project.stack_dir / "cdk.tf.json").write_text(document, encoding="utf-8")
-    written = {"version": 4, "terraform_version": "1.5.0", "serial": 1, "lineage": "rows", "outputs": {}}
-    (project.stack_dir / "terraform.tfstate").write_text(json.dumps({**written, "resources": state}), encoding="utf-8")
-    project.run("plan", "-refresh=false", "-input=false", "-no-color", "-out=rows.tfplan")
-    shown = json.loads(project.run("show", "-json", "rows.tfplan").stdout)
+    inputs = json.dumps([document, *([type_, name, each] for (type_, name), each in before.items())])
     return {
         each["address"]: Outcome(
             tuple(each["change"]["actions"]),
             {path[0] for path in each["change"].get("replace_paths", ())},
             set(each["change"].get("after_unknown") or ()),
         )
-        for each in shown["resource_changes"]
+        for each in terraform_cli.answer("replacements", Path(__file__).read_bytes(), inputs).get(ask)
+    }
+
+
+def states() -> tuple[dict[tuple[str, str], dict[str, Any]], dict[tuple[str, str], dict[str, Any]]]:
+    """Return the arguments of each resource before and after its change, by type and name."""
+    before: dict[tuple[str, str], dict[str, Any]] = {}
+    after: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def add(type_: str, name: str, was: dict[str, Any], becomes: dict[str, Any]) -> None:
+        before[type_, name], after[type_, name] = was, becomes
+
+    for type_, (base, values) in TABLE.items():
+        add(type_, "same", base, base)
+        if facts.replacements()["resources"][type_]["tagged"]:
+            add(type_, "tagged", base, {**base, "tags": {"team": "a"}})
+        for argument, value in values.items():
+            was = {**base, **ANOTHER.get((type_, argument), {})}
+            add(type_, name_of(argument), was, with_argument(was, argument, value))
+            if (type_, argument) in MILDER:
+                milder = with_argument(base, argument, MILDER[type_, argument])
+                add(type_, f"{name_of(argument)}-milder", base, milder)
+    return before, after
+
+
+def _in_state(type_: str, name: str, schema_version: int, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a resource as Terraform's state has it."""
+    return {
+        "mode": "managed",
+        "type": type_,
+        "name": name,
+        "provider": 'provider["registry.terraform.io/hashicorp/aws"]',
+        "instances": [{"schema_version": schema_version, "attributes": {"id": name, **attributes}}],
     }
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import zipfile
 from dataclasses import dataclass
 from email import message_from_bytes
 from pathlib import Path
 
-from helpers.environments import environment, pip_install, run_or_fail
+from helpers.environments import environment, pip_install
 from helpers.paths import ROOT
 
 CODE = ("config", "constructs", "eks_hardware", "stacks")
@@ -121,13 +120,6 @@ def leave_rubbish(source: Path) -> None:
     for each in RUBBISH:
         (source / each).parent.mkdir(parents=True, exist_ok=True)
         (source / each).write_text("rubbish", encoding="utf-8")
-
-
-def build(source: Path, target: Path) -> Distributions:
-    """Build an sdist from a folder, and the wheel from the sdist."""
-    run_or_fail(sys.executable, "-m", "build", "--outdir", target, source)
-    (sdist,), (wheel,) = target.glob("*.tar.gz"), target.glob("*.whl")
-    return Distributions(source, sdist, wheel)
 
 
 def install(wheel: Path) -> Installed:

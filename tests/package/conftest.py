@@ -6,22 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from helpers.installed import Distributions, Installed, build, copy_checkout, install, leave_rubbish
+from helpers.installed import INIT, Distributions, Installed, copy_checkout, install, leave_rubbish
+from helpers.release import BUILD, commit, date_the_changelog, run_script
 from helpers.shared import Once
 
 
 @pytest.fixture(scope="session")
 def distributions(once: Once) -> Distributions:
-    """Return sdist and wheel, built from a checkout with unrelated files in it."""
+    """Return sdist and wheel, which the release workflow built from a checkout with unrelated files in it."""
 
     def make(folder: Path) -> None:
-        copy_checkout(folder / "source")
-        leave_rubbish(folder / "source")
-        build(folder / "source", folder / "dist")
+        source = folder / "source"
+        copy_checkout(source)
+        leave_rubbish(source)
+        date_the_changelog(source)
+        commit(source)
+        done = run_script(source, BUILD)
+        assert done.returncode == 0, (done.stdout, done.stderr)
 
-    folder = once("distributions", make)
-    (sdist,), (wheel,) = (folder / "dist").glob("*.tar.gz"), (folder / "dist").glob("*.whl")
-    return Distributions(folder / "source", sdist, wheel)
+    source = once("distributions", make) / "source"
+    (sdist,), (wheel,) = (source / "dist").glob("*.tar.gz"), (source / "dist").glob("*.whl")
+    return Distributions(source, sdist, wheel)
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +34,15 @@ def installed(once: Once, distributions: Distributions) -> Installed:
     """Return an environment with the wheel; tests do not write to it."""
     folder = once("installed", lambda new: new.symlink_to(install(distributions.wheel).folder))
     return Installed(folder.resolve())
+
+
+@pytest.fixture(scope="session")
+def new_project(once: Once, installed: Installed) -> Path:
+    """Return the folder that ``eks-hardware init`` filled in a path with a space; tests copy it."""
+
+    def make(folder: Path) -> None:
+        (folder / "our clusters").mkdir(parents=True)
+        done = installed.run(*INIT, cwd=folder / "our clusters")
+        assert (done.returncode, done.stderr) == (0, "")
+
+    return once("project", make) / "our clusters"

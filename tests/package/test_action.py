@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from helpers.github_action import Runner
-from helpers.installed import GIT, INIT, Installed
+from helpers.installed import GIT, Installed
 from helpers.paths import ROOT
 
 ACTION = ROOT / "action.yml"
@@ -31,12 +31,11 @@ VALIDATE, COMPARE, COMMENT, SYNTHESIZE = (
 class Repository:
     """A project in a repository, with a base commit that can be changed by a pull request."""
 
-    def __init__(self, installed: Installed, folder: Path, below: str = ".") -> None:
+    def __init__(self, installed: Installed, new_project: Path, folder: Path, below: str = ".") -> None:
         self.installed, self.root = installed, folder / "our clusters"
         self.project = self.root / below
         self.outside = folder / "a runner"
-        self.project.mkdir(parents=True)
-        assert installed.run(*INIT, cwd=self.project).returncode == 0
+        shutil.copytree(new_project, self.project, symlinks=True)
         shutil.rmtree(self.project / "overlays")  # the tests have their own
         self.first = (self.project / "strategies" / "demo.yaml").read_text(encoding="utf-8")
         for name in ("demo", "same", "gone"):
@@ -95,8 +94,8 @@ class Repository:
 
 
 @pytest.fixture
-def repository(installed: Installed, tmp_path: Path) -> Callable[..., Repository]:
-    return lambda below=".": Repository(installed, tmp_path, below)
+def repository(installed: Installed, new_project: Path, tmp_path: Path) -> Callable[..., Repository]:
+    return lambda below=".": Repository(installed, new_project, tmp_path, below)
 
 
 def headings(markdown: str) -> list[str]:
@@ -241,8 +240,7 @@ def _steps() -> list[dict[str, Any]]:
     return list(yaml.safe_load(ACTION.read_text(encoding="utf-8"))["runs"]["steps"])
 
 
-def test_a_project_uses_the_same_action(installed: Installed, tmp_path: Path) -> None:
-    installed.run(*INIT, cwd=tmp_path)
-    workflow = yaml.safe_load((tmp_path / ".github/workflows/strategies.yml").read_text(encoding="utf-8"))
+def test_a_project_uses_the_same_action(new_project: Path) -> None:
+    workflow = yaml.safe_load((new_project / ".github/workflows/strategies.yml").read_text(encoding="utf-8"))
     (used,) = (each["uses"] for each in workflow["jobs"]["strategies"]["steps"] if each["uses"].startswith("./"))
-    assert (tmp_path / used / "action.yml").read_text(encoding="utf-8") == ACTION.read_text(encoding="utf-8")
+    assert (new_project / used / "action.yml").read_text(encoding="utf-8") == ACTION.read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from helpers.installed import GIT, INIT, Installed
+from helpers.installed import GIT, Installed
 from helpers.paths import ROOT
 
 TEMPLATE = ROOT / "examples" / "gitlab" / "strategies.yml"
@@ -38,11 +39,9 @@ else:
 
 
 @pytest.fixture
-def folder(installed: Installed, tmp_path: Path) -> Path:
+def folder(installed: Installed, new_project: Path, tmp_path: Path) -> Path:
     """Return a repository with a project in a folder with a space, and a base commit."""
-    project = tmp_path / "repository" / "our clusters"
-    project.mkdir(parents=True)
-    assert installed.run(*INIT, cwd=project).returncode == 0
+    project = shutil.copytree(new_project, tmp_path / "repository" / "our clusters", symlinks=True)
     for each in (project / "overlays").iterdir():
         each.unlink()  # the tests have their own
     (project / "overlays" / "dev.yaml").write_text("tags: {stage: dev}\n", encoding="utf-8")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from helpers.installed import INIT, Installed
+from helpers.installed import Installed
 from helpers.paths import ROOT
 
 
@@ -18,8 +19,8 @@ def _hook() -> dict[str, Any]:
     return dict(hook)
 
 
-def test_it_passes_and_fails(installed: Installed, tmp_path: Path) -> None:
-    installed.run(*INIT, cwd=tmp_path)
+def test_it_passes_and_fails(installed: Installed, new_project: Path, tmp_path: Path) -> None:
+    shutil.copytree(new_project, tmp_path, symlinks=True, dirs_exist_ok=True)
     hook = _hook()
     assert (hook["language"], hook["pass_filenames"]) == ("python", False)
     entry = shlex.split(hook["entry"])

@@ -7,21 +7,15 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-import eks_hardware
 from helpers.environments import environment
-from helpers.installed import GIT, Installed, copy_checkout
+from helpers.installed import Distributions, Installed
 from helpers.paths import ROOT
+from helpers.release import BUILD, SCRIPTS, TAG, VERSION, WORKFLOW, run_script
 
-VERSION = eks_hardware.__version__
-TAG = f"v{VERSION}"
 # Replacement for GitHub's command line: answers as for a signed tag, unless a variable says otherwise.
 GH = """#!/bin/sh
 printf '%s\\n' "$@" > gh.txt
@@ -30,52 +24,17 @@ case "$2" in
   */git/tags/0123abc) echo "${SIGNATURE:-valid}" ;;
 esac
 """
-WORKFLOW: dict[Any, Any] = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))
-STEPS = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
-SCRIPTS = {step["name"]: step["run"] for step in STEPS if "run" in step}
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of this checkout with today's changelog section, committed on main."""
+def checkout(distributions: Distributions, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the checkout that the distributions are built from, committed on main."""
     folder = tmp_path_factory.mktemp("release") / "checkout"
-    copy_checkout(folder)
-    changelog = folder / "CHANGELOG.md"
-    text = changelog.read_text(encoding="utf-8")
-    changelog.write_text(text.replace(f"## {VERSION} - unreleased", f"## {VERSION} - 2030-01-02"), encoding="utf-8")
+    shutil.copytree(distributions.source, folder, symlinks=True)
     (folder / "bin").mkdir()
     (folder / "bin" / "gh").write_text(GH, encoding="utf-8")
     (folder / "bin" / "gh").chmod(0o755)
-    (folder / ".venv").symlink_to(ROOT / ".venv")
-    for command in ("init -q -b main", "add README.md", "commit -qm first", "update-ref refs/remotes/origin/main HEAD"):
-        subprocess.run(["git", *command.split()], cwd=folder, check=True, env={**os.environ, **GIT})
     return folder
-
-
-def run_script(checkout: Path, name: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a script of the workflow as a runner does."""
-    assert "${{" not in SCRIPTS[name]
-    path = os.pathsep.join([str(checkout / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
-    return subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", SCRIPTS[name]],
-        cwd=checkout,
-        env={
-            **{each: os.environ[each] for each in ("HOME", "LANG", "PIP_CERT", "PIP_FIND_LINKS") if each in os.environ},
-            **GIT,
-            "PATH": path,
-            "GITHUB_REF_NAME": TAG,
-            "GITHUB_REPOSITORY": "OWNER/eks-hardware",
-            "RUNNER_TEMP": str(checkout.parent),
-            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-            # To compile the AWS provider takes longer than everything else, and no step imports it.
-            "PIP_NO_COMPILE": "1",
-            **variables,
-        },
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
 
 
 # --- what the workflow says
@@ -175,16 +134,19 @@ def runner(checkout: Path, installed: Installed) -> None:
     for name, kept in {"installed": installed.folder, "sbom": environment(listed)}.items():
         folder = checkout.parent / name
         shutil.copytree(kept / "bin", folder / "bin", symlinks=True)
-        # Links are enough for files that pip removes but never rewrites.
-        shutil.copytree(kept / "lib", folder / "lib", symlinks=True, copy_function=os.link)
-        for each in folder.glob("lib/python*/site-packages/eks_hardware*"):
-            shutil.rmtree(each)
+        # Links are enough for files that pip never rewrites.
+        not_there = shutil.ignore_patterns("eks_hardware*", "pip", "pip-*", "setuptools*", "pkg_resources")
+        shutil.copytree(kept / "lib", folder / "lib", symlinks=True, copy_function=os.link, ignore=not_there)
 
 
 @pytest.mark.usefixtures("runner")
 def test_what_is_released(checkout: Path) -> None:
-    """All other scripts in their order, without the fast tests, which `make test` runs too."""
-    for name in (each for each in SCRIPTS if each not in (SIGNED, "Run the fast tests")):
+    """All other scripts in their order, without the fast tests, which `make test` runs too.
+
+    The script that builds has run for the fixture ``distributions``.
+    """
+    assert list(SCRIPTS)[3] == BUILD
+    for name in (each for each in SCRIPTS if each not in (SIGNED, "Run the fast tests", BUILD)):
         done = run_script(checkout, name, GITHUB_ENV=str(checkout / "env.txt"))
         assert done.returncode == 0, (name, done.stdout, done.stderr)
     sdist, wheel = f"eks_hardware-{VERSION}.tar.gz", f"eks_hardware-{VERSION}-py3-none-any.whl"
