@@ -1,8 +1,8 @@
 """Cached results of slow tools that depend only on their input.
 
-pyright, ``terraform validate`` and checkov take minutes to return the same result for the same files. Results are in
-.build/answers, under a digest of everything that the tools read. ``--fresh`` runs the tools again, and so does a fresh
-clone.
+pyright, ``terraform validate``, checkov and others take minutes to return the same result for the same files. Results
+are in .build/answers, under a digest of everything that the tools read. ``--fresh`` runs the tools again, and so does a
+fresh clone.
 """
 
 from __future__ import annotations
