@@ -60,8 +60,13 @@ def all_stacks(once: Once, plain: Path) -> list[Synthesized]:
     """
     stacks = stacks_in(plain)
     for overlay in OVERLAYS:
-        stacks += stacks_in(once(f"overlay-{overlay}", partial(_with_overlay, overlay)), overlay)
+        stacks += stacks_with(once, overlay)
     return [*stacks, *stacks_in(once("separate", _separate), "separate")]
+
+
+def stacks_with(once: Once, overlay: str) -> list[Synthesized]:
+    """Return the stacks of the shipped strategies with an overlay."""
+    return stacks_in(once(f"overlay-{overlay}", partial(_with_overlay, overlay)), overlay)
 
 
 def stacks_in(outdir: Path, overlay: str = "") -> list[Synthesized]:
