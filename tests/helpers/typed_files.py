@@ -33,8 +33,7 @@ def typed_files() -> list[str]:
 
 def answers(files: list[str]) -> dict[str, Answer]:
     """Return the cache of pyright's diagnostics of each file."""
-    # A new file can take the place of an imported one.
-    common = repr([sys.version, *packages(), *contents([*_SETTINGS, Path(__file__)]), *files])
+    common = repr([sys.version, *packages(), *contents([*_SETTINGS, Path(__file__)])])
     sources = {name: (ROOT / name).read_text(encoding="utf-8") for name in files}
     known = [sys.version, Path(__file__).read_bytes()]
     outlines = {
@@ -44,8 +43,9 @@ def answers(files: list[str]) -> dict[str, Answer]:
     imported = imports({name: names for name, (names, _) in outlines.items()})
 
     def parts(name: str) -> list[object]:
-        below = _reached(name, imported) - {name}
-        return [common, name, sources[name], *(outlines[each][1] for each in sorted(below))]
+        # With their names: a new file can take the place of an imported one.
+        below = sorted(_reached(name, imported) - {name})
+        return [common, name, sources[name], *((each, outlines[each][1]) for each in below)]
 
     return {name: Answer("pyright", parts(name)) for name in files}
 
