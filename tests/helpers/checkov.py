@@ -50,20 +50,36 @@ class Check:
         return f"{self.id} {self.path} in {self.folder}: {self.name}"
 
 
-def scan(folder: Path) -> list[Check]:
-    """Return every check of every stack in a folder, from one run."""
+def scan(folder: Path, documents: Mapping[str, Mapping[str, Any]]) -> list[Check]:
+    """Return every check of every stack, from one run.
+
+    A stack that has not changed is not checked again (helpers/answers.py): checkov takes each folder for a module of
+    its own.
+
+    Args:
+        folder: an empty working folder.
+        documents: the content of each stack's ``cdk.tf.json``, by the name of its folder.
+    """
     assert PROGRAM.is_file(), "checkov is not installed: run `make scan`"
-    addresses = {file.parent: _prepared(file) for file in sorted(folder.rglob(_STACK))}
-    stacks = [
-        (file.relative_to(folder).as_posix(), file.read_text(encoding="utf-8"))
-        for file in folder.rglob("*")
-        if file.is_file()
-    ]
-    answer = Answer("checkov", [Path(__file__).read_bytes(), CONSTRAINTS.read_bytes(), *sorted(stacks)])
-    return [Check(*each) for each in answer.get(lambda: _run(folder, addresses))]
+    versions = [Path(__file__).read_bytes(), CONSTRAINTS.read_bytes()]
+    answers = {name: Answer("checkov", [*versions, json.dumps(each)]) for name, each in documents.items()}
+    kept = {name: answer.kept() for name, answer in answers.items()}
+    if new := {name: documents[name] for name, each in kept.items() if each is None}:
+        kept |= {name: [] for name in new}
+        for check in _run(folder, new):
+            kept[check.folder].append(dataclasses.astuple(check))
+        for name in new:
+            answers[name].keep(kept[name])
+    return [dataclasses.replace(Check(*each), folder=name) for name, checks in kept.items() for each in checks]
 
 
-def _run(folder: Path, addresses: Mapping[Path, Mapping[str, tuple[str, str]]]) -> list[tuple[object, ...]]:
+def _run(folder: Path, documents: Mapping[str, Mapping[str, Any]]) -> list[Check]:
+    addresses: dict[Path, dict[str, tuple[str, str]]] = {}
+    for name, document in documents.items():
+        (folder / name).mkdir()
+        file = folder / name / _STACK
+        file.write_text(json.dumps(document, indent=2), encoding="utf-8")
+        addresses[file.parent] = _prepared(file)
     command = [str(PROGRAM), "--directory", str(folder), "--framework", "terraform", "terraform_json"]
     command += ["--skip-download", "--output", "json", "--compact"]
     # Exclude local settings, tokens of a platform, and the check for a newer release.
@@ -76,7 +92,7 @@ def _run(folder: Path, addresses: Mapping[Path, Mapping[str, tuple[str, str]]]) 
     assert isinstance(reports, list), done.stdout[:500]
     assert not any(report["summary"]["parsing_errors"] for report in reports), done.stderr
     return [
-        dataclasses.astuple(_check(record, folder, addresses))
+        _check(record, folder, addresses)
         for report in reports
         for outcome in ("passed_checks", "failed_checks")
         for record in report["results"][outcome]

@@ -143,15 +143,11 @@ def checks(
     stacks: Sequence[Synthesized], scanned: Sequence[Synthesized], tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, list[Check]]:
     """Return all checks by folder; those of a mistake under its name."""
-    folder = tmp_path_factory.mktemp("scan")
     mistaken = rounds(stacks)
     documents = {str(index): stack.document for index, stack in enumerate(scanned)}
     documents |= {f"{MUTATED}-{index}": each.document for index, each in enumerate(mistaken)}
-    for name, document in documents.items():
-        (folder / name).mkdir()
-        (folder / name / "cdk.tf.json").write_text(json.dumps(document, indent=2), encoding="utf-8")
     found = defaultdict(list)
-    for check in scan(folder):
+    for check in scan(tmp_path_factory.mktemp("scan"), documents):
         found[check.folder].append(check)
     for index, each in enumerate(mistaken):
         found.update(dict.fromkeys(each.names, found[f"{MUTATED}-{index}"]))

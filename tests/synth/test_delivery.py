@@ -16,7 +16,9 @@ from eks_hardware.kubernetes.local_chart import CHART, CHART_VERSION
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.testing import Matches, Template
-from helpers.strategies import document, group, shipped
+from helpers.shared import Once
+from helpers.strategies import document, group
+from helpers.synthesized import with_overlay
 
 Templates = Mapping[str, Template]
 
@@ -64,11 +66,18 @@ class Synthesized(NamedTuple):
         return json.loads((self.outdir / "manifest.json").read_text(encoding="utf-8"))
 
 
-@pytest.fixture
-def stacks(tmp_path: Path) -> Callable[..., Synthesized]:
-    """Synthesize a strategy that installs a bundle."""
+@pytest.fixture(scope="module")
+def stacks(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Synthesized]:
+    """Synthesize a strategy that installs a bundle, each once."""
+    found: dict[str, Synthesized] = {}
 
     def synthesized(given: Bundle = BUNDLE, **content: Any) -> Synthesized:
+        key = repr((given, content))
+        if key not in found:
+            found[key] = new(given, content)
+        return found[key]
+
+    def new(given: Bundle, content: dict[str, Any]) -> Synthesized:
         from eks_hardware._cdk import App
         from eks_hardware.stacks import Extension, strategy_stacks
 
@@ -76,9 +85,10 @@ def stacks(tmp_path: Path) -> Callable[..., Synthesized]:
             def releases(self, bundle: Bundle, resolved: ResolvedStrategy) -> Bundle:  # noqa: ARG002
                 return given
 
-        content["kubernetes"] = {"delivery": "helm", **content.get("kubernetes", {})}
-        resolved = resolve(Strategy.model_validate(document(**{"karpenter": {}, **content})))
-        outdir = tmp_path / "cdktf.out"
+        kubernetes = {"delivery": "helm", **content.get("kubernetes", {})}
+        fields = {"karpenter": {}, **content, "kubernetes": kubernetes}
+        resolved = resolve(Strategy.model_validate(document(**fields)))
+        outdir = tmp_path_factory.mktemp("stacks") / "cdktf.out"
         app = App(outdir=str(outdir))
         strategy_stacks(app, resolved, extension=Given())
         app.synth()
@@ -386,30 +396,24 @@ def without_helm(template: Template) -> dict[str, Any]:
     return dict(content)
 
 
-def written_as_manifests(resolved: ResolvedStrategy, outdir: Path) -> Template:
-    from eks_hardware._cdk import App
-    from eks_hardware.stacks.hardware_stack import HardwareStack
-
-    app = App(outdir=str(outdir))
-    HardwareStack(app, resolved=resolved)
-    app.synth()
-    return Template.from_json(outdir / "stacks" / resolved.name / "cdk.tf.json")
+def template_with(once: Once, overlay: str, strategy: str) -> Template:
+    (found,) = (each for each in with_overlay(once, overlay) if each.strategy == strategy)
+    return Template.from_json(found.file)
 
 
 def test_the_aws_half_is_the_same_whichever_way_charts_are_delivered(
-    shipped_name: str, templates: Templates, tmp_path: Path
+    shipped_name: str, templates: Templates, once: Once
 ) -> None:
     """`make demo` and the deploy tests show the AWS half, as manifests: the same half as with Helm."""
-    template = written_as_manifests(resolve(shipped(shipped_name, "manifests")), tmp_path)
+    template = template_with(once, "manifests", shipped_name)
     template.has_no("helm_release")
     assert template.providers("helm") == []
     assert set(template.terraform["required_providers"]) == {"aws"}
     assert without_helm(templates[shipped_name]) == template.document
 
 
-def test_the_overlay_of_the_emulator_changes_nothing_else(shipped_name: str, tmp_path: Path) -> None:
-    one = written_as_manifests(resolve(shipped(shipped_name, "manifests")), tmp_path / "manifests")
-    other = written_as_manifests(resolve(shipped(shipped_name, "local")), tmp_path / "local")
+def test_the_overlay_of_the_emulator_changes_nothing_else(shipped_name: str, once: Once) -> None:
+    one, other = (template_with(once, overlay, shipped_name) for overlay in ("manifests", "local"))
     assert one.document == other.document
 
 

@@ -514,6 +514,13 @@ def test_a_state_that_moves_is_said() -> None:
 
 FILES = [*sorted(FOLDER.glob("*.yaml")), *sorted(SPECIAL.glob("*.yaml"))]
 
+# With a shared state, each is the successor of every other one.
+SHARED = S3BackendSpec(type="s3", bucket="state", key="shared.tfstate", region="us-west-2")
+
+
+def sharing(found: Strategy) -> Strategy:
+    return found.model_copy(update={"backend": SHARED})
+
 
 def test_what_is_compared_is_what_is_synthesized() -> None:
     """Without a file, and with the path of each construct."""
@@ -525,7 +532,7 @@ def test_what_is_compared_is_what_is_synthesized() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_resource_follows_from_a_field(file: Path) -> None:
     """A resource without a pattern would be reported by its construct path."""
-    found = resources(synthesized_once(resolve(load_strategy(file).strategy)))
+    found = resources(synthesized_once(resolve(sharing(load_strategy(file).strategy))))
     assert [each.address for each in found if "/" in each.owner] == []
     rows = facts.replacements()["resources"]
     assert {each.type for each in found} <= set(rows)
@@ -533,7 +540,7 @@ def test_every_resource_follows_from_a_field(file: Path) -> None:
 
 def test_every_row_is_used() -> None:
     """A row that no strategy uses is unnecessary."""
-    given = [load_strategy(file).strategy for file in FILES]
+    given = [sharing(load_strategy(file).strategy) for file in FILES]
     lustre = {"fsx_lustre": {"kms_key_arn": KEY.format(1)}}
     given.append(strategy(**node(update={"strategy": "minimal"}), storage=lustre))
     used = {
@@ -552,14 +559,6 @@ def check_formats(changes: Changes) -> None:
     assert as_json(changes)["changed"] is changes.any
     assert as_markdown(changes).startswith("### ")
     assert as_text(changes)
-
-
-# With a shared state, each is the successor of every other one.
-SHARED = S3BackendSpec(type="s3", bucket="state", key="shared.tfstate", region="us-west-2")
-
-
-def sharing(found: Strategy) -> Strategy:
-    return found.model_copy(update={"backend": SHARED})
 
 
 @pytest.mark.parametrize(("before", "after"), list(itertools.permutations(SHIPPED, 2)))

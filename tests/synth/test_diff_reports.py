@@ -13,13 +13,13 @@ import pytest
 import yaml
 
 from eks_hardware.cli.commands.diff import REPLACED
-from eks_hardware.diff import Changes
+from eks_hardware.diff import Changes, compare
 from eks_hardware.diff.json import as_json
 from eks_hardware.diff.markdown import as_markdown
 from eks_hardware.diff.summary import summary
 from eks_hardware.diff.terminal import as_text
 from helpers import cli
-from helpers.diff import EVERYTHING, compared
+from helpers.diff import EVERYTHING, compared, synthesized_once
 from helpers.strategies import SHIPPED, document, gpu_pool, group, pools, strategy
 
 run = partial(cli.run, "diff")
@@ -88,6 +88,12 @@ def files(tmp_path: Path) -> Any:
     return written
 
 
+@pytest.fixture
+def synthesizes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the command synthesize each strategy once in all tests."""
+    monkeypatch.setattr("eks_hardware.diff.compare", partial(compare, synthesize=synthesized_once))
+
+
 SPOT = document(group("g5.xlarge", capacity="spot")), document(group(["g5.xlarge", "g6.xlarge"]))
 SCALED = document(group("g5.xlarge")), document(group("g5.xlarge", scaling={"max": 9}))
 GONE = document(group("g5.xlarge")), document()
@@ -97,6 +103,7 @@ _POOL = pools(gpu_pool("a", instance_families=["g5"]))
 UNINSTALLED = document(**_POOL, kubernetes={"delivery": "helm"}), document(**_POOL)
 
 
+@pytest.mark.usefixtures("synthesizes_once")
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_strategy_and_itself(name: str) -> None:
     code, out, _ = run(name, name, "--fail-on", "destroy")
@@ -117,6 +124,7 @@ def test_formats(files: Any, format_: str) -> None:
     assert "warning" in err
 
 
+@pytest.mark.usefixtures("synthesizes_once")
 @pytest.mark.parametrize(
     ("pair", "replace", "destroy"),
     [(SPOT, 3, 3), (SCALED, 0, 0), (GONE, 0, 3), (POOL_GONE, 0, 3), (MOVED, 3, 3), (UNINSTALLED, 3, 3)],

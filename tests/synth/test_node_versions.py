@@ -29,15 +29,18 @@ def node(request: pytest.FixtureRequest) -> Path:
     return program
 
 
-def test_the_same_bytes_fast_and_with_the_stock_import(node: Path, tmp_path: Path) -> None:
-    variables = {"JSII_NODE": str(node), "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"}
-    fast = run_app(tmp_path / "fast", "main.py", strategies=STRATEGIES, **variables)
-    # Node's half of the stock import; test_lazy_providers.py compares Python's half.
-    stock = run_app(tmp_path / "stock", "-c", _STOCK_NODE, strategies=STRATEGIES, **variables)
-    assert (fast.code, fast.err) == (0, "")
-    assert (stock.code, stock.err) == (0, "")
-    assert len(fast.stacks()) == len(STRATEGIES)
-    assert fast.stacks() == stock.stacks()
+def test_the_same_bytes_fast_and_with_the_stock_import(tmp_path: Path) -> None:
+    """test_lazy_providers.py compares them on the Node of the PATH."""
+    for node in INSTALLED:
+        version = node.parents[3].name
+        variables = {"JSII_NODE": str(node), "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"}
+        fast = run_app(tmp_path / version / "fast", "main.py", strategies=STRATEGIES, **variables)
+        # Node's half of the stock import; test_lazy_providers.py compares Python's half.
+        stock = run_app(tmp_path / version / "stock", "-c", _STOCK_NODE, strategies=STRATEGIES, **variables)
+        assert (version, fast.code, fast.err) == (version, 0, "")
+        assert (version, stock.code, stock.err) == (version, 0, "")
+        assert len(fast.stacks()) == len(STRATEGIES)
+        assert fast.stacks() == stock.stacks(), version
 
 
 # Like `python main.py`, with a Node process without the hook.

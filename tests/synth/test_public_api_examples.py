@@ -22,6 +22,7 @@ from eks_hardware.resolve import resolve
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.public_api import PUBLIC, Definition, definition, definitions, is_construct, members
 from helpers.strategies import document, resolved_of
+from helpers.terraform_modules import stack_documents
 
 PACKAGES = [each for each in PUBLIC if re.match(r"eks_hardware\.(constructs|stacks|kubernetes)\b", each)]
 
@@ -143,7 +144,7 @@ def _run(found: Any, folder: Path) -> Ran:
                 app.synth()
             except RuntimeError as error:
                 said.append(f"{name}: {error}")
-        _note(app, made, data)
+        _note(app, folder / str(number), made, data)
         paths += _paths(app)
     return Ran("".join(said), made, data, paths)
 
@@ -156,19 +157,19 @@ def _paths(app: Any) -> Iterator[str]:
             yield f"{node.terraform_resource_type} {node.node.path}"
 
 
-def _note(app: Any, made: dict[str, set[str]], data: set[str]) -> None:
-    """Record the resources in each construct."""
-    from eks_hardware import _cdk
-
+def _note(app: Any, outdir: Path, made: dict[str, set[str]], data: set[str]) -> None:
+    """Record the resources in each construct of a synthesized app."""
     public = {each for _, _, each in _objects() if inspect.isclass(each)}
-    for node in app.node.find_all():
-        if isinstance(node, _cdk.TerraformResource):
-            for scope in node.node.scopes:
-                if type(scope) in public:
-                    made[type(scope).__name__].add(node.terraform_resource_type)
-            made[""].add(node.terraform_resource_type)
-        elif hasattr(node, "terraform_resource_type"):
-            data.add(node.terraform_resource_type)
+    scopes = {node.node.path: type(node).__name__ for node in app.node.find_all() if type(node) in public}
+    for each in stack_documents(outdir).values():
+        data.update(each.get("data", ()))
+        for type_, named in each.get("resource", {}).items():
+            made[""].add(type_)
+            for body in named.values():
+                path = Path(body["//"]["metadata"]["path"])
+                for scope in (path, *path.parents):
+                    if name := scopes.get(scope.as_posix()):
+                        made[name].add(type_)
 
 
 @pytest.fixture(scope="module")
@@ -194,10 +195,12 @@ def made(ran: Mapping[str, Ran], tmp_path_factory: pytest.TempPathFactory) -> Ma
     for each in ran.values():
         for name, types in each.made.items():
             found[name] |= types
-    app = App(outdir=str(tmp_path_factory.mktemp("cdktf.out")))
+    outdir = tmp_path_factory.mktemp("cdktf.out")
+    app = App(outdir=str(outdir))
     for file in STRATEGIES:
         strategy_stacks(app, resolved_of(file))
-    _note(app, found, set())
+    app.synth()
+    _note(app, outdir, found, set())
     return found
 
 
