@@ -41,7 +41,7 @@ cluster-tools: .venv/.installed ## build what the tests need of Kubernetes; TOOL
 
 # More workers than processors, because deployments mostly wait for Terraform.
 test: setup .venv/scan/.installed ## run all tests, including deployments
-	@$(python) -m eks_hardware.local.cluster_tools --for tests/cluster
+	@$(python) -m eks_hardware.local.cluster_tools --for 'tests/cluster and tests/deploy/test_opentofu.py'
 	$(python) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need no Node, no Terraform and no separate process
