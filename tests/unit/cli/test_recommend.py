@@ -313,4 +313,4 @@ def test_a_context_can_be_in_thousands() -> None:
     arguments = ("--task", "inference", "--model", "8b", "--region", "us-west-2", "--context")
     assert run(*arguments, "16k").out == run(*arguments, "16384").out
     refused = run(*arguments, "16x")
-    assert (refused.code, "must be a whole number such as 8192 or 16k, got '16x'" in refused.err) == (2, True)
+    assert (refused.code, 'must be a whole number such as 8192 or 16k, got "16x"' in refused.err) == (2, True)
