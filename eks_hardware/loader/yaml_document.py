@@ -87,7 +87,9 @@ class _Reader:
             if may_be_empty:
                 return Mapping({}, Position(self.file, 1, 1))
             self._stop(
-                "FILE_EMPTY", "must have values, got none; see the examples in config/strategies", Position(self.file)
+                "FILE_EMPTY",
+                "the file is empty; `eks-hardware init NAME` writes a first strategy",
+                Position(self.file),
             )
         if isinstance(root, (Scalar, Sequence)):
             what = "a list" if isinstance(root, Sequence) else f"the single value {quoted(root.raw)}"
