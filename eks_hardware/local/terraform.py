@@ -156,7 +156,7 @@ def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
     return Terraform(Path(found), version, printed["platform"], printed["product"] == "OpenTofu")
 
 
-def user_config(environ: Mapping[str, str], home: Path) -> Path | None:
+def user_config(environ: Mapping[str, str], home: Path, *, opentofu: bool = False) -> Path | None:
     """Return the user's CLI configuration if it has provider installation settings.
 
     A file with other content, such as credentials, does not affect the provider. As in Terraform, the variable hides
@@ -164,6 +164,10 @@ def user_config(environ: Mapping[str, str], home: Path) -> Path | None:
     """
     named = environ.get("TF_CLI_CONFIG_FILE") or environ.get("TERRAFORM_CONFIG")
     files = [Path(named)] if named else [home / ".terraformrc", *sorted((home / ".terraform.d").glob("*.tfrc"))]
+    if opentofu and not named:
+        # https://opentofu.org/docs/cli/config/config-file/
+        own = Path(environ.get("XDG_CONFIG_HOME") or home / ".config", "opentofu", "tofurc")
+        files = [home / ".tofurc", own, *files]
     for file in files:
         with contextlib.suppress(OSError):
             if _OWN_INSTALLATION.search(file.read_text(encoding="utf-8", errors="replace")):
@@ -226,7 +230,7 @@ def for_opentofu(root: Path, mirror: Mirror, platform: str) -> Mirror:
     # One folder for each mirror, so that nothing must be removed while another run uses it.
     name = f"opentofu-{hashlib.sha256(bytes(mirror.path)).hexdigest()[:8]}"
     target = root.absolute() / BUILD / name
-    for provider in (mirror.path / REGISTRY_HOST).glob("*/*"):
+    for provider in filter(Path.is_dir, (mirror.path / REGISTRY_HOST).glob("*/*")):
         place = target / OPENTOFU_REGISTRY_HOST / provider.parent.name / provider.name
         for entry in provider.iterdir():
             leaf = entry if entry.is_file() else entry / platform
@@ -292,7 +296,7 @@ def prepare(root: Path, environ: Mapping[str, str] | None = None, *, home: Path 
     program = find_terraform(environ)
     platform = program.platform
     wanted = f"{_dotted(PROVIDER_FROM)} or newer, below {_dotted(PROVIDER_BELOW)}"
-    if user_config(environ, home):
+    if user_config(environ, home, opentofu=program.is_opentofu):
         return Providers(Source.USER_CONFIG, environment=program.environment)
     if named := environ.get(MIRROR_VARIABLE):
         source, mirror = Source.NAMED_MIRROR, look_in(Path(named).expanduser().absolute(), platform)
@@ -329,7 +333,9 @@ def record_mirror(root: Path, providers: Providers) -> None:
 
 def _write_config(root: Path, mirror: Mirror, host: str) -> Path:
     providers = [PROVIDER.replace(REGISTRY_HOST, host)]
-    file = root.absolute() / BUILD / "terraformrc"
+    # One file for each program: the other one may be running.
+    name = "terraformrc" if host == REGISTRY_HOST else "tofurc"
+    file = root.absolute() / BUILD / name
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
         text = cli_config(mirror.path, providers)

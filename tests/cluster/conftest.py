@@ -19,7 +19,7 @@ from eks_hardware.local.cluster import Cluster
 def tools() -> Mapping[str, Path]:
     """Return the programs by name, and folders of files such as ``karpenter-files``."""
     try:
-        return cluster_tools.paths(*cluster_tools.NEEDED)
+        return cluster_tools.paths(*(name for name in cluster_tools.NEEDED if name != "opentofu"))
     except cluster_tools.ToolsMissing as error:
         if os.environ.get("CI"):
             pytest.fail(str(error), pytrace=False)

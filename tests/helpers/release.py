@@ -35,6 +35,10 @@ def commit(checkout: Path) -> None:
         subprocess.run(["git", *command.split()], cwd=checkout, check=True, env={**os.environ, **GIT})
 
 
+# Those of pip and of the network, which differ between machines.
+_PASSED = ("HOME", "LANG", "PIP_", "HTTP", "http", "NO_PROXY", "no_proxy", "SSL_CERT_")
+
+
 def run_script(checkout: Path, name: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a script of the workflow as a runner does."""
     assert "${{" not in SCRIPTS[name]
@@ -43,7 +47,7 @@ def run_script(checkout: Path, name: str, **variables: str) -> subprocess.Comple
         ["bash", "-e", "-o", "pipefail", "-c", SCRIPTS[name]],
         cwd=checkout,
         env={
-            **{each: os.environ[each] for each in ("HOME", "LANG", "PIP_CERT", "PIP_FIND_LINKS") if each in os.environ},
+            **{name: value for name, value in os.environ.items() if name.startswith(_PASSED)},
             **GIT,
             "PATH": path,
             "GITHUB_REF_NAME": TAG,

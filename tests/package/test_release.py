@@ -18,7 +18,7 @@ from helpers.release import BUILD, SCRIPTS, TAG, VERSION, WORKFLOW, run_script
 
 # Replacement for GitHub's command line: answers as for a signed tag, unless a variable says otherwise.
 GH = """#!/bin/sh
-printf '%s\\n' "$@" > gh.txt
+printf '%s\\n' "$@" >> "gh-$1.txt"
 case "$2" in
   */git/ref/tags/*) echo "${KIND:-tag} 0123abc" ;;
   */git/tags/0123abc) echo "${SIGNATURE:-valid}" ;;
@@ -169,6 +169,8 @@ def test_what_is_released(checkout: Path) -> None:
     assert not {"pip", "setuptools", "pytest", "cyclonedx-bom"} & set(parts)
     assert str(checkout.parent) not in json.dumps(found)
     assert (checkout / "env.txt").read_text(encoding="utf-8") == f"SBOM=release/{sbom}\n"
-    said = (checkout / "gh.txt").read_text(encoding="utf-8").splitlines()
+    said = (checkout / "gh-release.txt").read_text(encoding="utf-8").splitlines()
     assert said[:3] == ["release", "create", TAG]
     assert {f"release/{name}" for name in (sdist, wheel, sbom, "SHA256SUMS")} <= set(said)
+    moved = (checkout / "gh-api.txt").read_text(encoding="utf-8").splitlines()
+    assert "repos/OWNER/eks-hardware/git/refs/tags/v0" in moved
