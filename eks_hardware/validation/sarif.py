@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit
 
 from eks_hardware.findings import Finding, Severity
 from eks_hardware.rules.explanations import Explanation, explanations
+from eks_hardware.rules.reference_page import file_name
 from eks_hardware.validation import Validation
 
 _SOURCE_CODE = (".go", ".json", ".py", ".ts", ".yaml")
@@ -68,7 +69,8 @@ def _sarif_rule(code: str, site: str) -> dict[str, Any]:
 def link(each: Explanation, site: str) -> str | None:
     """Return the rule's page on the published site, otherwise its source if that is a page and not source code."""
     if site:
-        return f"{site.rstrip('/')}/reference/rules/{each.area}.html#{each.code.lower()}"
+        page = Path(file_name(each.area)).with_suffix(".html")
+        return f"{site.rstrip('/')}/reference/rules/{page}#{each.code.lower()}"
     return each.address if each.address and Path(urlsplit(each.address).path).suffix not in _SOURCE_CODE else None
 
 

@@ -116,6 +116,8 @@ def test_links_of_sarif_open_pages_for_readers(found: Validation) -> None:
     )
     page = (ROOT / "docs" / "reference" / "rules" / "hardware.md").read_text(encoding="utf-8")
     assert "\n## EFA_SPOT\n" in page
+    pages = {str(sarif_link(each, "x")).partition(".html#")[0] for each in explanations().values()}
+    assert [name for name in pages if not (ROOT / "docs" / f"{name.removeprefix('x/')}.md").is_file()] == []
     code = re.compile(r"\.(go|json|py|ts|yaml)$")
     assert [each for each in explanations().values() if code.search(sarif_link(each, "") or "")] == []
 
