@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _LEAST_USD = 0.001
 """The smallest amount that is shown as a number."""
 
@@ -67,6 +69,12 @@ def plural(noun: str, number: int) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: ``1 error``, ``2 errors``, ``2 policies``."""
     return f"{number} {plural(noun, number)}"
+
+
+def joined(words: Sequence[str], conjunction: str) -> str:
+    """Return words as in a sentence: ``a, b and c``, ``a or b``."""
+    *others, last = words
+    return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
 def reason(error: OSError) -> str:

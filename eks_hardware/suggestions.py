@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from eks_hardware.printable import joined
+
 _CLOSE = 0.6
 """Minimum similarity of two names, from 0 to 1: difflib's own default."""
 _AS_CLOSE = 0.1
 """Names that are less similar than the nearest by more than this are left out."""
 _SAME = 0.85
 """From this similarity on, one name counts as a misspelling of the other."""
+
+
+LISTED = 20
+"""Number of names in a message about an unknown one."""
 
 
 def several(names: Sequence[str], most: int = 5) -> str:
@@ -56,8 +62,7 @@ def _plain(name: str) -> str:
 
 def question(names: Sequence[str]) -> str:
     """Return the question with the suggested names."""
-    *others, last = names
-    return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
+    return f"did you mean {joined(names, 'or')}?"
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str:

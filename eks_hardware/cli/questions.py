@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 
 from eks_hardware.cli.errors import tell
+from eks_hardware.printable import joined
 
 Answer = TypeVar("Answer")
 
@@ -37,7 +38,7 @@ def choose(question: str, choices: Sequence[str]) -> str:
 
     def read(said: str) -> str:
         if said not in choices:
-            raise WrongAnswerError(f"choose {', '.join(choices[:-1])} or {choices[-1]}")
+            raise WrongAnswerError(f"choose {joined(choices, 'or')}")
         return said
 
     return choices[0] if len(choices) == 1 else ask(f"{question} ({', '.join(choices)})", choices[0], read)

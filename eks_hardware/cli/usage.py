@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 from click.exceptions import BadOptionUsage, BadParameter, MissingParameter, NoSuchCommand, NoSuchOption
 
-from eks_hardware.printable import quoted
+from eks_hardware.printable import joined, quoted
+from eks_hardware.suggestions import question
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,17 +41,17 @@ def _in_lower_case(message: str) -> str:
 
 def _missing(error: MissingParameter) -> str:
     choices = error.param.type.choices if error.param and isinstance(error.param.type, click.Choice) else ()
-    fix = f"choose {_either([str(each) for each in choices])}" if choices else "add it"
+    fix = f"choose {joined([str(each) for each in choices], 'or')}" if choices else "add it"
     return f"{_name(error)} is missing; {fix}"
 
 
 def _unknown_option(error: NoSuchOption) -> str:
-    hint = f"; did you mean {_either(sorted(error.possibilities))}?" if error.possibilities else ""
+    hint = f"; {question(sorted(error.possibilities))}" if error.possibilities else ""
     return f"unknown option {error.option_name}{hint}"
 
 
 def _unknown_command(error: NoSuchCommand) -> str:
-    hint = f"; did you mean {_either(error.possibilities)}?" if error.possibilities else ""
+    hint = f"; {question(error.possibilities)}" if error.possibilities else ""
     return f"unknown command {quoted(error.command_name)}{hint}"
 
 
@@ -59,7 +59,7 @@ def _wrong_value(error: BadParameter) -> str:
     name, said = _name(error), error.message.rstrip(".")
     type_ = error.param.type if error.param else None
     if (found := _NOT_A_CHOICE.fullmatch(said)) and isinstance(type_, click.Choice):
-        return f"{name} must be {_either([str(each) for each in type_.choices])}, got {quoted(found['given'])}"
+        return f"{name} must be {joined([str(each) for each in type_.choices], 'or')}, got {quoted(found['given'])}"
     if (found := _OUT_OF_RANGE.fullmatch(said)) and isinstance(type_, click.IntRange):
         least, most = type_.min, type_.max
         limits = f"from {least} to {most}" if most is not None else f"at least {least}"
@@ -84,11 +84,6 @@ def _name(error: BadParameter) -> str:
     if isinstance(error.param, click.Option):
         return " or ".join(each for each in error.param.opts if each.startswith("--"))
     return (error.param.name or "").upper()
-
-
-def _either(words: Sequence[str]) -> str:
-    *others, last = words
-    return f"{', '.join(others)} or {last}" if others else last
 
 
 _TRANSLATIONS: tuple[tuple[type[click.ClickException], Callable[..., str]], ...] = (

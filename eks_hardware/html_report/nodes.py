@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from eks_hardware.catalogue import Accelerator, Catalogue, Hardware
 from eks_hardware.explain import lines
+from eks_hardware.printable import joined
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, accelerator_resource
 from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.spellings import CAPACITY
@@ -103,22 +104,16 @@ def _devices(names: Sequence[str], catalogue: Catalogue) -> Devices | None:
         return None
     counts = [each.count for each in found]
     fewest, most = min(counts), max(counts)
-    chips = _either(list(dict.fromkeys(each.name for each in found)))
+    chips = joined(list(dict.fromkeys(each.name for each in found)), "or")
     number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     return Devices(fewest, most, f"{_fraction(found)}{number} × {chips}{_memory(found)}")
-
-
-def _either(names: Sequence[str]) -> str:
-    """Return ``A10G, L4 or L40S``."""
-    *others, last = names
-    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _fraction(found: Sequence[Accelerator]) -> str:
     shares = sorted({each.fraction for each in found if each.fraction})
     if not shares:
         return ""
-    return f"{_either([str(Fraction(share).limit_denominator(16)) for share in shares])} of "
+    return f"{joined([str(Fraction(share).limit_denominator(16)) for share in shares], 'or')} of "
 
 
 def _memory(found: Sequence[Accelerator]) -> str:

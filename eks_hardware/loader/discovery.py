@@ -17,7 +17,7 @@ from eks_hardware import data
 from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.printable import quoted, shown
-from eks_hardware.suggestions import close, question, some
+from eks_hardware.suggestions import LISTED, close, question, some
 
 DEFAULT_FOLDER = data.FOLDER.resolve() / "strategies"
 """The shipped strategies: the default in a checkout, and examples for other projects."""
@@ -29,8 +29,6 @@ STRATEGIES_VARIABLE = "EKS_HARDWARE_STRATEGIES"
 OVERLAY_VARIABLE = "EKS_HARDWARE_OVERLAY"
 
 _VERSION = re.compile(rb"^\s*\{?\s*[\"']?version[\"']?\s*:", re.MULTILINE)
-_LISTED = 20
-"""Number of names in a message about an unknown one."""
 
 _NAMED = "give strategy files, or folders of them"
 _DEFAULT = f"`eks-hardware init NAME` writes a first strategy; {STRATEGIES_VARIABLE} selects other files and folders"
@@ -102,7 +100,7 @@ def _missing(entry: str, error: OSError | ValueError, remedy: str) -> str:
         meant = close(path.name if what != "strategies" else path.stem, names)
         hint = f"; {question(meant)}" if meant else ""
         missing = "does not exist" if may_be_file else "is not a file or the name of a strategy"
-        return f"{quoted(display_name(entry))} {missing}{hint} ({what}: {some(names, _LISTED)})"
+        return f"{quoted(display_name(entry))} {missing}{hint} ({what}: {some(names, LISTED)})"
     reason = getattr(error, "strerror", None) or str(error)
     return f"{quoted(display_name(entry))}: {shown(reason).lower()}; {remedy}"
 

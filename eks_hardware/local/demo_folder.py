@@ -24,14 +24,12 @@ from eks_hardware.loader.yaml_nodes import Scalar
 from eks_hardware.local import processes
 from eks_hardware.local.user_cache import cache_folder
 from eks_hardware.new_project import project_above, runs_strategies, template
-from eks_hardware.printable import reason
-from eks_hardware.suggestions import did_you_mean, some
+from eks_hardware.printable import quoted, reason
+from eks_hardware.suggestions import LISTED, did_you_mean, some
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 _FILES = (PROJECT_FILE, "package.json")
 DEFAULT_STACK = "mixed-hardware"
-_LISTED = 20
-"""Number of names in a message about an unknown one."""
 
 
 class DemoError(Exception):
@@ -64,14 +62,13 @@ def known_stack(root: Path, stack: str | None, environ: Mapping[str, str]) -> st
     if root != CHECKOUT and not is_own(root) and not runs_strategies(root):
         return stack or DEFAULT_STACK  # only a synthesis shows the stacks of another app
     names = sorted(_strategy_names(root, environ))
-    if stack is None:
-        stack = names[0] if len(names) == 1 else DEFAULT_STACK
-        if names and stack not in names:
-            raise DemoError(f"STACK is missing; stacks: {some(names, _LISTED)}")
-    if names and stack not in names:
-        known = f"stacks: {some(names, _LISTED)}"
-        raise DemoError(f'unknown stack "{stack}"; {did_you_mean(stack, names, known)}')
-    return stack
+    chosen = stack or (names[0] if len(names) == 1 else DEFAULT_STACK)
+    if not names or chosen in names:
+        return chosen
+    known = f"stacks: {some(names, LISTED)}"
+    raise DemoError(
+        f"unknown stack {quoted(stack)}; {did_you_mean(stack, names, known)}" if stack else f"STACK is missing; {known}"
+    )
 
 
 def _strategy_names(root: Path, environ: Mapping[str, str]) -> Iterator[str]:

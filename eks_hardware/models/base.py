@@ -6,13 +6,14 @@ import ipaddress
 import math
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, field_validator
 from pydantic_core import PydanticCustomError
 
 from eks_hardware import field_paths
+from eks_hardware.printable import joined
 from eks_hardware.spellings import DNS_LABEL
 
 _WORDS: dict[str, str] = {}
@@ -90,17 +91,13 @@ def refuse_other_than_one(code: str, given: Mapping[str, object], *, at_second: 
     if len(used) == 1:
         return
     if used:
-        got = "both" if len(names) == 2 else listed([f"'{name}'" for name in used])
+        got = "both" if len(names) == 2 else joined([f"'{name}'" for name in used], "and")
     else:
         got = "neither" if len(names) == 2 else "none"
     fix = f"{got}; {'remove' if len(used) == 2 else 'keep' if used else 'add'} one"
-    raise invalid(code, f"must have exactly one of {listed(names)}, got {fix}", used[1] if used and at_second else "")
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as ``a, b and c``."""
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    raise invalid(
+        code, f"must have exactly one of {joined(names, 'and')}, got {fix}", used[1] if used and at_second else ""
+    )
 
 
 LISTED_TWICE = "'{value}' is listed twice; remove one"
