@@ -80,11 +80,13 @@ class Mirror(NamedTuple):
     """A folder above the registry's name with the AWS provider in the layout of a ``filesystem_mirror``.
 
     ``version`` is the newest that the stacks accept. Terraform unpacks a ``packed`` provider once per stack.
+    ``host`` is the registry's name.
     """
 
     path: Path
     version: Version
     packed: bool
+    host: str = REGISTRY_HOST
 
 
 class Source(Enum):
@@ -236,7 +238,7 @@ def for_opentofu(root: Path, mirror: Mirror, platform: str) -> Mirror:
             leaf = entry if entry.is_file() else entry / platform
             if leaf.exists():
                 link(place / leaf.relative_to(provider), leaf)
-    return mirror._replace(path=target)
+    return mirror._replace(path=target, host=OPENTOFU_REGISTRY_HOST)
 
 
 def registry_reachable(host: str = REGISTRY_HOST, timeout_seconds: float = REGISTRY_TIMEOUT_SECONDS) -> bool:
@@ -318,8 +320,7 @@ def prepare(root: Path, environ: Mapping[str, str] | None = None, *, home: Path 
         raise TerraformError(missing)
     if program.is_opentofu:
         mirror = for_opentofu(root, mirror, platform)
-    written = _write_config(root, mirror, program.registry_host)
-    return Providers(source, mirror, {**program.environment, "TF_CLI_CONFIG_FILE": str(written)})
+    return Providers(source, mirror, {**program.environment, "TF_CLI_CONFIG_FILE": str(_write_config(root, mirror))})
 
 
 def record_mirror(root: Path, providers: Providers) -> None:
@@ -331,10 +332,10 @@ def record_mirror(root: Path, providers: Providers) -> None:
         record.unlink()
 
 
-def _write_config(root: Path, mirror: Mirror, host: str) -> Path:
-    providers = [PROVIDER.replace(REGISTRY_HOST, host)]
+def _write_config(root: Path, mirror: Mirror) -> Path:
+    providers = [f"{mirror.host}/hashicorp/aws"]
     # One file for each program: the other one may be running.
-    name = "terraformrc" if host == REGISTRY_HOST else "tofurc"
+    name = "terraformrc" if mirror.host == REGISTRY_HOST else "tofurc"
     file = root.absolute() / BUILD / name
     file.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -182,7 +182,7 @@ def _environment(variables: tuple[str | None, ...]) -> Mapping[str, str]:  # noq
         # The mirror may have more than the AWS provider; Terraform does not look elsewhere for providers in it.
         providers = sorted(
             "/".join(each.relative_to(found.mirror.path).parts)
-            for each in (found.mirror.path / terraform.find_terraform().registry_host).glob("*/*")
+            for each in (found.mirror.path / found.mirror.host).glob("*/*")
         )
         file = _workspace() / "terraformrc"
         file.write_text(terraform.cli_config(found.mirror.path, providers), encoding="utf-8")
