@@ -52,10 +52,6 @@ def capacities(node: Node) -> tuple[str, ...]:
     return (node.capacity,) if isinstance(node, NodeGroupSpec) else node.capacity
 
 
-# Our choice: types with fewer EFA interfaces are mostly used for jobs on one node.
-_FOR_TRAINING = 4
-
-
 @error("INSTANCE_TYPE_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
@@ -256,12 +252,13 @@ def _placement_one_zone(context: Context) -> Iterator[Breach]:
 @warning("EFA_TRAINING")
 def _efa_training(context: Context) -> Iterator[Breach]:
     """Yield groups that state neither value, and no needs about distributed training, which have their own rules."""
+    fewest = facts.choices()["efa_training"]["interfaces"]
     for group in context.strategy.node_groups:
         kinds = context.types(group)
         decided = group.described or group.needs.distributed or "efa" in group.model_fields_set
         if group.purpose != "training" or decided or group.scaling.max < 2 or not kinds:
             continue
-        if all(len(kind.efa_interfaces) >= _FOR_TRAINING for kind in kinds):
+        if all(len(kind.efa_interfaces) >= fewest for kind in kinds):
             yield (
                 node_path(group, "efa"),
                 f"training on several nodes uses TCP between them without EFA, which {type_names(kinds)} "

@@ -41,6 +41,10 @@ class ControlPlaneZones(Sourced):
     count: int
 
 
+class EfaTraining(Sourced):
+    interfaces: int
+
+
 class FsxLustre(Sourced):
     throughput_mibps_per_tib: int
 
@@ -55,4 +59,5 @@ class Choices(About):
     metadata_hop_limit: HopLimit
     node_updates: NodeUpdates
     control_plane_zones: ControlPlaneZones
+    efa_training: EfaTraining
     fsx_lustre: FsxLustre
