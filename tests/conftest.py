@@ -8,11 +8,9 @@ import gc
 import json
 import os
 import signal
-import typing
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -37,19 +35,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Python collects garbage after 700 new objects. With many permanent modules and tables, that takes a third of the
 # tests' time.
 gc.set_threshold(100_000, 50, 1_000)
-
-# jsii reads the annotations of a function again at every call, a tenth of the time of a synthesis.
-_type_hints = typing.get_type_hints
-_type_hints_of_stub = cache(_type_hints)
-
-
-def _type_hints_once(found: Any, *arguments: Any, **options: Any) -> dict[str, Any]:
-    if getattr(found, "__name__", "").startswith("_typecheckingstub__") and not (arguments or options):
-        return _type_hints_of_stub(found)
-    return _type_hints(found, *arguments, **options)
-
-
-typing.get_type_hints = _type_hints_once
 
 _SHOWN_LINES = 80
 # Order of files and folders for the workers: the longest first, because a long file at the end makes the other

@@ -5,7 +5,6 @@ Without its programs these tests are skipped, and fail with CI set.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -13,17 +12,13 @@ import pytest
 
 from eks_hardware.local import cluster_tools
 from eks_hardware.local.cluster import Cluster
+from helpers.cluster_programs import programs
 
 
 @pytest.fixture(scope="session")
 def tools() -> Mapping[str, Path]:
     """Return the programs by name, and folders of files such as ``karpenter-files``."""
-    try:
-        return cluster_tools.paths(*(name for name in cluster_tools.NEEDED if name != "opentofu"))
-    except cluster_tools.ToolsMissing as error:
-        if os.environ.get("CI"):
-            pytest.fail(str(error), pytrace=False)
-        pytest.skip(str(error))
+    return programs(*(name for name in cluster_tools.NEEDED if name != "opentofu"))
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from eks_hardware.local import cluster as module
 from eks_hardware.local import emulator, processes
 from eks_hardware.local.cluster import Cluster, ClusterError
 from helpers.paths import ROOT
+from helpers.polling import eventually
 
 PARTS = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 NODE = {
@@ -40,15 +40,6 @@ with processes.signals_unwind(), Cluster(Path(sys.argv[1])) as cluster:
     print(json.dumps([pids, cluster.ports, str(cluster.folder)]), flush=True)
     time.sleep(300)
 """
-
-
-def eventually(true: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if true():
-            return True
-        time.sleep(0.1)
-    return true()
 
 
 def family(cluster: Cluster) -> list[int]:

@@ -14,10 +14,8 @@ import os
 import re
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,6 +31,7 @@ from helpers.kubernetes.scheduling import Node, lands, nodes
 from helpers.kubernetes.stand_in_charts import archive
 from helpers.kubernetes.workloads import DAEMONSET, workloads
 from helpers.paths import SHIPPED
+from helpers.polling import eventually
 from helpers.strategies import strategy_of
 
 # Together they have every release of the shipped strategies.
@@ -108,21 +107,6 @@ class Installation:
         return {each["spec"].get("nodeName", ""): each["status"]["phase"] for each in found}
 
 
-def settled(read: Callable[[], Any], expected: Any) -> Any:
-    """Return what is read once it is as expected, or after a minute."""
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            found = read()
-        except ClusterError:  # a kind that was just deleted
-            if time.monotonic() > deadline:
-                raise
-        else:
-            if found == expected or time.monotonic() > deadline:
-                return found
-        time.sleep(0.2)
-
-
 def node_objects(template: Template, name: str) -> dict[str, Node]:
     """Return the nodes by name: one for each group, type and zone, and one for each pool and type."""
     found: dict[str, Node] = {}
@@ -173,10 +157,10 @@ def installation(
     try:
         yield running
         running.run("uninstall.sh")
-        kept = settled(lambda: left_over(running, before), [])
+        kept = eventually(lambda: left_over(running, before), [], ignored=(ClusterError,))
         assert kept == [], "uninstall.sh leaves objects"
         # kwok cannot end a pod without its node.
-        assert settled(lambda: running.get("pods"), []) == []
+        assert eventually(lambda: running.get("pods"), []) == []
     finally:
         server.kubectl("delete", "node", "--all", "--wait=false")
 
@@ -196,7 +180,7 @@ def test_every_pod_runs_where_the_simulation_says(installation: Installation) ->
         selector = f"{label}={workload.name}"
         if workload.kind == DAEMONSET:
             expected = dict.fromkeys(allowed, "Running")
-            assert settled(lambda of=selector: installation.pods_by_node(of), expected) == expected, workload.name
+            assert eventually(lambda of=selector: installation.pods_by_node(of), expected) == expected, workload.name
         else:
             found = installation.pods_by_node(selector)
             assert set(found) <= allowed, workload.name
@@ -214,7 +198,7 @@ def test_printed_workloads_run_on_their_group(installation: Installation) -> Non
         text = manifest_list(printed.objects)
         installation.cluster.kubectl("create", "-f", "-", stdin=text)
         (job,) = (each["metadata"]["name"] for each in printed.objects if each["kind"] == "Job")
-        found = settled(
+        found = eventually(
             lambda of=job: {
                 installation.nodes[name].source if name else "": phase
                 for name, phase in installation.pods_by_node(f"batch.kubernetes.io/job-name={of}").items()

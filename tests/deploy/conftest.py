@@ -155,7 +155,7 @@ class Deploy:
         self._environment = environment
         self.directory = directory
 
-    def project(self, stack_dir: Path, env: Mapping[str, str] | None = None) -> Project:
+    def project(self, stack_dir: Path) -> Project:
         """Return a project on a copy of a synthesized stack, so that the original does not change.
 
         The copy is in the same place as with cdktf, because the backend's path is relative.
@@ -163,7 +163,7 @@ class Deploy:
         copy = self.directory() / "cdktf.out" / "stacks" / stack_dir.name
         copy.mkdir(parents=True)
         shutil.copy(stack_dir / "cdk.tf.json", copy)
-        return Project(copy, {**self._environment, **(env or {})}, self._cli.program)
+        return Project(copy, self._environment, self._cli.program)
 
     def applied(self, stack_dir: Path) -> Project:
         """Apply a synthesized stack with Terraform, and leave it to the end of the emulator."""
@@ -173,9 +173,9 @@ class Deploy:
         return project
 
     @contextlib.contextmanager
-    def directly(self, stack_dir: Path, env: Mapping[str, str] | None = None) -> Iterator[Project]:
+    def directly(self, stack_dir: Path) -> Iterator[Project]:
         """Apply a synthesized stack with Terraform for the duration of the block, then destroy it."""
-        project = self.project(stack_dir, env)
+        project = self.project(stack_dir)
         project.init()
         try:
             project.apply()

@@ -6,29 +6,19 @@ import os
 import shutil
 from pathlib import Path
 
-import pytest
-
-from eks_hardware.local import cluster_tools, terraform
+from eks_hardware.local import terraform
 from eks_hardware.local.emulator import Emulator
+from helpers.cluster_programs import programs
 from helpers.shared import Once
 from helpers.synthesized import with_overlay
 
 from .conftest import Project, TerraformCli
 
 
-@pytest.fixture
-def tofu() -> Path:
-    try:
-        return cluster_tools.paths("opentofu")["tofu"]
-    except cluster_tools.ToolsMissing as error:
-        if os.environ.get("CI"):
-            pytest.fail(str(error), pytrace=False)
-        pytest.skip(str(error))
-
-
 def test_a_deployment_changes_nothing_more_and_leaves_nothing(
-    tofu: Path, terraform_cli: TerraformCli, emulator: Emulator, once: Once, tmp_path: Path
+    terraform_cli: TerraformCli, emulator: Emulator, once: Once, tmp_path: Path
 ) -> None:
+    tofu = programs("opentofu")["tofu"]
     named = {**os.environ, terraform.PROGRAM_VARIABLE: str(tofu)}
     providers = terraform.prepare(tmp_path, named)
     # The provider's configuration in terraform_cli names Terraform's registry.

@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ import pytest
 from eks_hardware.local import processes
 from eks_hardware.local.cluster_tools import NEEDED, TOOLS
 from helpers.paths import ROOT
+from helpers.polling import eventually
 
 ETCD = TOOLS["etcd"]
 # A Go that builds an etcd of the pinned version, and writes each build to a log.
@@ -84,13 +83,6 @@ def machine(tmp_path: Path) -> Machine:
     machine = Machine(tmp_path)
     machine.bin.mkdir()
     return machine
-
-
-def eventually(true: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not true():
-        time.sleep(0.05)
-    return true()
 
 
 SENTENCE = (

@@ -32,7 +32,6 @@ _DEFINITIONS: Mapping[str, tuple[str, Mapping[str, str], bool]] = {
     ),
 }
 _NAMESPACED = frozenset({"LocalQueue", "ServiceMonitor"})
-_PLACEMENT = ("nodeSelector", "affinity", "tolerations")
 
 # The EFA chart has no value for affinity: it generates one.
 _EFA_AFFINITY = """
@@ -66,7 +65,7 @@ spec:
 """
 
 
-def archive(release: ChartRelease, folder: Path, *, helm: Path, karpenter: Path) -> Path:
+def archive(release: ChartRelease, folder: Path, *, helm: Path, karpenter: Path) -> None:
     """Write a release's chart as Helm's archive.
 
     Args:
@@ -82,7 +81,6 @@ def archive(release: ChartRelease, folder: Path, *, helm: Path, karpenter: Path)
     version = f"--version={release.version}"
     subprocess.run([helm, "package", version, "--destination", folder, source], check=True, capture_output=True)
     shutil.rmtree(source)
-    return folder / f"{release.chart}-{release.version}.tgz"
 
 
 def _write(release: ChartRelease, folder: Path) -> None:

@@ -1,0 +1,25 @@
+"""Waiting for processes and clusters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+_SECONDS = 60
+
+
+def eventually(read: Callable[[], Any], expected: Any = True, *, ignored: tuple[type[Exception], ...] = ()) -> Any:
+    """Return what is read once it is as expected, or after a minute. ``ignored`` errors of reading count as not yet."""
+    deadline = time.monotonic() + _SECONDS
+    while True:
+        is_last = time.monotonic() > deadline
+        try:
+            found = read()
+        except ignored:
+            if is_last:
+                raise
+        else:
+            if is_last or found == expected:
+                return found
+        time.sleep(0.1)
