@@ -5,6 +5,7 @@ It opens no port to the network, stores nothing, starts no containers, and ends 
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import http.client
 import importlib.util
@@ -34,7 +35,7 @@ LOG_LINES_SHOWN = 15
 # The program: ministack, and a thread that ends it when standard input ends, because the process at the other end of
 # the pipe is gone. One byte on standard input lets it continue.
 _PROGRAM = """
-import os, runpy, shutil, signal, sys, threading, time
+import os, shutil, signal, sys, threading, time
 def watch():
     if not os.read(0, 1):
         shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
@@ -42,12 +43,12 @@ def watch():
         time.sleep(5)
         os.killpg(os.getpid(), signal.SIGKILL)
 threading.Thread(target=watch, daemon=True).start()
-if patch := sys.argv.pop():
-    runpy.run_path(patch)["install"]()
+if sys.argv.pop():
+    from eks_hardware.local import emulator_patches
+    emulator_patches.install()
 from ministack.app import main
 main()
 """
-_FAITHFUL = Path(__file__).with_name("emulator_patches.py")
 
 # Environment variables that the emulator inherits. Others could change where it listens or stores data.
 _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "PYTHONPATH", "PYTHONHOME", "SYSTEMROOT", "TZ", "USER")
@@ -73,7 +74,7 @@ class Emulator:
     Args:
         log_file: The file for its output.
         work_dir: The folder for its files, removed when it stops; default: a temporary one.
-        faithful: Apply ``emulator_patches.py``, so that it stores all fields; False leaves ministack unchanged.
+        faithful: Apply :mod:`eks_hardware.local.emulator_patches`; False leaves ministack unchanged.
     """
 
     def __init__(self, log_file: Path, *, work_dir: Path | None = None, faithful: bool = True) -> None:
@@ -161,6 +162,33 @@ class Emulator:
         """Return whether the process exists."""
         return self._process is not None and self._process.poll() is None
 
+    def set_api_server(self, endpoint: str, certificate_authority: Path) -> None:
+        """Let every EKS cluster describe a Kubernetes API server as its own.
+
+        Args:
+            endpoint: its address, such as ``https://127.0.0.1:6443``.
+            certificate_authority: the file that clients check its certificate with.
+        """
+        authority = base64.b64encode(certificate_authority.read_bytes()).decode()
+        self._control("api-server", {"endpoint": endpoint, "certificate_authority": authority})
+
+    def set_no_capacity(self, *offers: Mapping[str, str]) -> None:
+        """Let EC2 start no instance with these values of ``type``, ``zone`` and ``lifecycle``; a missing one is any.
+
+        Each call replaces the offers of the last one.
+        """
+        self._control("no-capacity", offers)
+
+    def _control(self, name: str, value: object) -> None:
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=30)
+        try:
+            connection.request("POST", f"/_eks_hardware/{name}", json.dumps(value))
+            status = connection.getresponse().status
+        finally:
+            connection.close()
+        if status != http.client.NO_CONTENT:
+            raise EmulatorError(f"the emulator answered {status} to {name}")
+
     def environment(self) -> dict[str, str]:
         """Return this process's environment, changed so that AWS clients connect only to the emulator."""
         return environment(self.endpoint_url, self.work_dir, os.environ)
@@ -171,7 +199,7 @@ class Emulator:
 
     def _launch(self, log: IO[bytes]) -> None:
         self._process = processes.start(
-            [sys.executable, "-c", _PROGRAM, str(_FAITHFUL) if self._faithful else ""],
+            [sys.executable, "-c", _PROGRAM, "patched" if self._faithful else ""],
             cwd=self.work_dir,
             env=server_environment(self.port, self.work_dir, self.token, os.environ),
             stdin=subprocess.PIPE,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from eks_hardware.local import emulator_patches
-from eks_hardware.local.emulator_patches import read, render
+from eks_hardware.local.emulator_patches.ec2_protocol import read, render
 
 
 def _shape(name: str) -> Any:

@@ -1,18 +1,20 @@
-"""Make the emulator store all fields that it receives.
+"""Make the emulator store all fields that it receives, and behave like AWS for nodes.
 
 ``ministack`` 1.5 drops fields of launch templates, node groups, clusters and flow logs. EFA could not be read back, and
 every plan after a deployment would replace the node groups. These patches read and write the fields with botocore's
-service models. This file runs inside the emulator's process, by path, and imports nothing of this project.
+service models. :mod:`.ec2_instances`, :mod:`.ec2_offers` and :mod:`.eks_nodes` are what Karpenter and nodes need. All
+run inside the emulator's process.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
-from xml.sax.saxutils import escape
+
+from eks_hardware.local.emulator_patches import control, ec2_instances, ec2_offers, eks_nodes
+from eks_hardware.local.emulator_patches.ec2_protocol import read, render, shape
 
 _PREFIX = "LaunchTemplateData"
 _IDLE_SECONDS = 600
@@ -30,15 +32,19 @@ def install() -> None:
     _keep_connections()
     server: Any = importlib.import_module("ministack.app")
     if hasattr(server, "app"):
-        server.app = answered_once(server.app)
+        server.app = control.controlled(answered_once(server.app))
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
     if {"_parse_lt_data", "_lt_data_xml", "_p"} <= ec2.keys():
         _complete_launch_templates(ec2)
     if {"_ACTION_MAP", "_flow_logs", "_p", "_parse_tag_specs"} <= ec2.keys():
         _complete_flow_logs(ec2)
+    ssm = vars(importlib.import_module("ministack.services.ssm"))
+    eks = vars(importlib.import_module("ministack.services.eks"))
+    if whole := {*ec2_instances.NAMES, *ec2_offers.NAMES, *eks_nodes.EC2_NAMES} <= ec2.keys():
+        ec2_offers.install(ec2, ssm)
+        ec2_instances.install(ec2)
     if {"_ACTION_MAP", "_p"} <= ec2.keys():
         _repeat_answers(ec2["_ACTION_MAP"], ec2["_p"])
-    eks = vars(importlib.import_module("ministack.services.eks"))
     if {"_create_cluster", "_clusters"} <= eks.keys():
         _complete_eks(eks, "_create_cluster", "Cluster", lambda body: eks["_clusters"].get(body.get("name")))
     if {"_create_nodegroup", "_nodegroups"} <= eks.keys():
@@ -48,6 +54,8 @@ def install() -> None:
             "Nodegroup",
             lambda cluster, body: eks["_nodegroups"].get(f"{cluster}/{body.get('nodegroupName')}"),
         )
+    if whole and eks.keys() >= eks_nodes.NAMES:
+        eks_nodes.install(eks, ec2)
 
 
 def _keep_connections() -> None:
@@ -130,13 +138,13 @@ def _complete_launch_templates(ec2: dict[str, Any]) -> None:
 
     def parse(params: Mapping[str, Any], prefix: str = _PREFIX) -> dict[str, Any]:
         flat = {name: value_of(params, name) for name in params if name.startswith(prefix + ".")}
-        sent = read(_shape("ec2", "RequestLaunchTemplateData"), prefix, flat)
+        sent = read(shape("ec2", "RequestLaunchTemplateData"), prefix, flat)
         return {**own_parse(params, prefix), _SENT: sent or {}}
 
     def write(data: dict[str, Any]) -> str:
         if _SENT not in data:
             return str(own_write(data))
-        return render(_shape("ec2", "ResponseLaunchTemplateData"), data[_SENT])
+        return render(shape("ec2", "ResponseLaunchTemplateData"), data[_SENT])
 
     ec2.update(_parse_lt_data=parse, _lt_data_xml=write)
 
@@ -160,13 +168,13 @@ def _complete_flow_logs(ec2: dict[str, Any]) -> None:
         status, headers, body = own_describe(params)
         for identity, record in stored.items():
             tag = f"<flowLogId>{identity}</flowLogId>".encode()
-            body = body.replace(tag, tag + render(_shape("ec2", "FlowLog"), record.get(_SENT, {})).encode())
+            body = body.replace(tag, tag + render(shape("ec2", "FlowLog"), record.get(_SENT, {})).encode())
         return status, headers, body
 
     actions.update(CreateFlowLogs=create, DescribeFlowLogs=describe)
 
 
-def _complete_eks(eks: dict[str, Any], name: str, shape: str, stored: Callable[..., dict[str, Any] | None]) -> None:
+def _complete_eks(eks: dict[str, Any], name: str, of: str, stored: Callable[..., dict[str, Any] | None]) -> None:
     """Add the fields of a create call that ministack did not store."""
     own = eks[name]
 
@@ -176,57 +184,10 @@ def _complete_eks(eks: dict[str, Any], name: str, shape: str, stored: Callable[.
         answer = own(*arguments, **options)
         record = stored(*arguments[: arguments.index(body) + 1])
         if record is not None and not existed:
-            members = _shape("eks", shape).members
+            members = shape("eks", of).members
             for field, value in body.items():
                 if field in members:
                     record.setdefault(field, value)
         return answer
 
     eks[name] = create
-
-
-def read(shape: Any, prefix: str, flat: Mapping[str, str]) -> Any:
-    """Return the value of a botocore shape in the flat parameters of an EC2 request, ``None`` for no value.
-
-    Parameters are called ``LaunchTemplateData.NetworkInterface.1.InterfaceType`` and so on; ``prefix`` is the name so
-    far.
-    """
-    if shape.type_name == "structure":
-        found = {
-            name: read(member, f"{prefix}.{_parameter(member, name)}", flat) for name, member in shape.members.items()
-        }
-        return {name: value for name, value in found.items() if value is not None} or None
-    if shape.type_name == "list":
-        items: list[Any] = []
-        while (item := read(shape.member, f"{prefix}.{len(items) + 1}", flat)) is not None:
-            items.append(item)
-        return items or None
-    return flat.get(prefix)
-
-
-def render(shape: Any, value: Any) -> str:
-    """Return a value as the XML of an EC2 response, without the element around it."""
-    if shape.type_name == "structure":
-        return "".join(
-            f"<{tag}>{render(member, value[name])}</{tag}>"
-            for name, member in shape.members.items()
-            if name in value
-            for tag in [member.serialization.get("name", name)]
-        )
-    if shape.type_name == "list":
-        # Not always "item": security groups are <groupSet><groupId>.
-        tag = shape.member.serialization.get("name", "item")
-        return "".join(f"<{tag}>{render(shape.member, item)}</{tag}>" for item in value)
-    return escape(str(value))
-
-
-def _parameter(member: Any, name: str) -> str:
-    """Return a member's name in a request of the EC2 protocol."""
-    named = str(member.serialization.get("name", name))
-    return str(member.serialization.get("queryName", named[:1].upper() + named[1:]))
-
-
-@functools.cache
-def _shape(service: str, name: str) -> Any:
-    session = importlib.import_module("botocore.session").get_session()
-    return session.get_service_model(service).shape_for(name)

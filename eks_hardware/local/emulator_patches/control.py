@@ -1,0 +1,57 @@
+"""What tests and the demo set in a running emulator, by requests to paths that AWS does not have.
+
+``POST /_eks_hardware/api-server`` with ``{"endpoint": …, "certificate_authority": …}``: the local Kubernetes that all
+EKS clusters describe as theirs; the certificate is in base64.
+``POST /_eks_hardware/no-capacity`` with a list of ``{"type": …, "zone": …, "lifecycle": …}``: EC2 starts none of these;
+a field that is missing stands for all values.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+PATH = "/_eks_hardware/"
+
+
+@dataclass
+class _State:
+    api_server: Mapping[str, str] = field(default_factory=dict)
+    no_capacity: list[Mapping[str, str]] = field(default_factory=list)
+
+
+_STATE = _State()
+_FIELDS = {"api-server": "api_server", "no-capacity": "no_capacity"}
+
+
+def api_server() -> Mapping[str, str]:
+    """Return the endpoint and certificate authority of the local Kubernetes, or an empty mapping."""
+    return _STATE.api_server
+
+
+def has_capacity(instance_type: str, zone: str, lifecycle: str) -> bool:
+    """Return whether EC2 can start an instance."""
+    wanted = {"type": instance_type, "zone": zone, "lifecycle": lifecycle}
+    return not any(each.items() <= wanted.items() for each in _STATE.no_capacity)
+
+
+def controlled(app: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap an ASGI application: requests to these paths change the state, all others reach the application."""
+
+    async def call(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(PATH):
+            await app(scope, receive, send)
+            return
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        name = _FIELDS.get(scope["path"].removeprefix(PATH))
+        if name is not None:
+            setattr(_STATE, name, json.loads(body))
+        await send({"type": "http.response.start", "status": 404 if name is None else 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    return call

@@ -1,0 +1,361 @@
+"""EC2 instances as Karpenter and managed node groups start and see them.
+
+ministack starts real instances in a dry run, reports no error for unknown launch templates, leaves most of a fleet's
+response out, and gives instances no zone, network interfaces or user data of their own.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from eks_hardware.local.emulator_patches import control
+from eks_hardware.local.emulator_patches.ec2_protocol import render, request, response, shape
+
+Map = Mapping[str, Any]
+
+NAMES = frozenset(
+    {
+        "_ACTION_MAP",
+        "_DEFAULT_SUBNET_ID",
+        "_STUB_AMIS",
+        "_error",
+        "_instance_xml",
+        "_instances",
+        "_launch_instances_internal",
+        "_launch_templates",
+        "_new_volume_id",
+        "_p",
+        "_parse_member_list",
+        "_resolve_iam_instance_profile",
+        "_resolve_launch_template_data",
+        "_stub_image_view",
+        "_subnets",
+        "_tags",
+        "_volumes",
+        "_xml",
+        "get_account_id",
+        "get_region",
+        "new_uuid",
+    }
+)
+"""The names of ministack's module that the patches need."""
+
+# Marks a record that has every field of the API.
+_COMPLETE = "__complete"
+_SENT = "__sent"
+
+
+def install(ec2: dict[str, Any]) -> None:
+    """Patch the functions of ministack that start, show and end instances."""
+    instances = Instances(ec2)
+    actions = ec2["_ACTION_MAP"]
+    own_xml, own_attribute, own_terminate = (
+        ec2["_instance_xml"],
+        actions["DescribeInstanceAttribute"],
+        actions["TerminateInstances"],
+    )
+
+    def instance_xml(record: Map) -> str:
+        if _COMPLETE not in record:
+            return str(own_xml(record))
+        tags = ec2["_tags"].get(record["InstanceId"], [])
+        return f"<item>{render(shape('ec2', 'Instance'), {**record, 'Tags': tags})}</item>"
+
+    def attribute(params: Map) -> Any:
+        record = ec2["_instances"].get(ec2["_p"](params, "InstanceId"))
+        if record is None or ec2["_p"](params, "Attribute") != "userData":
+            return own_attribute(params)
+        found = {"InstanceId": record["InstanceId"], "UserData": {"Value": record.get("UserData", "")}}
+        inner = render(shape("ec2", "InstanceAttribute"), found)
+        return ec2["_xml"](200, "DescribeInstanceAttributeResponse", inner)
+
+    def terminate(params: Map) -> Any:
+        answer = own_terminate(params)
+        instances.delete_volumes(ec2["_parse_member_list"](params, "InstanceId"))
+        return answer
+
+    ec2["_instance_xml"] = instance_xml
+    actions.update(
+        CreateFleet=instances.create_fleet,
+        DescribeInstanceAttribute=attribute,
+        DescribeLaunchTemplates=_unknown_templates(ec2),
+        TerminateInstances=terminate,
+    )
+    actions.update({name: _dry(ec2, own) for name, own in actions.items()})
+
+
+def _dry(ec2: Map, own: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an action that does nothing in a dry run.
+
+    Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html (DryRun)
+    """
+
+    def act(params: Map, *arguments: Any) -> Any:
+        if str(ec2["_p"](params, "DryRun")).lower() == "true":
+            text = "Request would have succeeded, but DryRun flag is set."
+            return ec2["_error"]("DryRunOperation", text, 412)
+        return own(params, *arguments)
+
+    return act
+
+
+def _unknown_templates(ec2: Map) -> Callable[..., Any]:
+    """Return ``DescribeLaunchTemplates`` with EC2's errors for launch templates that do not exist."""
+    own = ec2["_ACTION_MAP"]["DescribeLaunchTemplates"]
+
+    def describe(params: Map) -> Any:
+        asked = request("DescribeLaunchTemplatesRequest", params, ec2["_p"])
+        known = list(ec2["_launch_templates"].values())
+        text = "At least one of the launch templates specified in the request does not exist."
+        for name in asked.get("LaunchTemplateNames", ()):
+            if all(name != each["LaunchTemplateName"] for each in known):
+                return ec2["_error"]("InvalidLaunchTemplateName.NotFoundException", text, 400)
+        for identity in asked.get("LaunchTemplateIds", ()):
+            if all(identity != each["LaunchTemplateId"] for each in known):
+                return ec2["_error"]("InvalidLaunchTemplateId.NotFound", text, 400)
+        return own(params)
+
+    return describe
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One way to start an instance: a launch template's data with a type and a subnet.
+
+    Attributes:
+        data: The request's ``LaunchTemplateData``.
+        template: The launch template specification, for the response.
+        override: The override, for the response.
+        lifecycle: ``on-demand``, ``spot`` or ``capacity-block``.
+    """
+
+    data: Map
+    instance_type: str
+    subnet: Map
+    image_id: str
+    lifecycle: str
+    template: Map = field(default_factory=dict)
+    override: Map = field(default_factory=dict)
+
+    @property
+    def zone(self) -> str:
+        """The name of the subnet's zone."""
+        return str(self.subnet["AvailabilityZone"])
+
+
+class Instances:
+    """Instances in ministack's own store."""
+
+    def __init__(self, ec2: dict[str, Any]) -> None:
+        self._ec2 = ec2
+
+    def create_fleet(self, params: Map) -> Any:
+        """Start the instances of a fleet of type ``instant``: each from the offer with the lowest priority number.
+
+        Karpenter sends prices as priorities. An offer without capacity becomes an error of the response, as on AWS.
+        """
+        asked = request("CreateFleetRequest", params, self._ec2["_p"])
+        target = asked["TargetCapacitySpecification"]
+        lifecycle = target.get("DefaultTargetCapacityType", "on-demand")
+        offers: list[Offer] = []
+        for config in asked.get("LaunchTemplateConfigs", ()):
+            data, _, missing = self._ec2["_resolve_launch_template_data"](config["LaunchTemplateSpecification"])
+            if missing:
+                return missing
+            offers += self._offers(config, data.get(_SENT, data), lifecycle)
+        offers.sort(key=lambda each: (float(each.override.get("Priority", 0)), each.instance_type, each.zone))
+        tags = _tags_for(asked.get("TagSpecifications", ()))
+        started, failed = [], []
+        for offer in offers:
+            if control.has_capacity(offer.instance_type, offer.zone, offer.lifecycle):
+                count = int(target["TotalTargetCapacity"])
+                records = [self.start(offer, tags) for _ in range(count)]
+                started.append(_fleet_instance(offer, records))
+                break
+            failed.append(_fleet_error(offer))
+        identity = f"fleet-{self._ec2['new_uuid']()}"
+        return response("CreateFleet", {"FleetId": identity, "Errors": failed, "Instances": started})
+
+    def _offers(self, config: Map, data: Map, lifecycle: str) -> Iterator[Offer]:
+        for override in config.get("Overrides") or [{}]:
+            interfaces = data.get("NetworkInterfaces") or [{}]
+            subnet_id = override.get("SubnetId") or interfaces[0].get("SubnetId") or self._ec2["_DEFAULT_SUBNET_ID"]
+            yield Offer(
+                data=data,
+                instance_type=override.get("InstanceType") or data["InstanceType"],
+                subnet=self._ec2["_subnets"][subnet_id],
+                image_id=override.get("ImageId") or data.get("ImageId", ""),
+                lifecycle=lifecycle,
+                template=config["LaunchTemplateSpecification"],
+                override={**override, "SubnetId": subnet_id},
+            )
+
+    def start(self, offer: Offer, tags: Mapping[str, Map], *, user_data: str = "") -> Map:
+        """Start one instance and return its record.
+
+        Args:
+            offer: what to start.
+            tags: tags by resource type, in addition to the launch template's.
+            user_data: in base64; default: the launch template's.
+        """
+        ec2, data = self._ec2, offer.data
+        profile, _ = ec2["_resolve_iam_instance_profile"](
+            iam_arn=data.get("IamInstanceProfile", {}).get("Arn"),
+            iam_name=data.get("IamInstanceProfile", {}).get("Name"),
+            allow_missing=True,
+        )
+        interfaces = data.get("NetworkInterfaces") or [{"DeviceIndex": "0", "Groups": data.get("SecurityGroupIds", [])}]
+        groups = interfaces[0].get("Groups") or []
+        address = self._address(offer.subnet)
+        record: dict[str, Any]
+        (record,) = ec2["_launch_instances_internal"](
+            image_id=offer.image_id,
+            instance_type=offer.instance_type,
+            subnet_id=offer.subnet["SubnetId"],
+            count=1,
+            user_data=user_data or data.get("UserData", ""),
+            sg_ids=groups,
+            requested_private_ip=address,
+            iam_profile=profile,
+        )
+        identity, region = record["InstanceId"], ec2["get_region"]()
+        every = _merged_tags(_tags_for(data.get("TagSpecifications", ())), tags)
+        suffix = "ec2.internal" if region == "us-east-1" else f"{region}.compute.internal"
+        record.update(
+            {
+                _COMPLETE: True,
+                "Architecture": self._architecture(offer.image_id),
+                "CapacityReservationId": _reservation(data),
+                "InstanceLifecycle": None if offer.lifecycle == "on-demand" else offer.lifecycle,
+                "NetworkInterfaces": [self._interface(each, offer.subnet) for each in interfaces],
+                "Placement": {
+                    **data.get("Placement", {}),
+                    "AvailabilityZone": offer.zone,
+                    "Tenancy": data.get("Placement", {}).get("Tenancy", "default"),
+                },
+                "PrivateDnsName": f"ip-{address.replace('.', '-')}.{suffix}",
+                "PublicDnsName": None,
+                "PublicIpAddress": None,
+                "VirtualizationType": record["Virtualization"],
+                "VpcId": offer.subnet["VpcId"],
+            }
+        )
+        self._attach_volumes(record, data.get("BlockDeviceMappings", ()), every.get("volume", {}))
+        if of_instance := every.get("instance"):
+            ec2["_tags"][identity] = _as_list(of_instance)
+        return record
+
+    def delete_volumes(self, instance_ids: list[str]) -> None:
+        """Delete the volumes that end with their instances."""
+        for identity in instance_ids:
+            for mapping in self._ec2["_instances"].get(identity, {}).get("BlockDeviceMappings", ()):
+                if mapping["Ebs"]["DeleteOnTermination"]:
+                    self._ec2["_volumes"].pop(mapping["Ebs"]["VolumeId"], None)
+                    self._ec2["_tags"].pop(mapping["Ebs"]["VolumeId"], None)
+
+    def _address(self, subnet: Map) -> str:
+        """Return a free address of a subnet. AWS keeps the first four and the last for itself."""
+        living = [each for each in self._ec2["_instances"].values() if each["State"]["Name"] != "terminated"]
+        used = {each["PrivateIpAddress"] for each in living}
+        hosts = list(ipaddress.ip_network(subnet["CidrBlock"]))[4:-1]
+        return next(str(each) for each in hosts if str(each) not in used)
+
+    def _architecture(self, image_id: str) -> str:
+        stubs = [self._ec2["_stub_image_view"](*each) for each in self._ec2["_STUB_AMIS"] if each[0] == image_id]
+        return str(stubs[0]["Architecture"]) if stubs else "x86_64"
+
+    def _interface(self, sent: Map, subnet: Map) -> Map:
+        return {
+            "Attachment": {
+                "DeviceIndex": sent.get("DeviceIndex", 0),
+                "NetworkCardIndex": sent.get("NetworkCardIndex", 0),
+                "Status": "attached",
+                "DeleteOnTermination": True,
+            },
+            "Groups": [{"GroupId": each} for each in sent.get("Groups", ())],
+            "InterfaceType": sent.get("InterfaceType", "interface"),
+            "NetworkInterfaceId": f"eni-{self._ec2['new_uuid']().replace('-', '')[:17]}",
+            "OwnerId": self._ec2["get_account_id"](),
+            "Status": "in-use",
+            "SubnetId": subnet["SubnetId"],
+            "VpcId": subnet["VpcId"],
+        }
+
+    def _attach_volumes(self, record: dict[str, Any], mappings: Any, tags: Map) -> None:
+        """Give an instance the volumes of its block device mappings; the root volume exists already."""
+        volumes = self._ec2["_volumes"]
+        root = record["BlockDeviceMappings"][0]
+        template = volumes[root["Ebs"]["VolumeId"]]
+        template["AvailabilityZone"] = record["Placement"]["AvailabilityZone"]
+        for mapping in mappings:
+            sent, device = mapping.get("Ebs"), mapping["DeviceName"]
+            if sent is None:
+                continue
+            volume = template
+            if device != root["DeviceName"]:
+                identity = self._ec2["_new_volume_id"]()
+                attachment = {**template["Attachments"][0], "VolumeId": identity, "Device": device}
+                volume = volumes[identity] = {**template, "VolumeId": identity, "Attachments": [attachment]}
+                ebs = {**root["Ebs"], "VolumeId": identity}
+                record["BlockDeviceMappings"].append({"DeviceName": device, "Ebs": ebs})
+            volume.update(
+                {
+                    "Size": int(sent.get("VolumeSize", volume["Size"])),
+                    "VolumeType": sent.get("VolumeType", volume["VolumeType"]),
+                    "Iops": int(sent.get("Iops", volume["Iops"])),
+                    "Throughput": int(sent.get("Throughput", volume["Throughput"])),
+                    "Encrypted": sent.get("Encrypted") == "true",
+                }
+            )
+        if tags:
+            for mapping in record["BlockDeviceMappings"]:
+                self._ec2["_tags"][mapping["Ebs"]["VolumeId"]] = _as_list(tags)
+
+
+def _fleet_instance(offer: Offer, records: list[Map]) -> Map:
+    return {
+        "InstanceIds": [each["InstanceId"] for each in records],
+        "InstanceType": offer.instance_type,
+        "LaunchTemplateAndOverrides": _template_and_overrides(offer),
+        "Lifecycle": offer.lifecycle,
+    }
+
+
+def _fleet_error(offer: Offer) -> Map:
+    return {
+        "ErrorCode": "InsufficientInstanceCapacity",
+        "ErrorMessage": f"We currently do not have sufficient {offer.instance_type} capacity in the Availability Zone "
+        f"you requested ({offer.zone}).",
+        "LaunchTemplateAndOverrides": _template_and_overrides(offer),
+        "Lifecycle": offer.lifecycle,
+    }
+
+
+def _template_and_overrides(offer: Offer) -> Map:
+    overrides = {**offer.override, "InstanceType": offer.instance_type, "AvailabilityZone": offer.zone}
+    return {"LaunchTemplateSpecification": offer.template, "Overrides": overrides}
+
+
+def _reservation(data: Map) -> str | None:
+    target = data.get("CapacityReservationSpecification", {}).get("CapacityReservationTarget", {})
+    found: str | None = target.get("CapacityReservationId")
+    return found
+
+
+def _tags_for(specifications: Any) -> dict[str, dict[str, str]]:
+    """Return the tags by resource type."""
+    return {
+        each["ResourceType"]: {tag["Key"]: tag.get("Value", "") for tag in each.get("Tags", ())}
+        for each in specifications
+    }
+
+
+def _merged_tags(first: Mapping[str, Map], second: Mapping[str, Map]) -> dict[str, dict[str, str]]:
+    return {kind: {**first.get(kind, {}), **second.get(kind, {})} for kind in {*first, *second}}
+
+
+def _as_list(tags: Map) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in tags.items()]

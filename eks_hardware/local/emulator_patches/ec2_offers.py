@@ -1,0 +1,212 @@
+"""What EC2 offers: instance types with their zones from AWS's recorded answers, and the images that EKS publishes.
+
+The recorded answers are those of moto, without our catalogue's corrections. ministack numbers zones differently, so
+that offerings are joined by zone id.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+import importlib.util
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from eks_hardware import facts
+from eks_hardware.local.emulator_patches.ec2_protocol import render, request, response, shape
+
+_TYPES_PER_PAGE = 100
+_OFFERINGS_PER_PAGE = 1000
+_OWNER = "602401143452"
+
+NAMES = frozenset({"_ACTION_MAP", "_STUB_AMIS", "_error", "_p", "_stub_image_view", "_xml", "_zone_name_for_az_id"})
+"""The names of ministack's module that the patches need."""
+
+_AL2023 = re.compile(
+    r"/aws/service/eks/optimized-ami/(?P<kubernetes>[\d.]+)/amazon-linux-2023/(?P<architecture>x86_64|arm64)/"
+    r"(?P<variant>standard|nvidia|neuron)/"
+    r"(?P<name>recommended|amazon-eks-node-al2023-(?P=architecture)-(?P=variant)-(?P=kubernetes)-v(?P<version>\d{8}))/"
+    r"image_id"
+)
+_BOTTLEROCKET = re.compile(
+    r"/aws/service/bottlerocket/aws-k8s-(?P<kubernetes>[\d.]+)(?P<variant>|-nvidia)/(?P<architecture>x86_64|arm64)/"
+    r"(?P<version>latest|\d+\.\d+\.\d+)/image_id"
+)
+
+
+def install(ec2: dict[str, Any], ssm: dict[str, Any]) -> None:
+    """Patch the functions of ministack that describe instance types, offerings and images."""
+    offers = _Offers(ec2)
+    ec2["_ACTION_MAP"].update(
+        DescribeInstanceTypes=offers.describe_types, DescribeInstanceTypeOfferings=offers.describe_offerings
+    )
+    own_parameter, own_view = ssm["_public_parameter"], ec2["_stub_image_view"]
+
+    def parameter(name: str) -> Any:
+        image = publish(ec2, name)
+        if image is None:
+            return own_parameter(name)
+        return {
+            **_PARAMETER,
+            "Name": name,
+            "Value": image,
+            "ARN": f"arn:aws:ssm:{ssm['get_region']()}::parameter{name}",
+        }
+
+    def view(image_id: str, name: str, *rest: Any) -> dict[str, Any]:
+        architecture = "arm64" if re.search("arm64|aarch64", name) else "x86_64"
+        return {**own_view(image_id, name, *rest), "Architecture": architecture}
+
+    def zone_name(zone_id: str) -> str | None:
+        # ministack knows only three zones of a region.
+        number = re.search(r"-az([1-9])$", zone_id or "")
+        return ec2["get_region"]() + chr(ord("a") - 1 + int(number[1])) if number else None
+
+    ec2["_zone_name_for_az_id"] = zone_name
+    ssm["_public_parameter"] = parameter
+    ec2["_stub_image_view"] = view
+
+
+_PARAMETER = {"Type": "String", "Version": 1, "LastModifiedDate": 1728518400}
+
+
+def publish(ec2: Mapping[str, Any], parameter: str) -> str | None:
+    """Return the id of the image that a public parameter of EKS names, and make EC2 describe it.
+
+    ``None`` is for other parameters, and for releases that our data files do not have.
+    """
+    name = image_name(parameter)
+    if name is None:
+        return None
+    image = f"ami-{hashlib.sha256(name.encode()).hexdigest()[:17]}"
+    stubs = ec2["_STUB_AMIS"]
+    if all(image != each[0] for each in stubs):
+        stubs.append((image, name, f"EKS image {name}", "", "/dev/xvda", _OWNER, "amazon"))
+    return image
+
+
+def image_name(parameter: str) -> str | None:
+    """Return the name of the image that a public parameter of EKS names, or ``None`` if there is none.
+
+    Sources: https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html,
+    https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id-bottlerocket.html
+    """
+    if found := _AL2023.fullmatch(parameter):
+        version = found["version"] or max(al2023_versions())
+        if version in al2023_versions():
+            return "amazon-eks-node-al2023-{}-{}-{}-v{}".format(
+                *found.group("architecture", "variant", "kubernetes"), version
+            )
+    if found := _BOTTLEROCKET.fullmatch(parameter):
+        versions = bottlerocket_versions()
+        version = versions[0] if found["version"] == "latest" else found["version"]
+        if version in versions:
+            return "bottlerocket-aws-k8s-{}{}-{}-v{}".format(
+                *found.group("kubernetes", "variant", "architecture"), version
+            )
+    return None
+
+
+def al2023_versions() -> frozenset[str]:
+    """Return the dates of all AL2023 releases in our data files."""
+    releases = facts.karpenter()["ami_aliases"]["releases"]["al2023"]
+    return frozenset({*facts.ami_releases()["al2023"]["kubelets"], *(each["version"][1:] for each in releases)})
+
+
+def bottlerocket_versions() -> tuple[str, ...]:
+    """Return the Bottlerocket releases in our data files, the newest first."""
+    releases = facts.karpenter()["ami_aliases"]["releases"]["bottlerocket"]
+    return tuple(each["version"][1:] for each in releases)
+
+
+class _Offers:
+    def __init__(self, ec2: dict[str, Any]) -> None:
+        self._ec2 = ec2
+
+    def describe_types(self, params: Mapping[str, Any]) -> Any:
+        asked = request("DescribeInstanceTypesRequest", params, self._ec2["_p"])
+        known, named = instance_types(), asked.get("InstanceTypes")
+        here = frozenset(each["InstanceType"] for each in _recorded_offerings("region", self._ec2["get_region"]()))
+        for name in named or ():
+            if name not in here:
+                text = f"The following supplied instance types do not exist: [{name}]"
+                return self._ec2["_error"]("InvalidInstanceType", text, 400)
+        filters = {each["Name"]: each.get("Values", []) for each in asked.get("Filters", ())}
+        names = [name for name in (named or sorted(here & known.keys())) if _matches(known[name], filters)]
+        start, end = _range(len(names), asked, _TYPES_PER_PAGE)
+        types = "".join(f"<item>{_type_xml(name)}</item>" for name in names[start:end])
+        token = f"<nextToken>{end}</nextToken>" if end < len(names) else ""
+        return self._ec2["_xml"](
+            200, "DescribeInstanceTypesResponse", f"<instanceTypeSet>{types}</instanceTypeSet>{token}"
+        )
+
+    def describe_offerings(self, params: Mapping[str, Any]) -> Any:
+        asked = request("DescribeInstanceTypeOfferingsRequest", params, self._ec2["_p"])
+        location = asked.get("LocationType", "region")
+        filters = {each["Name"]: each.get("Values", []) for each in asked.get("Filters", ())}
+        found = [
+            {**each, "LocationType": location}
+            for each in self._offerings(location)
+            if each["InstanceType"] in filters.get("instance-type", [each["InstanceType"]])
+            and each["Location"] in filters.get("location", [each["Location"]])
+        ]
+        start, end = _range(len(found), asked, _OFFERINGS_PER_PAGE)
+        more = {"NextToken": str(end)} if end < len(found) else {}
+        return response("DescribeInstanceTypeOfferings", {"InstanceTypeOfferings": found[start:end], **more})
+
+    def _offerings(self, location: str) -> Iterator[dict[str, str]]:
+        region = self._ec2["get_region"]()
+        if location != "availability-zone":
+            yield from _recorded_offerings(location, region)
+            return
+        for each in _recorded_offerings("availability-zone-id", region):
+            if zone := self._ec2["_zone_name_for_az_id"](each["Location"]):
+                yield {**each, "Location": zone}
+
+
+def _matches(kind: Mapping[str, Any], filters: Mapping[str, Iterable[str]]) -> bool:
+    """Return whether an instance type passes the filters: ``processor-info.supported-architecture`` and so on."""
+    for name, accepted in filters.items():
+        value: Any = kind
+        for part in name.split("."):
+            camel = "".join(word.capitalize() for word in part.split("-"))
+            value = value.get(camel, value.get(f"{camel}s")) if isinstance(value, Mapping) else None
+        values = value if isinstance(value, list) else [str(value).lower() if isinstance(value, bool) else value]
+        if not set(map(str, values)) & set(accepted):
+            return False
+    return True
+
+
+def _range(count: int, asked: Mapping[str, Any], most: int) -> tuple[int, int]:
+    start = int(asked.get("NextToken") or 0)
+    return start, min(start + min(int(asked.get("MaxResults") or most), most), count)
+
+
+@functools.cache
+def _type_xml(name: str) -> str:
+    return render(shape("ec2", "InstanceTypeInfo"), instance_types()[name])
+
+
+@functools.cache
+def instance_types() -> dict[str, dict[str, Any]]:
+    """Return moto's recorded ``DescribeInstanceTypes`` by name."""
+    found: dict[str, dict[str, Any]] = _recorded("instance_types.json.gz")
+    return found
+
+
+@functools.cache
+def _recorded_offerings(location: str, region: str) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = _recorded(f"instance_type_offerings/{location}/{region}.json.gz")
+    return found
+
+
+def _recorded(path: str) -> Any:
+    module = importlib.util.find_spec("moto")
+    assert module is not None, "moto is not installed"
+    assert module.origin is not None
+    with gzip.open(Path(module.origin).parent / "ec2" / "resources" / path) as file:
+        return json.load(file)

@@ -1,0 +1,77 @@
+"""EC2's requests and responses as dictionaries, read and written with botocore's service model."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+from xml.sax.saxutils import escape
+
+NAMESPACE = "http://ec2.amazonaws.com/doc/2016-11-15/"
+
+
+def request(name: str, params: Mapping[str, Any], value_of: Callable[..., Any]) -> dict[str, Any]:
+    """Return the parameters of a request as the dictionary that boto3 takes. All values are text."""
+    flat = {key: value_of(params, key) for key in params}
+    return read(shape("ec2", name), "", flat) or {}
+
+
+def read(of: Any, prefix: str, flat: Mapping[str, str]) -> Any:
+    """Return the value of a botocore shape in the flat parameters of an EC2 request, ``None`` for no value.
+
+    Parameters are called ``LaunchTemplateData.NetworkInterface.1.InterfaceType`` and so on; ``prefix`` is the name so
+    far.
+    """
+    if of.type_name == "structure":
+        start = f"{prefix}." if prefix else ""
+        found = {name: read(member, start + _parameter(member, name), flat) for name, member in of.members.items()}
+        return {name: value for name, value in found.items() if value is not None} or None
+    if of.type_name == "list":
+        items: list[Any] = []
+        while (item := read(of.member, f"{prefix}.{len(items) + 1}", flat)) is not None:
+            items.append(item)
+        return items or None
+    return flat.get(prefix)
+
+
+def render(of: Any, value: Any) -> str:
+    """Return a value as the XML of an EC2 response, without the element around it."""
+    if of.type_name == "structure":
+        return "".join(
+            f"<{tag}>{render(member, value[name])}</{tag}>"
+            for name, member in of.members.items()
+            if value.get(name) is not None
+            for tag in [member.serialization.get("name", name)]
+        )
+    if of.type_name == "list":
+        # Not always "item": security groups are <groupSet><groupId>.
+        tag = of.member.serialization.get("name", "item")
+        return "".join(f"<{tag}>{render(of.member, item)}</{tag}>" for item in value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return escape(str(value))
+
+
+def response(name: str, value: Mapping[str, Any]) -> tuple[int, dict[str, str], bytes]:
+    """Return a successful response of an operation: status, headers and body."""
+    body = render(shape("ec2", f"{name}Result"), value)
+    return 200, {"Content-Type": "application/xml"}, _document(name, body)
+
+
+def _document(name: str, body: str) -> bytes:
+    start = f'<?xml version="1.0" encoding="UTF-8"?><{name}Response xmlns="{NAMESPACE}"><requestId>local</requestId>'
+    return f"{start}{body}</{name}Response>".encode()
+
+
+def _parameter(member: Any, name: str) -> str:
+    """Return a member's name in a request of the EC2 protocol."""
+    named = str(member.serialization.get("name", name))
+    return str(member.serialization.get("queryName", named[:1].upper() + named[1:]))
+
+
+@functools.cache
+def shape(service: str, name: str) -> Any:
+    """Return a shape of a service's model."""
+    session = importlib.import_module("botocore.session").get_session()
+    return session.get_service_model(service).shape_for(name)

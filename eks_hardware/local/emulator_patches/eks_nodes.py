@@ -1,0 +1,308 @@
+"""EKS clusters and managed node groups, as far as nodes see them.
+
+A cluster has a security group in EC2 and the address of the local Kubernetes. A managed node group starts instances
+from its launch template, with the user data that EKS merges.
+"""
+
+from __future__ import annotations
+
+import base64
+import email.parser
+import email.policy
+import importlib
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from eks_hardware.local.emulator_patches import control, ec2_offers
+from eks_hardware.local.emulator_patches.ec2_instances import Instances, Offer
+
+Map = Mapping[str, Any]
+
+_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
+_UPDATE = re.compile(r"/clusters/([A-Za-z0-9_-]+)/node-groups/([A-Za-z0-9_-]+)/update-config")
+_NODE_CONFIG = "application/node.eks.aws"
+
+
+NAMES = frozenset(
+    {
+        "_clusters",
+        "_create_cluster",
+        "_create_nodegroup",
+        "_delete_cluster",
+        "_delete_nodegroup",
+        "_handle_request_sync",
+        "_json_resp",
+        "_nodegroups",
+        "_sanitize",
+        "new_uuid",
+    }
+)
+EC2_NAMES = frozenset({"_new_sg_id", "_security_groups"})
+"""The names of ministack's modules that the patches need."""
+
+
+def install(eks: dict[str, Any], ec2: dict[str, Any]) -> None:
+    """Patch the functions of ministack that make clusters and node groups."""
+    _security_groups(eks, ec2)
+    own_sanitize = eks["_sanitize"]
+
+    def sanitize(cluster: Map) -> dict[str, Any]:
+        shown: dict[str, Any] = own_sanitize(cluster)
+        if local := control.api_server():
+            shown["endpoint"] = local["endpoint"]
+            shown["certificateAuthority"] = {"data": local["certificate_authority"]}
+        return shown
+
+    eks["_sanitize"] = sanitize
+    _node_groups(eks, _Groups(eks, ec2))
+
+
+def _security_groups(eks: dict[str, Any], ec2: Map) -> None:
+    """Give every cluster its security group, which EKS creates and deletes with the cluster.
+
+    Source: https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html
+    """
+    own_create, own_delete = eks["_create_cluster"], eks["_delete_cluster"]
+
+    def create(body: Map, *arguments: Any, **options: Any) -> Any:
+        name = body.get("name", "")
+        existed = name in eks["_clusters"]
+        answer = own_create(body, *arguments, **options)
+        record = eks["_clusters"].get(name)
+        if existed or record is None:
+            return answer
+        network = record["resourcesVpcConfig"]
+        subnets = [ec2["_subnets"].get(each) for each in network["subnetIds"]]
+        network["vpcId"] = next((each["VpcId"] for each in subnets if each), network["vpcId"])
+        group = ec2["_new_sg_id"]()
+        network["clusterSecurityGroupId"] = group
+        ec2["_security_groups"][group] = {
+            "GroupId": group,
+            "GroupName": f"eks-cluster-sg-{name}-{group[3:12]}",
+            "Description": "EKS created security group for the control plane and nodes",
+            "VpcId": network["vpcId"],
+            "OwnerId": ec2["get_account_id"](),
+            "IpPermissions": [
+                {
+                    "IpProtocol": "-1",
+                    "IpRanges": [],
+                    "Ipv6Ranges": [],
+                    "PrefixListIds": [],
+                    "UserIdGroupPairs": [{"GroupId": group, "UserId": ec2["get_account_id"]()}],
+                }
+            ],
+            "IpPermissionsEgress": [
+                {
+                    "IpProtocol": "-1",
+                    "IpRanges": [{"CidrIp": "0.0.0.0/0"}],
+                    "Ipv6Ranges": [],
+                    "PrefixListIds": [],
+                    "UserIdGroupPairs": [],
+                }
+            ],
+        }
+        tags = {
+            "Name": ec2["_security_groups"][group]["GroupName"],
+            f"kubernetes.io/cluster/{name}": "owned",
+            "aws:eks:cluster-name": name,
+        }
+        ec2["_tags"][group] = [{"Key": key, "Value": value} for key, value in tags.items()]
+        return eks["_json_resp"](200, {"cluster": eks["_sanitize"](record)})
+
+    def delete(name: str) -> Any:
+        record = eks["_clusters"].get(name)
+        answer = own_delete(name)
+        if record is not None:
+            group = record["resourcesVpcConfig"]["clusterSecurityGroupId"]
+            ec2["_security_groups"].pop(group, None)
+            ec2["_tags"].pop(group, None)
+        return answer
+
+    eks.update(_create_cluster=create, _delete_cluster=delete)
+
+
+def _node_groups(eks: dict[str, Any], groups: _Groups) -> None:
+    own_create, own_delete, own_route = eks["_create_nodegroup"], eks["_delete_nodegroup"], eks["_handle_request_sync"]
+
+    def create(cluster: str, body: Map) -> Any:
+        existed = f"{cluster}/{body.get('nodegroupName')}" in eks["_nodegroups"]
+        answer = own_create(cluster, body)
+        if not existed:
+            groups.scale(cluster, str(body.get("nodegroupName")))
+        return answer
+
+    def delete(cluster: str, name: str) -> Any:
+        groups.scale(cluster, name, to=0)
+        return own_delete(cluster, name)
+
+    def route(method: str, path: str, headers: Any, body: bytes, query: Any) -> Any:
+        found = _UPDATE.fullmatch(path)
+        group = eks["_nodegroups"].get("/".join(found.groups())) if found else None
+        if found is None or group is None or method != "POST":
+            return own_route(method, path, headers, body, query)
+        group["scalingConfig"].update(json.loads(body).get("scalingConfig", {}))
+        groups.scale(found[1], found[2])
+        update = {"id": eks["new_uuid"](), "status": "Successful", "type": "ConfigUpdate", "params": [], "errors": []}
+        return eks["_json_resp"](200, {"update": update})
+
+    eks.update(_create_nodegroup=create, _delete_nodegroup=delete, _handle_request_sync=route)
+
+
+class _Groups:
+    """The instances of managed node groups."""
+
+    def __init__(self, eks: Map, ec2: dict[str, Any]) -> None:
+        self._eks, self._ec2 = eks, ec2
+        self._instances = Instances(ec2)
+
+    def scale(self, cluster: str, name: str, to: int | None = None) -> None:
+        """Start or end instances, by default up to the group's desired size."""
+        group = self._eks["_nodegroups"].get(f"{cluster}/{name}")
+        if group is None:
+            return
+        wanted = group["scalingConfig"].get("desiredSize", 0) if to is None else to
+        running = list(self._running(cluster, name))
+        if surplus := running[wanted:]:
+            self._ec2["_ACTION_MAP"]["TerminateInstances"](
+                {f"InstanceId.{number}": [each] for number, each in enumerate(surplus, 1)}
+            )
+        for number in range(len(running), wanted):
+            self._start(group, number)
+
+    def _running(self, cluster: str, name: str) -> Iterator[str]:
+        for identity, record in list(self._ec2["_instances"].items()):
+            tags = {each["Key"]: each["Value"] for each in self._ec2["_tags"].get(identity, ())}
+            here = (tags.get("eks:cluster-name"), tags.get("eks:nodegroup-name")) == (cluster, name)
+            if here and record["State"]["Name"] == "running":
+                yield identity
+
+    def _start(self, group: Map, number: int) -> None:
+        reference = group.get("launchTemplate") or {}
+        specification = {
+            "LaunchTemplateId": reference.get("id"),
+            "LaunchTemplateName": reference.get("name"),
+            "Version": str(reference.get("version") or "$Default"),
+        }
+        data, _, _ = self._ec2["_resolve_launch_template_data"](specification)
+        data = data.get("__sent", data)
+        kind = data.get("InstanceType") or group["instanceTypes"][0]
+        subnets = group["subnets"]
+        image = data.get("ImageId") or self._image(group)
+        offer = Offer(
+            data=data,
+            instance_type=kind,
+            subnet=self._ec2["_subnets"][subnets[number % len(subnets)]],
+            image_id=image,
+            lifecycle={"SPOT": "spot", "CAPACITY_BLOCK": "capacity-block"}.get(group["capacityType"], "on-demand"),
+        )
+        if not control.has_capacity(kind, offer.zone, offer.lifecycle):
+            return
+        user_data = data.get("UserData", "")
+        if not data.get("ImageId"):
+            # For an image of the user's own, EKS adds nothing.
+            user_data = self._merged(group, user_data, image)
+        tags = {
+            "eks:cluster-name": group["clusterName"],
+            "eks:nodegroup-name": group["nodegroupName"],
+            f"kubernetes.io/cluster/{group['clusterName']}": "owned",
+        }
+        self._instances.start(offer, {"instance": tags}, user_data=user_data)
+
+    def _image(self, group: Map) -> str:
+        """Return the image that EKS chooses for a group's AMI type and release.
+
+        Source: https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html (amiType)
+        """
+        family, _, rest = group["amiType"].partition("_")
+        architecture = "arm64" if "ARM" in rest.upper() else "x86_64"
+        minor = ".".join(str(group["version"]).split(".")[:2])
+        release = str(group.get("releaseVersion") or "")
+        if family == "BOTTLEROCKET":
+            variant = "-nvidia" if "NVIDIA" in rest else ""
+            version = release.partition("-")[0] or "latest"
+            name = f"/aws/service/bottlerocket/aws-k8s-{minor}{variant}/{architecture}/{version}/image_id"
+        else:
+            variant = next((each for each in ("nvidia", "neuron") if each.upper() in rest.upper()), "standard")
+            date = release.partition("-")[2]
+            exact = f"amazon-eks-node-al2023-{architecture}-{variant}-{minor}-v{date}" if date else "recommended"
+            name = f"/aws/service/eks/optimized-ami/{minor}/amazon-linux-2023/{architecture}/{variant}/{exact}/image_id"
+        return ec2_offers.publish(self._ec2, name) or "ami-00000000"
+
+    def _merged(self, group: Map, user_data: str, image: str) -> str:
+        """Return the user data with which EKS starts a node, in base64: the template's and EKS's own.
+
+        Source: https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html
+        """
+        cluster = self._eks["_sanitize"](self._eks["_clusters"][group["clusterName"]])
+        labels = {
+            "eks.amazonaws.com/capacityType": group["capacityType"],
+            "eks.amazonaws.com/nodegroup": group["nodegroupName"],
+            "eks.amazonaws.com/nodegroup-image": image,
+            **group.get("labels", {}),
+        }
+        given = base64.b64decode(user_data).decode()
+        merge = _bottlerocket if group["amiType"].startswith("BOTTLEROCKET") else _node_config
+        return base64.b64encode(merge(given, cluster, labels, group.get("taints", ())).encode()).decode()
+
+
+def _node_config(given: str, cluster: Map, labels: Map, taints: Any) -> str:
+    """Return the MIME document of an AL2023 node: EKS's NodeConfig, then the parts of the launch template."""
+    flags = [f"--node-labels={','.join(f'{key}={value}' for key, value in labels.items())}"]
+    if taints:
+        text = ",".join(f"{each['key']}={each.get('value', '')}:{_EFFECTS[each['effect']]}" for each in taints)
+        flags.append(f"--register-with-taints={text}")
+    config = {
+        "apiVersion": "node.eks.aws/v1alpha1",
+        "kind": "NodeConfig",
+        "spec": {
+            "cluster": {
+                "name": cluster["name"],
+                "apiServerEndpoint": cluster["endpoint"],
+                "certificateAuthority": cluster["certificateAuthority"]["data"],
+                "cidr": cluster["kubernetesNetworkConfig"]["serviceIpv4Cidr"],
+            },
+            "kubelet": {"flags": flags},
+        },
+    }
+    parts = [(_NODE_CONFIG, yaml.safe_dump(config)), *_parts(given)]
+    lines = ["MIME-Version: 1.0", 'Content-Type: multipart/mixed; boundary="//"', ""]
+    for kind, text in parts:
+        lines += ["--//", f"Content-Type: {kind}", "", text.rstrip("\n"), ""]
+    return "\n".join([*lines, "--//--", ""])
+
+
+def _parts(given: str) -> Iterator[tuple[str, str]]:
+    """Yield the type and text of each part of a MIME document."""
+    if not given:
+        return
+    document = email.parser.Parser(policy=email.policy.default).parsestr(given)
+    for part in document.walk():
+        if not part.is_multipart():
+            yield part.get_content_type(), str(part.get_payload())
+
+
+def _bottlerocket(given: str, cluster: Map, labels: Map, taints: Any) -> str:
+    """Return the settings of a Bottlerocket node: the launch template's with those of EKS."""
+    # Imported late: other strategies do not need them.
+    from eks_hardware.resolve.user_data import bottlerocket_toml
+
+    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    settings: dict[str, Any] = toml.loads(given).get("settings", {})
+    kubernetes = settings.setdefault("kubernetes", {})
+    kubernetes.update(
+        {
+            "api-server": cluster["endpoint"],
+            "cluster-certificate": cluster["certificateAuthority"]["data"],
+            "cluster-name": cluster["name"],
+            "node-labels": {**kubernetes.get("node-labels", {}), **labels},
+        }
+    )
+    for each in taints:
+        values = kubernetes.setdefault("node-taints", {}).setdefault(each["key"], [])
+        values.append(f"{each.get('value', '')}:{_EFFECTS[each['effect']]}")
+    return bottlerocket_toml(settings)
