@@ -23,7 +23,9 @@ _TYPES_PER_PAGE = 100
 _OFFERINGS_PER_PAGE = 1000
 _OWNER = "602401143452"
 
-NAMES = frozenset({"_ACTION_MAP", "_STUB_AMIS", "_error", "_p", "_stub_image_view", "_xml", "_zone_name_for_az_id"})
+NAMES = frozenset(
+    {"_ACTION_MAP", "_STUB_AMIS", "_error", "_now_ts", "_p", "_stub_image_view", "_xml", "_zone_name_for_az_id"}
+)
 """The names of ministack's module that the patches need."""
 
 _AL2023 = re.compile(
@@ -42,7 +44,9 @@ def install(ec2: dict[str, Any], ssm: dict[str, Any]) -> None:
     """Patch the functions of ministack that describe instance types, offerings and images."""
     offers = _Offers(ec2)
     ec2["_ACTION_MAP"].update(
-        DescribeInstanceTypes=offers.describe_types, DescribeInstanceTypeOfferings=offers.describe_offerings
+        DescribeInstanceTypes=offers.describe_types,
+        DescribeInstanceTypeOfferings=offers.describe_offerings,
+        DescribeSpotPriceHistory=offers.describe_spot_prices,
     )
     own_parameter, own_view = ssm["_public_parameter"], ec2["_stub_image_view"]
 
@@ -157,6 +161,26 @@ class _Offers:
         start, end = _range(len(found), asked, _OFFERINGS_PER_PAGE)
         more = {"NextToken": str(end)} if end < len(found) else {}
         return response("DescribeInstanceTypeOfferings", {"InstanceTypeOfferings": found[start:end], **more})
+
+    def describe_spot_prices(self, params: Mapping[str, Any]) -> Any:
+        """Answer with the prices of ``config/prices/spot.json``, the lowest in the first zone that has the type."""
+        asked = request("DescribeSpotPriceHistoryRequest", params, self._ec2["_p"])
+        prices, region = facts.spot_prices()["types"], self._ec2["get_region"]()
+        zones: dict[str, list[str]] = {}
+        for each in self._offerings("availability-zone"):
+            zones.setdefault(each["InstanceType"], []).append(each["Location"])
+        found = [
+            {
+                "AvailabilityZone": zone,
+                "InstanceType": name,
+                "ProductDescription": "Linux/UNIX",
+                "SpotPrice": f"{price:.6f}",
+                "Timestamp": self._ec2["_now_ts"](),
+            }
+            for name in asked.get("InstanceTypes", sorted(prices))
+            for zone, price in zip(sorted(zones.get(name, ())), prices.get(name, {}).get(region, ()), strict=False)
+        ]
+        return response("DescribeSpotPriceHistory", {"SpotPriceHistory": found})
 
     def _offerings(self, location: str) -> Iterator[dict[str, str]]:
         region = self._ec2["get_region"]()

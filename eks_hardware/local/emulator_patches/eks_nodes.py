@@ -191,12 +191,14 @@ class _Groups:
         data, _, _ = self._ec2["_resolve_launch_template_data"](specification)
         data = data.get("__sent", data)
         kind = data.get("InstanceType") or group["instanceTypes"][0]
-        subnets = group["subnets"]
+        subnet = self._ec2["_subnets"].get(group["subnets"][number % len(group["subnets"])])
+        if subnet is None:
+            return
         image = data.get("ImageId") or self._image(group)
         offer = Offer(
             data=data,
             instance_type=kind,
-            subnet=self._ec2["_subnets"][subnets[number % len(subnets)]],
+            subnet=subnet,
             image_id=image,
             lifecycle={"SPOT": "spot", "CAPACITY_BLOCK": "capacity-block"}.get(group["capacityType"], "on-demand"),
         )

@@ -1,0 +1,168 @@
+"""The real Karpenter controller, with the settings that its chart gave a local cluster's Deployment.
+
+In a local cluster, kwok only reports pods as running. This process does the work of Karpenter's pod: it watches the
+cluster and starts instances in the AWS emulator.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from eks_hardware.local import cluster_tools, processes
+from eks_hardware.local.cluster import Cluster
+from eks_hardware.local.emulator import HOST, Emulator, free_port, loopback_without_proxy
+
+START_TIMEOUT_SECONDS = 120.0
+LOG_LINES_SHOWN = 15
+
+_DEPLOYMENT = "app.kubernetes.io/name=karpenter"
+# Suffixes of Kubernetes quantities.
+_BYTES_OF = {"Ki": 1024, "Mi": 1024**2, "Gi": 1024**3}
+_INHERITED = ("LANG", "LC_ALL", "PATH", "TZ", "USER")
+
+
+class KarpenterError(Exception):
+    """Karpenter is not installed, did not start, or ended. The text shows the end of its log."""
+
+
+class Karpenter:
+    """A running Karpenter controller; a context manager that stops it.
+
+    Args:
+        cluster: a cluster where Karpenter's chart is installed.
+        emulator: the AWS where it starts instances.
+        region: the region of the EKS cluster.
+        log_dir: the folder for its log, which stays.
+        program: the controller; default: that of ``make cluster-tools``.
+    """
+
+    def __init__(
+        self, cluster: Cluster, emulator: Emulator, region: str, log_dir: Path, *, program: Path | None = None
+    ) -> None:
+        self._cluster = cluster
+        self._emulator = emulator
+        self._region = region
+        self._given_program = program
+        self._process: subprocess.Popen[bytes] | None = None
+        self.log_file = log_dir / "karpenter.log"
+
+    def __enter__(self) -> Karpenter:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start it and wait until it is ready.
+
+        Raises:
+            ToolsMissing: The program is not on this machine.
+            KarpenterError: The chart is not installed, or the program ended or was not ready in time.
+        """
+        program = self._given_program or cluster_tools.paths("karpenter")["karpenter"]
+        found = self._cluster.kubectl("get", "deployments", "--all-namespaces", "-l", _DEPLOYMENT, "-o", "json")
+        deployments = json.loads(found)["items"]
+        if not deployments:
+            raise KarpenterError(f"no Deployment has the label {_DEPLOYMENT}; install Karpenter's chart first")
+        health = free_port()
+        folder = self._cluster.folder / "karpenter"
+        folder.mkdir(exist_ok=True)
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        with self.log_file.open("wb") as log:
+            self._process = processes.start_guarded(
+                [str(program)],
+                folder,
+                cwd=folder,
+                env={
+                    **{name: os.environ[name] for name in _INHERITED if name in os.environ},
+                    **_settings(deployments[0]),
+                    **self._connections(),
+                    "HEALTH_PROBE_PORT": str(health),
+                    "HOME": str(folder),
+                    "METRICS_PORT": str(free_port()),
+                },
+                stdout=log,
+            )
+        try:
+            self._wait(health)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop it; the log stays."""
+        process, self._process = self._process, None
+        if process is not None:
+            processes.kill_group(process)
+
+    def check(self) -> None:
+        """Check that it is running.
+
+        Raises:
+            KarpenterError: It ended.
+        """
+        code = self._process.poll() if self._process else None
+        if code is not None:
+            raise KarpenterError(f"Karpenter ended with exit code {code}:\n{self.log_tail()}")
+
+    def log_tail(self, lines: int = LOG_LINES_SHOWN) -> str:
+        """Return the last lines of the log."""
+        return processes.log_tail(self.log_file, lines)
+
+    def _connections(self) -> dict[str, str]:
+        aws = {name: value for name, value in self._emulator.environment().items() if name.startswith("AWS_")}
+        return {
+            **aws,
+            **loopback_without_proxy({}),
+            "AWS_REGION": self._region,
+            "DISABLE_LEADER_ELECTION": "true",
+            # The emulator has no pricing API: Karpenter uses the prices of its release.
+            "ISOLATED_VPC": "true",
+            "KUBECONFIG": str(self._cluster.kubeconfig),
+        }
+
+    def _wait(self, port: int) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_SECONDS
+        while not _answers(port):
+            self.check()
+            if time.monotonic() > deadline:
+                raise KarpenterError(f"Karpenter was not ready in {START_TIMEOUT_SECONDS:.0f} s:\n{self.log_tail()}")
+            time.sleep(0.1)
+
+
+def _settings(deployment: Mapping[str, Any]) -> dict[str, str]:
+    """Return the environment of the Deployment's container. Fields of the pod have the values that a pod would have."""
+    container = deployment["spec"]["template"]["spec"]["containers"][0]
+    return {
+        each["name"]: each["value"] if "value" in each else _field(each["valueFrom"], deployment, container)
+        for each in container["env"]
+    }
+
+
+def _field(source: Mapping[str, Any], deployment: Mapping[str, Any], container: Mapping[str, Any]) -> str:
+    if "fieldRef" in source:
+        return str(deployment["metadata"]["namespace"])
+    kind, _, resource = source["resourceFieldRef"]["resource"].partition(".")
+    amount = str(container.get("resources", {}).get(kind, {}).get(resource, "1"))
+    if resource == "cpu":
+        return amount.removesuffix("m") if amount.endswith("m") else str(int(float(amount) * 1000))
+    return str(int(amount[:-2]) * _BYTES_OF[amount[-2:]]) if amount[-2:] in _BYTES_OF else amount
+
+
+def _answers(port: int) -> bool:
+    connection = http.client.HTTPConnection(HOST, port, timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
