@@ -10,6 +10,7 @@ import functools
 import gzip
 import hashlib
 import importlib.util
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -163,9 +164,12 @@ class _Offers:
         return response("DescribeInstanceTypeOfferings", {"InstanceTypeOfferings": found[start:end], **more})
 
     def describe_spot_prices(self, params: Mapping[str, Any]) -> Any:
-        """Answer with the prices of ``config/prices/spot.json``, the lowest in the first zone that has the type."""
+        """Answer with the prices of ``config/prices``: of Spot, otherwise of On-Demand, which is the most it can cost.
+
+        The prices of a type are known in order, not by zone: the lowest is that of its first zone.
+        """
         asked = request("DescribeSpotPriceHistoryRequest", params, self._ec2["_p"])
-        prices, region = facts.spot_prices()["types"], self._ec2["get_region"]()
+        region = self._ec2["get_region"]()
         zones: dict[str, list[str]] = {}
         for each in self._offerings("availability-zone"):
             zones.setdefault(each["InstanceType"], []).append(each["Location"])
@@ -177,8 +181,8 @@ class _Offers:
                 "SpotPrice": f"{price:.6f}",
                 "Timestamp": self._ec2["_now_ts"](),
             }
-            for name in asked.get("InstanceTypes", sorted(prices))
-            for zone, price in zip(sorted(zones.get(name, ())), prices.get(name, {}).get(region, ()), strict=False)
+            for name in asked.get("InstanceTypes", sorted(zones))
+            for zone, price in zip(sorted(zones.get(name, ())), _spot_prices(name, region), strict=False)
         ]
         return response("DescribeSpotPriceHistory", {"SpotPriceHistory": found})
 
@@ -203,6 +207,15 @@ def _matches(kind: Mapping[str, Any], filters: Mapping[str, Iterable[str]]) -> b
         if not set(map(str, values)) & set(accepted):
             return False
     return True
+
+
+def _spot_prices(name: str, region: str) -> Iterable[float]:
+    """Return the prices in a type's zones, in USD per hour."""
+    if known := facts.spot_prices()["types"].get(name, {}).get(region):
+        return known
+    by_source = facts.on_demand_prices()["types"].get(name, {}).values()
+    price = next((prices[region] for prices in by_source if region in prices), None)
+    return () if price is None else itertools.repeat(price)
 
 
 def _range(count: int, asked: Mapping[str, Any], most: int) -> tuple[int, int]:
