@@ -31,25 +31,39 @@ from eks_hardware.units import GIB, MIB, amount
 # Number of cores, and what is reserved of each: 6% of the first, 1% of the second, ...
 _CPU_STEPS = ((1, Fraction(60)), (2, Fraction(10)), (4, Fraction(5)), (1 << 16, Fraction(5, 2)))
 # The kubelet's default, used only for types whose number is unknown.
-_DEFAULT_PODS = 110
+DEFAULT_PODS = 110
 
 
 def allocatable(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     """Return the CPUs and bytes of memory that pods can use on one node of a group or pool."""
     al2023 = node.ami_family == "al2023"
     kube, system = _reserved(node, "kube"), _reserved(node, "system")
-    pods = (_addresses(kind) if al2023 else None) or _max_pods(node) or _DEFAULT_PODS
-    cpu = kube.get("cpu", Fraction(_millicores(kind.vcpus), 1000))
-    host = facts.memory()["host"]
-    memory = kube.get("memory", Fraction((host["reserved_mib"] + host["reserved_mib_per_pod"] * pods) * MIB))
-    memory += host["eviction_mib"] * MIB
+    pods = (_addresses(kind) if al2023 else None) or _max_pods(node) or DEFAULT_PODS
+    kube = {**kube_reserved(kind.vcpus, pods), **kube}
+    memory = kube["memory"] + facts.memory()["host"]["eviction_mib"] * MIB
     memory += efa_huge_pages(node, kind).taken_mib * MIB
-    overhead = Fraction(str(facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]))
-    whole = Fraction(kind.memory_gib) * GIB * (1 - overhead)
+    whole = memory_of_guest(Fraction(kind.memory_gib) * GIB)
     return {
-        "cpu": kind.vcpus - cpu - system.get("cpu", 0),
+        "cpu": kind.vcpus - kube["cpu"] - system.get("cpu", 0),
         "memory": max(whole - memory - system.get("memory", 0), Fraction(0)),
     }
+
+
+def kube_reserved(vcpus: int, pods: int) -> dict[str, Fraction]:
+    """Return the CPUs and bytes of memory that both images reserve for the kubelet and the runtime by default."""
+    host = facts.memory()["host"]
+    memory = (host["reserved_mib"] + host["reserved_mib_per_pod"] * pods) * MIB
+    return {"cpu": Fraction(_millicores(vcpus), 1000), "memory": Fraction(memory)}
+
+
+def memory_of_guest(memory: Fraction) -> Fraction:
+    """Return the bytes of an instance's memory that its operating system sees, by Karpenter's assumption."""
+    return memory * (1 - Fraction(str(facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"])))
+
+
+def pods_with_addresses(interfaces: int, ipv4_per_interface: int) -> int:
+    """Return the number of pods that AL2023 and Bottlerocket assume: without prefix delegation."""
+    return interfaces * (ipv4_per_interface - 1) + 2
 
 
 def efa_huge_pages(node: Node, kind: InstanceType) -> HugePages:
@@ -72,7 +86,7 @@ def _addresses(kind: InstanceType) -> int | None:
     interfaces = kind.network_cards[0].max_interfaces if kind.network_cards else None
     if interfaces is None or not kind.ipv4_per_interface:
         return None
-    return interfaces * (kind.ipv4_per_interface - 1) + 2
+    return pods_with_addresses(interfaces, kind.ipv4_per_interface)
 
 
 def _max_pods(node: Node) -> int | None:

@@ -14,10 +14,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from eks_hardware.local import cluster_tools, processes
+from eks_hardware.local.cluster_client import Client
 from eks_hardware.local.cluster_setup import Setup
-from eks_hardware.local.emulator import free_port, loopback_without_proxy
+from eks_hardware.local.emulator import HOST, free_port, loopback_without_proxy
 
 START_TIMEOUT_SECONDS = 120.0
 ATTEMPTS = 5
@@ -60,6 +62,7 @@ class Cluster:
         self._programs: Mapping[str, Path] = {}
         self._folder: Path | None = None
         self._setup: Setup | None = None
+        self._client: Client | None = None
         self._parts: dict[str, _Part] = {}
 
     @property
@@ -112,6 +115,7 @@ class Cluster:
             self._launch("etcd", setup.etcd())
             port = self._serve("kube-apiserver", setup.api_server, "/readyz")
             setup.write_kubeconfigs(port)
+            self._client = Client(HOST, port, setup.tls)
             self._serve("kube-controller-manager", setup.controller_manager, "/healthz")
             self._serve("kube-scheduler", setup.scheduler, "/healthz")
             # The controller manager creates it, and no pod is accepted before.
@@ -124,6 +128,9 @@ class Cluster:
 
     def stop(self) -> None:
         """Stop it and remove its files; the logs stay."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
         while self._parts:
             _, part = self._parts.popitem()
             processes.kill_group(part.process)
@@ -164,6 +171,18 @@ class Cluster:
         if done.returncode:
             raise ClusterError(f"kubectl {' '.join(arguments)} failed:\n{(done.stderr or done.stdout).strip()}")
         return done.stdout
+
+    def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request to the API server as an administrator, and return the object of the answer.
+
+        A ``PATCH`` is a JSON merge patch. This takes milliseconds, and ``kubectl`` a fifth of a second.
+
+        Raises:
+            ApiError: The API server refused it (:mod:`eks_hardware.local.cluster_client`).
+            OSError: It did not answer.
+        """
+        assert self._client is not None, "the cluster is not running"
+        return self._client.request(method, path, body)
 
     @property
     def _running_setup(self) -> Setup:

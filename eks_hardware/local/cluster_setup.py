@@ -36,8 +36,8 @@ class Setup:
             _CONTROLLER_MANAGER: authority.client(_CONTROLLER_MANAGER),
             _SCHEDULER: authority.client(_SCHEDULER),
         }
-        self._tls = ssl.create_default_context(cafile=str(self._authority))
-        self._tls.load_cert_chain(self._users["admin"].certificate, self._users["admin"].key)
+        self.tls = ssl.create_default_context(cafile=str(self._authority))
+        self.tls.load_cert_chain(self._users["admin"].certificate, self._users["admin"].key)
 
     @property
     def kubeconfig(self) -> Path:
@@ -122,7 +122,7 @@ class Setup:
 
     def answers(self, port: int, path: str) -> bool:
         """Return whether a program of this cluster answers on this port, and that all is well."""
-        connection = http.client.HTTPSConnection(HOST, port, timeout=5, context=self._tls)
+        connection = http.client.HTTPSConnection(HOST, port, timeout=5, context=self.tls)
         try:
             connection.request("GET", path)
             return connection.getresponse().status == http.client.OK

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[0-9]{1,12}")
 
 # By default two physical cores form one logical core, and pods see logical cores:
 # https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-features/logical-neuroncore-config.html
-_CORES_PER_LOGICAL_CORE = {"trainium2": 2}
+CORES_PER_LOGICAL_CORE = {"trainium2": 2}
 
 
 def accelerator_resource(hardware: Hardware) -> str | None:
@@ -43,7 +43,7 @@ def extended_resources_of(kind: InstanceType, *, efa_count: int = 0, shares: Gpu
     elif accelerator and kind.hardware.is_neuron:
         found[NEURON] = accelerator.count
         if accelerator.neuron_cores:
-            found[NEURON_CORE] = accelerator.neuron_cores // _CORES_PER_LOGICAL_CORE.get(accelerator.label_name, 1)
+            found[NEURON_CORE] = accelerator.neuron_cores // CORES_PER_LOGICAL_CORE.get(accelerator.label_name, 1)
     if efa_count:
         found[EFA] = efa_count
     return found
@@ -73,15 +73,22 @@ def huge_pages(
     which Bottlerocket settings may set a number of pages.
     """
     fact = facts.eks()["efa_huge_pages"]
-    of_family = fact["by_family"].get(ami_family)
-    if of_family is None or (of_family["accelerated_only"] and kind.accelerator is None):
-        return HugePages(0, 0)
-    given = _pages(settings, of_family.get("setting", ()))
+    given = _pages(settings, fact["by_family"].get(ami_family, {}).get("setting", ()))
     if given is not None:
         # The kernel reserves as many as fit in memory.
         mib = min(given * fact["page_mib"], int(kind.memory_gib * MIB_PER_GIB))
         return HugePages(mib, mib)
-    by_vcpus = of_family["mib_per_vcpu"] * kind.vcpus
+    return default_huge_pages(
+        kind.vcpus, ami_family=ami_family, accelerated=kind.accelerator is not None, own_image=own_image
+    )
+
+
+def default_huge_pages(vcpus: int, *, ami_family: str, accelerated: bool, own_image: bool) -> HugePages:
+    """Return the huge pages that the images of a node with EFA reserve if its settings do not name a number."""
+    of_family = facts.eks()["efa_huge_pages"]["by_family"].get(ami_family)
+    if of_family is None or (of_family["accelerated_only"] and not accelerated):
+        return HugePages(0, 0)
+    by_vcpus = of_family["mib_per_vcpu"] * vcpus
     fixed = by_vcpus if of_family["mib"] is None else of_family["mib"]
     return HugePages(0 if own_image else min(fixed, by_vcpus), max(fixed, by_vcpus))
 

@@ -10,9 +10,6 @@ Nodes are empty in the simulation: it ignores requests of daemonsets, so do not 
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 import math
 import re
 import sys
@@ -22,20 +19,14 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-import yaml
-
 from eks_hardware.catalogue import Hardware, InstanceType, load
 from eks_hardware.kubernetes.model import Bundle
-from eks_hardware.resolve.gpu_sharing import mig_profiles
+from eks_hardware.local.node_devices import GpuSharing, bottlerocket_sharing, gpus, plugin_sharing
+from eks_hardware.local.node_user_data import bottlerocket_settings, decoded, node_config
 from eks_hardware.testing import Template
 
 from .placement import matches, requirement_met, tolerates
 from .workloads import Workload, value_at, workloads
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # pyright: ignore[reportMissingImports]
 
 Map = Mapping[str, Any]
 Amounts = Mapping[str, Decimal]
@@ -54,7 +45,7 @@ _AL2023_HUGE_PAGES = 5128 * 2 * _MIB
 # https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/sources/api/corndog
 _BOTTLEROCKET_HUGE_PAGES = 110 * 2 * _MIB
 
-_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
+EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 
 # The scheduler extension accepts only these sizes of Neuron allocations:
@@ -123,7 +114,7 @@ def group_nodes(template: Template) -> Iterator[Node]:
     subnets = template.resources("aws_subnet")
     region = template.providers("aws")[0]["region"]
     for group in template.resources("aws_eks_node_group").values():
-        launch = template.resources("aws_launch_template")[_address(group["launch_template"]["id"])]
+        launch = launch_template_of(template, group)
         zones = [
             subnets[_address(each)]["availability_zone_id"] if "${" in each else each for each in group["subnet_ids"]
         ]
@@ -144,7 +135,7 @@ def group_nodes(template: Template) -> Iterator[Node]:
                         **group.get("labels", {}),
                     },
                     taints=tuple(
-                        {"key": each["key"], "value": each.get("value", ""), "effect": _EFFECTS[each["effect"]]}
+                        {"key": each["key"], "value": each.get("value", ""), "effect": EFFECTS[each["effect"]]}
                         for each in group.get("taint", ())
                     ),
                     most=group["scaling_config"]["max_size"],
@@ -155,6 +146,17 @@ def group_nodes(template: Template) -> Iterator[Node]:
                         kind, _max_pods(settings), huge_pages=_huge_pages(kind, family) if efa else Decimal(0)
                     ),
                 )
+
+
+def group_of(template: Template, name: str) -> dict[str, Any]:
+    """Return a managed node group by its name."""
+    groups = template.resources("aws_eks_node_group").values()
+    return next(each for each in groups if each["node_group_name"] == name)
+
+
+def launch_template_of(template: Template, group: Map) -> dict[str, Any]:
+    """Return the launch template of a managed node group."""
+    return template.resources("aws_launch_template")[_address(group["launch_template"]["id"])]
 
 
 def pool_nodes(bundle: Bundle, template: Template) -> Iterator[Node]:
@@ -344,15 +346,11 @@ def _address(expression: str) -> str:
 
 def _user_data(text: str, ami: str) -> tuple[str, Map]:
     """Return the operating system and settings from a node's user data, which can be base64, MIME or TOML."""
-    try:
-        plain = base64.b64decode(text, validate=True).decode() if text else ""
-    except (binascii.Error, UnicodeDecodeError):
-        plain = text
-    if "bottlerocket" in ami.lower() or "[settings" in plain:
-        found = tomllib.loads(plain).get("settings", {}) if plain and "${" not in plain else {}
-        return "bottlerocket", found
-    config = re.search(r"^Content-Type: application/node.eks.aws\n\n(\{.*?^\})", plain, re.MULTILINE | re.DOTALL)
-    return "al2023", json.loads(config[1])["spec"] if config else {}
+    plain = decoded(text.encode())
+    if "bottlerocket" in ami.lower() or b"[settings" in plain:
+        return "bottlerocket", bottlerocket_settings(plain) if plain and b"${" not in plain else {}
+    # A shell script is the only part of some user data.
+    return "al2023", node_config(plain) if b"NodeConfig" in plain else {}
 
 
 def _max_pods(settings: Map) -> int | None:
@@ -371,14 +369,14 @@ def _with_devices(node: Node, bundle: Bundle, landing: Sequence[Workload]) -> No
     config = _gpu_config(node, bundle, there) if kind.hardware is Hardware.NVIDIA_GPU else None
     if config is None:
         return replace(node, extended=found)
-    resource, amount = _gpus(kind, config)
+    resource, amount = gpus(kind, kind.accelerator.count if kind.accelerator else 0, config)
     return replace(
-        node, extended={**found, resource: amount}, one_only=frozenset({resource} if config.one_only else ())
+        node, extended={**found, resource: Decimal(amount)}, one_only=frozenset({resource} if config.one_only else ())
     )
 
 
-def _gpu_config(node: Node, bundle: Bundle, there: set[str]) -> _GpuConfig | None:
-    ways = [each for each in (_plugin_config(node, bundle, there), _bottlerocket_config(node)) if each is not None]
+def _gpu_config(node: Node, bundle: Bundle, there: set[str]) -> GpuSharing | None:
+    ways = [each for each in (_plugin_config(node, bundle, there), _own_plugin(node)) if each is not None]
     # Two plugins conflict over one socket.
     return ways[0] if len(ways) == 1 else None
 
@@ -407,18 +405,7 @@ def _is_discovered(workload: Workload, node: Node) -> bool:
     return workload.release == "gpu-operator" and tolerates(node.taints, workload.tolerations)
 
 
-@dataclass(frozen=True)
-class _GpuConfig:
-    """Configuration of a device plugin for sharing GPUs."""
-
-    replicas: int = 1
-    renamed: bool = False
-    one_only: bool = False
-    mig_profile: str | None = None
-    mixed: bool = False
-
-
-def _plugin_config(node: Node, bundle: Bundle, there: set[str]) -> _GpuConfig | None:
+def _plugin_config(node: Node, bundle: Bundle, there: set[str]) -> GpuSharing | None:
     """Return the configuration of the plugin on a node, by the label that selects it; None without a plugin."""
     if "nvidia-device-plugin" in there:
         return _of_configs(node, _values(bundle, "nvidia-device-plugin"), "config.map", "config.default")
@@ -429,7 +416,7 @@ def _plugin_config(node: Node, bundle: Bundle, there: set[str]) -> _GpuConfig | 
             # Without the manager, GPUs are not partitioned, and the plugin shows whole ones.
             strategy = value_at(values, "mig.strategy", "single")
             cut = strategy != "none" and value_at(values, "migManager.enabled", True)
-            return _GpuConfig(mig_profile=mig, mixed=strategy == "mixed") if cut else _GpuConfig()
+            return GpuSharing(mig_profile=mig, mixed=strategy == "mixed") if cut else GpuSharing()
         return _of_configs(node, values, "devicePlugin.config.data", "devicePlugin.config.default")
     return None
 
@@ -438,44 +425,20 @@ def _values(bundle: Bundle, key: str) -> Map:
     return next(each.values for each in bundle.charts if each.key == key)
 
 
-def _of_configs(node: Node, values: Map, configs: str, default: str) -> _GpuConfig | None:
+def _of_configs(node: Node, values: Map, configs: str, default: str) -> GpuSharing | None:
     named = value_at(values, configs, {})
     chosen = node.labels.get("nvidia.com/device-plugin.config") or value_at(values, default, "")
     if not named:
-        return _GpuConfig()
+        return GpuSharing()
     if chosen not in named:
         # The plugin's pod fails if the label names a configuration that does not exist.
         return None
-    slicing = value_at(yaml.safe_load(named[chosen]), "sharing.timeSlicing", {})
-    replicas = next((each["replicas"] for each in slicing.get("resources", ()) if each["name"] == GPU), 1)
-    return _GpuConfig(replicas, slicing.get("renameByDefault", False), slicing.get("failRequestsGreaterThanOne", False))
+    return plugin_sharing(named[chosen])
 
 
-def _bottlerocket_config(node: Node) -> _GpuConfig | None:
+def _own_plugin(node: Node) -> GpuSharing | None:
     """Return the configuration of the plugin in Bottlerocket's NVIDIA images, from user data."""
-    if node.family != "bottlerocket":
-        return None
-    nvidia = value_at(node.settings, "kubelet-device-plugins.nvidia", {})
-    if nvidia.get("device-sharing-strategy") == "time-slicing":
-        slicing = nvidia["time-slicing"]
-        return _GpuConfig(
-            slicing["replicas"],
-            slicing.get("rename-by-default", False),
-            slicing.get("fail-requests-greater-than-one", False),
-        )
-    if nvidia.get("device-partitioning-strategy") == "mig":
-        return _GpuConfig(mig_profile=next(iter(nvidia["mig"]["profile"].values())))
-    return _GpuConfig()
-
-
-def _gpus(kind: InstanceType, config: _GpuConfig) -> tuple[str, Decimal]:
-    count = kind.accelerator.count if kind.accelerator else 0
-    if config.mig_profile:
-        # With the strategy "mixed", each slice has its own name; Bottlerocket uses "single".
-        return (f"{MIG_GPU}{config.mig_profile}" if config.mixed else GPU), Decimal(
-            count * (mig_profiles(kind) or {}).get(config.mig_profile, 0)
-        )
-    return (SHARED_GPU if config.renamed else GPU), Decimal(count * config.replicas)
+    return bottlerocket_sharing(node.settings) if node.family == "bottlerocket" else None
 
 
 # --- placement of pods

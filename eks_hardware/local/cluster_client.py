@@ -1,0 +1,70 @@
+"""Requests to the API server of a local cluster, over one connection that stays open: ``kubectl`` takes 0.2 s each."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+_TIMEOUT_SECONDS = 30
+_PATCH = "application/merge-patch+json"
+
+
+class ApiError(Exception):
+    """The API server refused a request.
+
+    Attributes:
+        status: The HTTP status.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Client:
+    """A client with the certificate of an administrator. Threads can share it; their requests wait for each other."""
+
+    def __init__(self, host: str, port: int, tls: ssl.SSLContext) -> None:
+        self._connection = http.client.HTTPSConnection(host, port, timeout=_TIMEOUT_SECONDS, context=tls)
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._connection.close()
+
+    def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request and return the object of the answer. A ``PATCH`` is a JSON merge patch.
+
+        Raises:
+            ApiError: The API server refused it.
+            OSError: It did not answer.
+        """
+        headers = {"Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = _PATCH if method == "PATCH" else "application/json"
+        with self._lock:
+            status, text = self._send(method, path, json.dumps(body) if body is not None else None, headers)
+        answer: dict[str, Any] = json.loads(text) if text.startswith(b"{") else {}
+        if status >= http.client.BAD_REQUEST:
+            raise ApiError(status, answer.get("message") or f"{method} {path}: HTTP {status}")
+        return answer
+
+    def _send(self, method: str, path: str, body: str | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        reused = self._connection.sock is not None
+        try:
+            self._connection.request(method, path, body, dict(headers))
+            response = self._connection.getresponse()
+            return response.status, response.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            # The server may close a connection that was idle. It then did not read the request.
+            if reused and isinstance(error, http.client.RemoteDisconnected | ConnectionError):
+                return self._send(method, path, body, headers)
+            if isinstance(error, OSError):
+                raise
+            raise OSError(f"{method} {path}: {error!r}") from error

@@ -1,0 +1,253 @@
+"""Nodes of a local cluster: each instance that the AWS emulator runs registers as it would on AWS.
+
+An instance registers with what its user data says (:mod:`eks_hardware.local.node_user_data`), and with the CPU, memory
+and devices that EC2 describes (:mod:`eks_hardware.local.node_object`). Nothing is read from the strategy. Extended
+resources appear when the device plugin's pod runs on the node (:mod:`eks_hardware.local.node_plugins`). kwok keeps the
+Node ready and its pods running.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import threading
+import time
+from collections.abc import Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from eks_hardware.local import node_plugins
+from eks_hardware.local.cluster import Cluster
+from eks_hardware.local.cluster_client import ApiError
+from eks_hardware.local.node_object import Image, Machine, node, provider_id
+from eks_hardware.local.node_plugins import DISCOVERED_GPU, DISCOVERY, Plugin
+from eks_hardware.local.node_user_data import Boot, UserDataError, boot
+from eks_hardware.local.readback import Account
+from eks_hardware.resolve.extended_resources import EFA, GPU
+from eks_hardware.units import GIB
+
+Map = Mapping[str, Any]
+
+INTERVAL_SECONDS = 0.3
+ERRORS_SECONDS = 10.0
+"""The emulator and the API server may fail for so long before it is an error."""
+
+_LIVE = ("pending", "running", "stopping", "stopped")
+_PLUGIN_DOMAINS = (*tuple(f"{resource.partition('/')[0]}/" for resource in (GPU, EFA)), "aws.amazon.com/neuron")
+_DATA_DISKS = {"bottlerocket": "/dev/xvdb"}
+# EKS's default for node groups:
+# https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html (diskSize)
+_DISK_GIB = 20
+
+
+class Kubelets:
+    """Registers instances as Nodes; a context manager that does so in a thread until it ends.
+
+    Args:
+        account: The emulated account.
+        cluster: A running cluster, with kwok.
+    """
+
+    def __init__(self, account: Account, cluster: Cluster) -> None:
+        self._account = account
+        self._cluster = cluster
+        # Creating a client is not safe in threads; using one is.
+        for service in ("ec2", "eks"):
+            account.client(service)
+        own = json.loads(cluster.kubeconfig.read_text(encoding="utf-8"))["clusters"][0]["cluster"]
+        self._endpoint = own["server"]
+        self._authority = base64.b64decode(own["certificate-authority-data"]).strip()
+        self._machines: dict[str, Machine] = {}
+        self._refused: dict[str, str] = {}
+        self._kinds: dict[str, Map] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._error: Exception | None = None
+
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """The instances that did not register, by ID, with the reason."""
+        return MappingProxyType(dict(self._refused))
+
+    def __enter__(self) -> Kubelets:
+        self._stop.clear()
+        self._thread = threading.Thread(target=self._run, name="kubelets", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        if kind is None:
+            self.check()
+
+    def check(self) -> None:
+        """Raise the error that ended the thread, if there is one."""
+        if self._error is not None:
+            raise self._error
+
+    def sync(self) -> None:
+        """Make the Nodes agree with the instances and with the device plugins, once."""
+        with self._lock:
+            reservations = self._account.items("ec2", "describe_instances", "Reservations")
+            instances = {each["InstanceId"]: each for one in reservations for each in one["Instances"]}
+            live = {name: each for name, each in instances.items() if each["State"]["Name"] in _LIVE}
+            nodes = {each["metadata"]["name"]: each for each in self._cluster.request("GET", "/api/v1/nodes")["items"]}
+            for name in [name for name, each in nodes.items() if not _has_instance(each, live)]:
+                self._delete(nodes.pop(name))
+            for instance_id in self._machines.keys() - live.keys():
+                del self._machines[instance_id]
+            for instance_id, instance in live.items():
+                is_new = instance_id not in self._machines and instance_id not in self._refused
+                if is_new and instance["State"]["Name"] == "running":
+                    self._boot(instance, nodes)
+            self._advertise(nodes)
+
+    def _run(self) -> None:
+        failing_since: float | None = None
+        while not self._stop.is_set():
+            try:
+                self.sync()
+                failing_since = None
+            except Exception as error:
+                now = time.monotonic()
+                failing_since = failing_since or now
+                if now - failing_since > ERRORS_SECONDS:
+                    self._error = error
+                    return
+            self._stop.wait(INTERVAL_SECONDS)
+
+    def _boot(self, instance: Map, nodes: dict[str, Map]) -> None:
+        instance_id = instance["InstanceId"]
+        try:
+            machine = self._machine(instance)
+            known = nodes.get(machine.name)
+            if known is None or known["spec"].get("providerID") != provider_id(instance):
+                nodes[machine.name] = self._cluster.request("POST", "/api/v1/nodes", node(machine))
+        except UserDataError as error:
+            self._refused[instance_id] = str(error)
+        except ApiError as error:
+            if error.status not in (http.client.CONFLICT, http.client.UNPROCESSABLE_ENTITY, http.client.BAD_REQUEST):
+                raise
+            self._refused[instance_id] = str(error)
+        else:
+            self._machines[instance_id] = machine
+
+    def _machine(self, instance: Map) -> Machine:
+        """Return an instance that boots.
+
+        Raises:
+            UserDataError: It does not join this cluster.
+        """
+        ec2 = self._account.client("ec2")
+        answer = ec2.describe_instance_attribute(InstanceId=instance["InstanceId"], Attribute="userData")
+        data = base64.b64decode((answer.get("UserData") or {}).get("Value") or "")
+        if not data:
+            raise UserDataError("the instance was launched without user data")
+        by_id = [{"Name": "image-id", "Values": [instance["ImageId"]]}]
+        images = self._account.items("ec2", "describe_images", "Images", Filters=by_id)
+        image = Image.of(next((each["Name"] for each in images if each["ImageId"] == instance["ImageId"]), ""))
+        # Your own image can have any name.
+        bottlerocket = image.family == "bottlerocket" if image.family else b"[settings" in data
+        booted = boot(data, bottlerocket=bottlerocket)
+        version = self._joins(booted)
+        kind = self._kind(instance["InstanceType"])
+        subnets = self._account.items("ec2", "describe_subnets", "Subnets", SubnetIds=[instance["SubnetId"]])
+        return Machine(
+            instance=instance,
+            kind=kind,
+            image=image,
+            boot=booted,
+            version=image.version or version,
+            region=self._account.region,
+            zone_id=subnets[0]["AvailabilityZoneId"],
+            disk=self._disk(instance, kind, booted),
+        )
+
+    def _joins(self, booted: Boot) -> str:
+        """Check that a node finds its cluster, and return the cluster's Kubernetes version."""
+        names = sorted(self._account.items("eks", "list_clusters", "clusters"))
+        if booted.cluster not in names:
+            raise UserDataError(
+                f"the user data names cluster {booted.cluster!r}; the account has {', '.join(names) or 'none'}"
+            )
+        if booted.endpoint != self._endpoint:
+            raise UserDataError(
+                f"the user data names the endpoint {booted.endpoint}; the cluster's is {self._endpoint}"
+            )
+        if booted.authority != self._authority:
+            raise UserDataError("the user data's certificate authority is not that of the cluster")
+        return str(self._account.client("eks").describe_cluster(name=booted.cluster)["cluster"]["version"])
+
+    def _kind(self, name: str) -> Map:
+        if name not in self._kinds:
+            (kind,) = self._account.items("ec2", "describe_instance_types", "InstanceTypes", InstanceTypes=[name])
+            self._kinds[name] = kind
+        return self._kinds[name]
+
+    def _disk(self, instance: Map, kind: Map, booted: Boot) -> Fraction:
+        """Return the bytes of the disk with pods' files."""
+        store = kind.get("InstanceStorageInfo") or {}
+        if booted.instance_store and store:
+            return Fraction(store["TotalSizeInGB"] * 10**9)
+        device = _DATA_DISKS.get(booted.family) or instance.get("RootDeviceName")
+        volumes = {
+            each["DeviceName"]: each["Ebs"]["VolumeId"]
+            for each in instance.get("BlockDeviceMappings") or ()
+            if "Ebs" in each
+        }
+        if device not in volumes:
+            return Fraction(_DISK_GIB * GIB)
+        (volume,) = self._account.items("ec2", "describe_volumes", "Volumes", VolumeIds=[volumes[device]])
+        return Fraction(volume["Size"] * GIB)
+
+    def _delete(self, found: Map) -> None:
+        """Delete a Node, as the cloud controller manager does when its instance is gone."""
+        if "deletionTimestamp" not in found["metadata"]:
+            self._ask_for("DELETE", found)
+
+    def _advertise(self, nodes: Mapping[str, Map]) -> None:
+        """Set the resources of device plugins on the nodes of this pass."""
+        machines = {each.name: each for each in self._machines.values() if each.has_devices and each.name in nodes}
+        plugins = node_plugins.running(self._cluster) if machines else {}
+        for name, machine in machines.items():
+            found, there = nodes[name], plugins.get(name, {})
+            self._label(machine, found, there)
+            wanted = {
+                **{key: "0" for key in found["status"].get("capacity", {}) if key.startswith(_PLUGIN_DOMAINS)},
+                **{
+                    key: str(number)
+                    for key, number in node_plugins.advertised(machine, there, found["metadata"]["labels"]).items()
+                },
+            }
+            # The kubelet, too, keeps the resource of a plugin that is gone, with 0.
+            if any(found["status"]["allocatable"].get(key) != value for key, value in wanted.items()):
+                self._ask_for("PATCH", found, {"status": {"capacity": wanted, "allocatable": wanted}}, "/status")
+
+    def _label(self, machine: Machine, found: Map, there: Mapping[str, Plugin]) -> None:
+        """Set the label of Node Feature Discovery where its pod runs."""
+        if (
+            machine.has_nvidia
+            and DISCOVERY in there
+            and not DISCOVERED_GPU.items() <= found["metadata"]["labels"].items()
+        ):
+            self._ask_for("PATCH", found, {"metadata": {"labels": DISCOVERED_GPU}})
+
+    def _ask_for(self, method: str, found: Map, body: Map | None = None, below: str = "") -> None:
+        """Send a request about a Node that may be gone by now."""
+        try:
+            self._cluster.request(method, f"/api/v1/nodes/{found['metadata']['name']}{below}", body)
+        except ApiError as error:
+            if error.status != http.client.NOT_FOUND:
+                raise
+
+
+def _has_instance(found: Map, live: Mapping[str, Map]) -> bool:
+    """Return whether a Node's instance exists; True for a Node that is not an instance's."""
+    kind, _, instance_id = found["spec"].get("providerID", "").rpartition("/")
+    return not kind.startswith("aws:") or instance_id in live

@@ -1,0 +1,113 @@
+"""The resources that device plugins advertise on a node, and how they share GPUs.
+
+Sources:
+
+- NVIDIA: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/README.md#shared-access-to-gpus
+- Bottlerocket's plugin: https://bottlerocket.dev/en/os/latest/#/api/settings/kubelet-device-plugins/
+- Neuron: https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/tutorials/k8s-neuron-device-plugin.html
+  (``neurondevice`` ended with release 2.20)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import yaml
+
+from eks_hardware.catalogue import InstanceType
+from eks_hardware.resolve.extended_resources import CORES_PER_LOGICAL_CORE, EFA, GPU, NEURON, NEURON_CORE
+from eks_hardware.resolve.gpu_sharing import SHARED_GPU, mig_profiles
+
+Map = Mapping[str, Any]
+MIG_GPU = "nvidia.com/mig-"
+
+
+@dataclass(frozen=True)
+class GpuSharing:
+    """How a device plugin shares GPUs.
+
+    Attributes:
+        one_only: Whether the plugin refuses a pod that requests more than one share.
+        mixed: Whether a MIG slice has a resource name of its own.
+    """
+
+    replicas: int = 1
+    renamed: bool = False
+    one_only: bool = False
+    mig_profile: str | None = None
+    mixed: bool = False
+
+
+def plugin_sharing(configuration: str) -> GpuSharing:
+    """Return the sharing in a configuration file of NVIDIA's device plugin."""
+    document = yaml.safe_load(configuration) or {}
+    slicing = (document.get("sharing") or {}).get("timeSlicing") or {}
+    replicas = next((each["replicas"] for each in slicing.get("resources") or () if each["name"] == GPU), 1)
+    return GpuSharing(replicas, slicing.get("renameByDefault", False), slicing.get("failRequestsGreaterThanOne", False))
+
+
+def bottlerocket_sharing(settings: Map) -> GpuSharing:
+    """Return the sharing that the device plugin in Bottlerocket's NVIDIA images reads from the node's settings."""
+    nvidia = (settings.get("kubelet-device-plugins") or {}).get("nvidia") or {}
+    if nvidia.get("device-sharing-strategy") == "time-slicing":
+        slicing = nvidia["time-slicing"]
+        return GpuSharing(
+            slicing["replicas"],
+            slicing.get("rename-by-default", False),
+            slicing.get("fail-requests-greater-than-one", False),
+        )
+    if nvidia.get("device-partitioning-strategy") == "mig":
+        # The plugin supports only the strategy "single": a slice has the name of a whole GPU.
+        return GpuSharing(mig_profile=next(iter(nvidia["mig"]["profile"].values())))
+    return GpuSharing()
+
+
+def gpus(kind: InstanceType, count: int, sharing: GpuSharing) -> tuple[str, int]:
+    """Return the resource and the number of it that a plugin advertises on a node with a number of GPUs."""
+    if sharing.mig_profile:
+        slices = (mig_profiles(kind) or {}).get(sharing.mig_profile, 0)
+        return (f"{MIG_GPU}{sharing.mig_profile}" if sharing.mixed else GPU), count * slices
+    return (SHARED_GPU if sharing.renamed else GPU), count * sharing.replicas
+
+
+@dataclass(frozen=True)
+class Devices:
+    """The accelerators and interfaces of an instance that device plugins can advertise."""
+
+    gpus: int = 0
+    neurons: int = 0
+    neuron_cores: int = 0
+    efas: int = 0
+
+    @classmethod
+    def of(cls, kind: Map, instance: Map) -> Devices:
+        """Return those of an instance, from what EC2 says about it and its type."""
+        gpus = (kind.get("GpuInfo") or {}).get("Gpus") or ()
+        neurons = (kind.get("NeuronInfo") or {}).get("NeuronDevices") or ()
+        return cls(
+            # The count of a part of a GPU is 0.
+            gpus=sum(each.get("LogicalGpuCount") or each["Count"] for each in gpus if each["Manufacturer"] == "NVIDIA"),
+            neurons=sum(each["Count"] for each in neurons),
+            neuron_cores=sum(
+                each["Count"] * each["CoreInfo"]["Count"] // CORES_PER_LOGICAL_CORE.get(each["Name"].lower(), 1)
+                for each in neurons
+            ),
+            efas=sum(
+                str(each.get("InterfaceType")).startswith("efa") for each in instance.get("NetworkInterfaces") or ()
+            ),
+        )
+
+    def neuron_resources(self) -> dict[str, int]:
+        """Return what the Neuron plugin advertises: devices, and the same as cores."""
+        return {NEURON: self.neurons, NEURON_CORE: self.neuron_cores} if self.neurons else {}
+
+    def efa_resources(self) -> dict[str, int]:
+        """Return what the EFA plugin advertises."""
+        return {EFA: self.efas} if self.efas else {}
+
+    def with_drivers(self, *, nvidia: bool, neuron: bool) -> Devices:
+        """Return those for which there is a driver."""
+        found = self if nvidia else replace(self, gpus=0)
+        return found if neuron else replace(found, neurons=0, neuron_cores=0)

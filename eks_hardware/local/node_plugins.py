@@ -1,0 +1,124 @@
+"""The device plugins of a local cluster: on which nodes their pods run, and what they advertise there."""
+
+from __future__ import annotations
+
+import http.client
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from eks_hardware.catalogue import load
+from eks_hardware.local.cluster import Cluster
+from eks_hardware.local.cluster_client import ApiError
+from eks_hardware.local.node_devices import GpuSharing, bottlerocket_sharing, gpus, plugin_sharing
+from eks_hardware.local.node_object import Machine
+from eks_hardware.resolve.gpu_sharing import MIG_CONFIG_LABEL, PLUGIN_CONFIG_LABEL
+
+Map = Mapping[str, Any]
+
+NVIDIA, NEURON, EFA = "nvidia-device-plugin", "neuron-device-plugin", "aws-efa-k8s-device-plugin"
+DISCOVERY = "node-feature-discovery-worker"
+DISCOVERED_GPU = {"feature.node.kubernetes.io/pci-10de.present": "true"}
+"""The label that Node Feature Discovery sets on a node with an NVIDIA device."""
+
+# Charts put the release's name before it, and the GPU Operator and plain manifests "daemonset" behind it.
+_NAME = re.compile(rf"(?:.+-)?({NVIDIA}|{NEURON}|{EFA}|{DISCOVERY})(?:-daemonset)?")
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A DaemonSet of a device plugin.
+
+    Attributes:
+        configurations: The configuration files that the ConfigMap of NVIDIA's plugin has, by name.
+        default: The configuration of nodes without the label.
+        mig: NVIDIA's MIG strategy: ``none``, ``single`` or ``mixed``.
+    """
+
+    configurations: Mapping[str, str] = field(default_factory=dict)
+    default: str = ""
+    mig: str = "none"
+
+    def sharing(self, labels: Mapping[str, str]) -> GpuSharing | None:
+        """Return how the plugin shares GPUs on a node with these labels; None if its pod fails there."""
+        profile = labels.get(MIG_CONFIG_LABEL, "all-disabled").removeprefix("all-")
+        if profile != "disabled" and self.mig != "none":
+            return GpuSharing(mig_profile=profile, mixed=self.mig == "mixed")
+        if not self.configurations:
+            return GpuSharing()
+        chosen = self.configurations.get(labels.get(PLUGIN_CONFIG_LABEL) or self.default)
+        return plugin_sharing(chosen) if chosen is not None else None
+
+
+def running(cluster: Cluster) -> dict[str, dict[str, Plugin]]:
+    """Return the plugins whose pods run, by node and by ``NVIDIA``, ``NEURON``, ``EFA`` and ``DISCOVERY``."""
+    found: dict[str, dict[str, Plugin]] = {}
+    for daemonset in cluster.request("GET", "/apis/apps/v1/daemonsets?resourceVersion=0")["items"]:
+        match = _NAME.fullmatch(daemonset["metadata"]["name"])
+        if match:
+            nodes = set(_nodes(cluster, daemonset))
+            plugin = _nvidia(cluster, daemonset) if nodes and match[1] == NVIDIA else Plugin()
+            for node in nodes:
+                found.setdefault(node, {})[match[1]] = plugin
+    return found
+
+
+def advertised(machine: Machine, plugins: Mapping[str, Plugin], labels: Mapping[str, str]) -> dict[str, int]:
+    """Return the resources that plugins on a node advertise.
+
+    Args:
+        plugins: The plugins whose pods run there.
+        labels: The node's labels.
+    """
+    devices = machine.devices
+    found: dict[str, int] = {}
+    if NEURON in plugins:
+        found |= devices.neuron_resources()
+    if EFA in plugins:
+        found |= devices.efa_resources()
+    ways = [plugins[NVIDIA].sharing(labels)] if NVIDIA in plugins else []
+    if machine.has_own_gpu_plugin:
+        ways.append(bottlerocket_sharing(machine.boot.settings))
+    # Two plugins conflict over one socket.
+    if devices.gpus and len(ways) == 1 and ways[0] is not None:
+        resource, number = gpus(load().get(machine.instance["InstanceType"]), devices.gpus, ways[0])
+        found[resource] = number
+    return found
+
+
+def _nodes(cluster: Cluster, daemonset: Map) -> Iterator[str]:
+    """Yield the nodes on which a DaemonSet's pods run."""
+    selector = ",".join(f"{key}={value}" for key, value in daemonset["spec"]["selector"]["matchLabels"].items())
+    path = f"/api/v1/namespaces/{daemonset['metadata']['namespace']}/pods?resourceVersion=0"
+    for pod in cluster.request("GET", f"{path}&labelSelector={quote(selector)}")["items"]:
+        if pod["status"].get("phase") == "Running" and "nodeName" in pod["spec"]:
+            yield pod["spec"]["nodeName"]
+
+
+def _nvidia(cluster: Cluster, daemonset: Map) -> Plugin:
+    """Return the settings of NVIDIA's plugin, which its charts give it as variables and as a ConfigMap.
+
+    Source: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/deployments/helm/nvidia-device-plugin/templates/daemonset-device-plugin.yml
+    """
+    spec = daemonset["spec"]["template"]["spec"]
+    containers = [*spec.get("initContainers", ()), *spec["containers"]]
+    variables = {each["name"]: each.get("value", "") for container in containers for each in container.get("env", ())}
+    configurations: dict[str, str] = {}
+    for volume in spec.get("volumes") or ():
+        if "configMap" in volume:
+            configurations |= _config_map(cluster, daemonset["metadata"]["namespace"], volume["configMap"]["name"])
+    return Plugin(configurations, variables.get("DEFAULT_CONFIG", ""), variables.get("MIG_STRATEGY") or "none")
+
+
+def _config_map(cluster: Cluster, namespace: str, name: str) -> Mapping[str, str]:
+    try:
+        found: Mapping[str, str] = cluster.request("GET", f"/api/v1/namespaces/{namespace}/configmaps/{name}").get(
+            "data", {}
+        )
+    except ApiError as error:
+        if error.status == http.client.NOT_FOUND:
+            return {}
+        raise
+    return found
