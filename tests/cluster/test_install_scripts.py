@@ -1,7 +1,7 @@
 """``install.sh`` and ``uninstall.sh`` with the real Helm, API server and scheduler, and where pods then run.
 
 Nodes are those that the strategy's groups have and its pools can launch, from the synthesized user data. Karpenter's
-charts are its own; the others are stand-ins (:mod:`helpers.kubernetes.stand_in_charts`). Kueue's has no webhooks.
+charts are its own; the others are stand-ins (:mod:`eks_hardware.local.stand_in_charts`). Kueue's has no webhooks.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from eks_hardware.catalogue import Hardware
 from eks_hardware.kubernetes.files.write import write
 from eks_hardware.kubernetes.nodes import nodes as groups_and_pools
 from eks_hardware.kubernetes.references import known
+from eks_hardware.local.chart_workloads import DAEMONSET
 from eks_hardware.local.cluster import Cluster, ClusterError
+from eks_hardware.local.stand_in_charts import Chart, charts_folder
 from eks_hardware.testing import Template
 from eks_hardware.workloads import Request, manifest
 from helpers.kubernetes.objects import Object, bundle_of, manifest_list, resolved_named
 from helpers.kubernetes.scheduling import Node, lands, nodes
-from helpers.kubernetes.stand_in_charts import archive
-from helpers.kubernetes.workloads import DAEMONSET, workloads
+from helpers.kubernetes.workloads import workloads
 from helpers.paths import SHIPPED
 from helpers.polling import eventually
 from helpers.strategies import strategy_of
@@ -56,9 +57,8 @@ def server(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) 
 def charts(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the charts of all releases, as ``pull-charts.sh`` fills it."""
     folder = tmp_path_factory.mktemp("charts")
-    releases = {each.chart: each for name in NAMES for each in bundle_of(name).charts}
-    for release in releases.values():
-        archive(release, folder, helm=tools["helm"], karpenter=tools["karpenter-files"])
+    used = {Chart(each.chart, each.version) for name in NAMES for each in bundle_of(name).charts}
+    charts_folder(used, folder, helm=tools["helm"], karpenter=tools["karpenter-files"])
     return folder
 
 

@@ -18,6 +18,7 @@ import yaml
 
 from eks_hardware.catalogue import Hardware, load
 from eks_hardware.kubernetes import Bundle, ChartRelease, ObjectRelease, bundle
+from eks_hardware.local.chart_workloads import CRITICAL
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.testing import Template
 from helpers.kubernetes.kubernetes_schema import check_objects
@@ -39,7 +40,7 @@ from helpers.kubernetes.scheduling import (
     pool_nodes,
     quantity,
 )
-from helpers.kubernetes.workloads import CRITICAL, workloads
+from helpers.kubernetes.workloads import workloads
 from helpers.paths import ROOT, SPECIAL
 from helpers.strategies import FOLDER, SHIPPED, resolved_of, shipped
 

@@ -1,8 +1,7 @@
 """The pods of a bundle with their placement: a chart's defaults merged with the release's values.
 
-Helm merges maps and replaces lists, so ``affinity`` of the values and of the chart are merged. ``fixed`` contains
-settings in a chart's templates that are not in its values. Sources: the ``source`` of each chart in
-``config/facts/charts.json``, with its ``values.yaml`` and templates.
+Helm merges maps and replaces lists, so ``affinity`` of the values and of the chart are merged. The defaults are in
+:mod:`eks_hardware.local.chart_workloads`.
 """
 
 from __future__ import annotations
@@ -12,15 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from eks_hardware.kubernetes.model import Bundle, ChartRelease
+from eks_hardware.local.chart_workloads import CHARTS, DAEMONSET, DEPLOYMENT, Map, affinity_to
 from eks_hardware.resolve.mappings import merged
-
-Map = Mapping[str, Any]
-
-CRITICAL = {"key": "CriticalAddonsOnly", "operator": "Exists"}
-_CONTROL_PLANE = {"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"}
-_NEURON = {"key": "aws.amazon.com/neuron", "operator": "Exists", "effect": "NoSchedule"}
-_GPU = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
-_EVERY_NO_SCHEDULE = {"operator": "Exists", "effect": "NoSchedule"}
 
 
 @dataclass(frozen=True)
@@ -46,157 +38,6 @@ class Workload:
                 "containers": [{"name": self.name}],
             },
         }
-
-
-def _terms(*terms: Sequence[tuple[str, str, Sequence[str]]]) -> dict[str, Any]:
-    """Return required node affinity: one of the terms must match, with all its expressions."""
-    return {
-        "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {
-                "nodeSelectorTerms": [
-                    {
-                        "matchExpressions": [
-                            {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
-                            for key, operator, values in term
-                        ]
-                    }
-                    for term in terms
-                ]
-            }
-        }
-    }
-
-
-_NVIDIA_AFFINITY = _terms(
-    [("feature.node.kubernetes.io/pci-10de.present", "In", ["true"])],
-    [("feature.node.kubernetes.io/cpu-model.vendor_id", "In", ["NVIDIA"])],
-    [("nvidia.com/gpu.present", "In", ["true"])],
-)
-
-# The chart's list, limited to the types in the catalogue.
-_NEURON_TYPES = (
-    *("trn1.2xlarge", "trn1.32xlarge", "trn1n.32xlarge", "trn2.3xlarge", "trn2.48xlarge", "trn2u.48xlarge"),
-    *("inf1.xlarge", "inf1.2xlarge", "inf1.6xlarge", "inf1.24xlarge"),
-    *("inf2.xlarge", "inf2.8xlarge", "inf2.24xlarge", "inf2.48xlarge"),
-)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One workload of a chart.
-
-    Attributes:
-        at: path of its placement in the values.
-        defaults: the chart's default values there.
-        fixed: tolerations in the template, in addition to those in the values.
-        on: values that must be true, with their defaults.
-    """
-
-    kind: str
-    name: str
-    at: tuple[str, ...] = ()
-    defaults: Map | None = None
-    fixed: tuple[Map, ...] = ()
-    on: tuple[tuple[str, bool], ...] = ()
-
-
-DAEMONSET, DEPLOYMENT = "DaemonSet", "Deployment"
-_LINUX = {"kubernetes.io/os": "linux"}
-_PLUGIN_DEFAULTS = {"affinity": _NVIDIA_AFFINITY, "tolerations": [CRITICAL, _GPU]}
-
-CHARTS: Mapping[str, tuple[Row, ...]] = {
-    "karpenter-crd": (),
-    "karpenter": (
-        Row(
-            DEPLOYMENT,
-            "karpenter",
-            defaults={
-                "nodeSelector": _LINUX,
-                "affinity": _terms([("karpenter.sh/nodepool", "DoesNotExist", [])]),
-                "tolerations": [CRITICAL],
-            },
-        ),
-    ),
-    "aws-load-balancer-controller": (Row(DEPLOYMENT, "aws-load-balancer-controller"),),
-    "cluster-autoscaler": (Row(DEPLOYMENT, "cluster-autoscaler"),),
-    "kueue": (Row(DEPLOYMENT, "kueue", ("controllerManager",)),),
-    "nvidia-device-plugin": (
-        Row(DAEMONSET, "nvidia-device-plugin", defaults=_PLUGIN_DEFAULTS, on=(("devicePlugin.enabled", True),)),
-        Row(DAEMONSET, "gpu-feature-discovery", defaults=_PLUGIN_DEFAULTS, on=(("gfd.enabled", False),)),
-    ),
-    "neuron-helm-chart": (
-        Row(
-            DAEMONSET,
-            "neuron-device-plugin",
-            ("devicePlugin",),
-            {
-                "tolerations": [CRITICAL, _NEURON],
-                "affinity": _terms([("node.kubernetes.io/instance-type", "In", _NEURON_TYPES)]),
-            },
-            on=(("devicePlugin.enabled", True),),
-        ),
-        Row(
-            DAEMONSET,
-            "node-problem-detector",
-            ("npd",),
-            {
-                "tolerations": [_EVERY_NO_SCHEDULE, {"operator": "Exists", "effect": "NoExecute"}],
-                "affinity": _terms([("node.kubernetes.io/instance-type", "In", _NEURON_TYPES)]),
-            },
-            on=(("npd.enabled", True),),
-        ),
-        Row(DEPLOYMENT, "k8s-neuron-scheduler", ("scheduler",), on=(("scheduler.enabled", False),)),
-        Row(
-            DEPLOYMENT,
-            "my-scheduler",
-            ("scheduler", "customScheduler"),
-            on=(("scheduler.enabled", False), ("scheduler.customScheduler.enabled", True)),
-        ),
-    ),
-    # Its affinity is generated from supportedInstanceLabels, below.
-    "aws-efa-k8s-device-plugin": (Row(DAEMONSET, "aws-efa-k8s-device-plugin", fixed=(CRITICAL,)),),
-    "dcgm-exporter": (Row(DAEMONSET, "dcgm-exporter", defaults={"tolerations": [_CONTROL_PLANE]}),),
-    "gpu-operator": (
-        Row(DEPLOYMENT, "gpu-operator", ("operator",), {"nodeSelector": _LINUX, "tolerations": [_CONTROL_PLANE]}),
-        Row(
-            DAEMONSET,
-            "node-feature-discovery-worker",
-            ("node-feature-discovery", "worker"),
-            on=(("nfd.enabled", True),),
-        ),
-        # The operator's daemonsets run where discovery found a GPU and no label excludes them:
-        # https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/controllers/state_manager.go
-        Row(
-            DAEMONSET,
-            "nvidia-device-plugin-daemonset",
-            ("daemonsets",),
-            {
-                "tolerations": [_GPU],
-                "affinity": _terms(
-                    [
-                        ("feature.node.kubernetes.io/pci-10de.present", "In", ["true"]),
-                        ("nvidia.com/gpu.deploy.operands", "NotIn", ["false"]),
-                    ]
-                ),
-            },
-            on=(("devicePlugin.enabled", True),),
-        ),
-    ),
-    "kube-prometheus-stack": (
-        Row(
-            DAEMONSET,
-            "prometheus-node-exporter",
-            ("prometheus-node-exporter",),
-            {"nodeSelector": _LINUX, "tolerations": [_EVERY_NO_SCHEDULE]},
-            on=(("nodeExporter.enabled", True),),
-        ),
-        Row(DEPLOYMENT, "prometheus-operator", ("prometheusOperator",)),
-        Row(DEPLOYMENT, "prometheus", ("prometheus", "prometheusSpec")),
-        Row(DEPLOYMENT, "alertmanager", ("alertmanager", "alertmanagerSpec")),
-        Row(DEPLOYMENT, "grafana", ("grafana",)),
-        Row(DEPLOYMENT, "kube-state-metrics", ("kube-state-metrics",)),
-    ),
-}
 
 
 def workloads(bundle: Bundle) -> tuple[Workload, ...]:
@@ -245,4 +86,4 @@ def _efa_affinity(values: Map) -> dict[str, Any]:
     keys = labels.get("keys", ["node.kubernetes.io/instance-type"])
     given = labels.get("values", [kind.name for kind in load().select() if kind.supports_efa])
     *others, last = [[(key, "In", given)] for key in keys]
-    return _terms(*others, [*last, ("eks.amazonaws.com/compute-type", "NotIn", ["auto"])])
+    return affinity_to(*others, [*last, ("eks.amazonaws.com/compute-type", "NotIn", ["auto"])])

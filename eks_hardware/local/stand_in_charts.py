@@ -1,8 +1,8 @@
-"""Charts for a local cluster: Karpenter's own from its Go module, and stand-ins for the others.
+"""Charts for a local cluster: the user's own, Karpenter's from its Go module, and stand-ins for the others.
 
 The other charts' repositories cannot be reached everywhere. A stand-in is generated from the table in
-:mod:`helpers.kubernetes.workloads`: it has the same workloads, reads the same values, and has the same defaults for
-placement. Its containers do nothing.
+:mod:`eks_hardware.local.chart_workloads`: it has the same workloads, reads the same values, and has the same defaults
+for placement. Its containers do nothing. A chart without a row there gets a stand-in without objects.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
-from eks_hardware.kubernetes.model import ChartRelease
+from eks_hardware.local.chart_workloads import CHARTS, Row
 from eks_hardware.resolve.mappings import merged
-from helpers.kubernetes.workloads import CHARTS, Row
 
-REAL = frozenset({"karpenter", "karpenter-crd"})
+_OF_KARPENTER = frozenset({"karpenter", "karpenter-crd"})
 
 # Kinds that a chart brings along, and whether Helm keeps them: it never deletes definitions in the folder ``crds``.
 _DEFINITIONS: Mapping[str, tuple[str, Mapping[str, str], bool]] = {
@@ -43,54 +42,83 @@ _EFA_AFFINITY = """
             - matchExpressions: [{key: {{ . }}, operator: In, values: {{ $values }}}]
             {{- end }}"""
 
-_WORKLOAD = """\
-{{- if and true %(on)s }}
-{{- $at := %(at)s }}
-apiVersion: apps/v1
-kind: %(kind)s
-metadata:
-  name: %(name)s
-  namespace: {{ .Release.Namespace }}
-  labels: {stand-in: %(name)s}
-spec:
-  selector: {matchLabels: {stand-in: %(name)s}}
-  template:
-    metadata: {labels: {stand-in: %(name)s}}
-    spec:
-      nodeSelector: {{ toJson $at.nodeSelector }}
-      affinity: %(affinity)s
-      tolerations: {{ toJson (concat (%(fixed)s | fromJsonArray) $at.tolerations) }}
-      containers: [{name: main, image: none}]
-{{- end }}
-"""
+_WORKLOAD = "\n".join(
+    (
+        "{{- if and true %(on)s }}",
+        "{{- $at := %(at)s }}",
+        "apiVersion: apps/v1",
+        "kind: %(kind)s",
+        "metadata:",
+        "  name: %(name)s",
+        "  namespace: {{ .Release.Namespace }}",
+        "  labels: {stand-in: %(name)s}",
+        "spec:",
+        "  selector: {matchLabels: {stand-in: %(name)s}}",
+        "  template:",
+        "    metadata: {labels: {stand-in: %(name)s}}",
+        "    spec:",
+        "      nodeSelector: {{ toJson $at.nodeSelector }}",
+        "      affinity: %(affinity)s",
+        "      tolerations: {{ toJson (concat (%(fixed)s | fromJsonArray) $at.tolerations) }}",
+        "      containers: [{name: main, image: none}]",
+        "{{- end }}",
+        "",
+    )
+)
 
 
-def archive(release: ChartRelease, folder: Path, *, helm: Path, karpenter: Path) -> None:
-    """Write a release's chart as Helm's archive.
+class Chart(NamedTuple):
+    """A chart in a repository."""
+
+    name: str
+    version: str
+
+    @property
+    def archive(self) -> str:
+        """The name of its archive, as Helm and ``install.sh`` expect it."""
+        return f"{self.name}-{self.version}.tgz"
+
+
+def charts_folder(
+    charts: Iterable[Chart], folder: Path, *, helm: Path, karpenter: Path, given: Path | None = None
+) -> tuple[Chart, ...]:
+    """Fill a folder as ``CHARTS`` of ``install.sh`` expects it; return the charts that are stand-ins.
 
     Args:
+        charts: the charts of all releases.
+        folder: the folder to fill.
         helm: the program.
         karpenter: the folder with the charts of Karpenter's Go module.
+        given: a folder that ``pull-charts.sh`` filled; its charts are used as they are.
     """
-    source = folder / release.chart
-    if release.chart in REAL:
-        shutil.copytree(karpenter / release.chart, source)
-    else:
-        _write(release, source)
-    # Karpenter's charts have another version in their repository; its release process sets the version, too.
-    version = f"--version={release.version}"
-    subprocess.run([helm, "package", version, "--destination", folder, source], check=True, capture_output=True)
-    shutil.rmtree(source)
+    stand_ins: list[Chart] = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for chart in dict.fromkeys(charts):
+        own = given and given / chart.archive
+        if own and own.is_file():
+            shutil.copyfile(own, folder / chart.archive)
+            continue
+        source = folder / chart.name
+        if chart.name in _OF_KARPENTER:
+            shutil.copytree(karpenter / chart.name, source)
+        else:
+            _write(chart, source)
+            stand_ins.append(chart)
+        # Karpenter's charts have another version in their repository; its release process sets the version, too.
+        version = f"--version={chart.version}"
+        subprocess.run([helm, "package", version, "--destination", folder, source], check=True, capture_output=True)
+        shutil.rmtree(source)
+    return tuple(stand_ins)
 
 
-def _write(release: ChartRelease, folder: Path) -> None:
-    rows = CHARTS[release.chart]
+def _write(chart: Chart, folder: Path) -> None:
+    rows = CHARTS.get(chart.name, ())
     files = {
-        "Chart.yaml": yaml.safe_dump({"apiVersion": "v2", "name": release.chart, "version": release.version}),
+        "Chart.yaml": yaml.safe_dump({"apiVersion": "v2", "name": chart.name, "version": chart.version}),
         "values.yaml": yaml.safe_dump(_values(rows)),
-        **{f"templates/{row.name}.yaml": _template(release.chart, row) for row in rows},
+        **{f"templates/{row.name}.yaml": _template(chart.name, row) for row in rows},
     }
-    for kind, text, kept in _definitions(release.chart):
+    for kind, text, kept in _definitions(chart.name):
         files[f"{'crds' if kept else 'templates'}/{kind}.yaml"] = text
     for path, text in files.items():
         file = folder / path
@@ -101,11 +129,12 @@ def _write(release: ChartRelease, folder: Path) -> None:
 def _values(rows: tuple[Row, ...]) -> dict[str, Any]:
     values: dict[str, Any] = {"supportedInstanceLabels": {"keys": [], "values": []}}
     for row in rows:
-        empty = {"nodeSelector": {}, "affinity": {}, "tolerations": []}
+        empty: dict[str, Any] = {"nodeSelector": {}, "affinity": {}, "tolerations": []}
         values = merged(values, _below(row.at, merged(empty, row.defaults or {})))
         for path, default in row.on:
             values = merged(values, _below(tuple(path.split(".")), default))
-    return json.loads(json.dumps(values, default=dict))
+    plain: dict[str, Any] = json.loads(json.dumps(values, default=dict))
+    return plain
 
 
 def _below(path: tuple[str, ...], value: Any) -> Any:
