@@ -73,7 +73,8 @@ def huge_pages(
     which Bottlerocket settings may set a number of pages.
     """
     fact = facts.eks()["efa_huge_pages"]
-    given = _pages(settings, fact["by_family"].get(ami_family, {}).get("setting", ()))
+    of_family = fact["by_family"].get(ami_family)
+    given = _pages(settings, of_family.get("setting", ()) if of_family else ())
     if given is not None:
         # The kernel reserves as many as fit in memory.
         mib = min(given * fact["page_mib"], int(kind.memory_gib * MIB_PER_GIB))

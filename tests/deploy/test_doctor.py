@@ -25,7 +25,6 @@ from helpers.strategies import document, group, pools
 REGION = "us-west-2"
 # Services that the emulator does not support.
 NOT_THERE = {
-    "ec2:DescribeInstanceTypeOfferings",
     "eks:DescribeAddonVersions",
     "eks:DescribeClusterVersions",
     "servicequotas:GetServiceQuota",
