@@ -52,7 +52,8 @@ class Cluster:
     Args:
         log_dir: The folder for the logs of its parts, which stay.
         programs: Where the programs are, by name; default: those of ``make cluster-tools``.
-        kwok: Whether kwok keeps Node objects ready, and pods on them running. Nothing runs in these pods.
+        kwok: Whether kwok keeps Node objects ready, and pods on them running. Nothing runs in these pods, so the API
+            server then calls no webhooks.
     """
 
     def __init__(self, log_dir: Path, *, programs: Mapping[str, Path] | None = None, kwok: bool = False) -> None:
@@ -75,6 +76,16 @@ class Cluster:
     def kubeconfig(self) -> Path:
         """The file for ``KUBECONFIG``, with the certificate of an administrator."""
         return self._running_setup.kubeconfig
+
+    @property
+    def endpoint(self) -> str:
+        """The address of the API server."""
+        return f"https://{HOST}:{self._parts['kube-apiserver'].port}"
+
+    @property
+    def certificate_authority(self) -> Path:
+        """The certificate with which clients check the API server's."""
+        return self._running_setup.certificate_authority
 
     @property
     def pids(self) -> dict[str, int]:
@@ -111,7 +122,7 @@ class Cluster:
         # Not in log_dir: the path of a socket has at most 104 characters on macOS.
         self._folder = Path(tempfile.mkdtemp(prefix="eks-hardware-cluster-"))
         try:
-            setup = self._setup = Setup(self._folder)
+            setup = self._setup = Setup(self._folder, webhooks=not self._kwok)
             self._launch("etcd", setup.etcd())
             port = self._serve("kube-apiserver", setup.api_server, "/readyz")
             setup.write_kubeconfigs(port)

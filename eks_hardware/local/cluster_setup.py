@@ -20,13 +20,20 @@ _CONTROLLER_MANAGER = "system:kube-controller-manager"
 _SCHEDULER = "system:kube-scheduler"
 # The second is that of the Neuron chart, which cannot run here. It also keeps the cores of a pod together.
 _PROFILES = ("default-scheduler", NEURON_SCHEDULER)
+_WEBHOOKS = ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
 
 
 class Setup:
-    """The arguments and files of a cluster's programs. Creates the certificates in the cluster's folder."""
+    """The arguments and files of a cluster's programs. Creates the certificates in the cluster's folder.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: The cluster's folder.
+        webhooks: Whether the API server calls the webhooks of controllers.
+    """
+
+    def __init__(self, folder: Path, *, webhooks: bool) -> None:
         self._folder = folder
+        self._webhooks = webhooks
         authority = Authority(folder)
         self._authority = authority.certificate
         self._server = authority.server(HOST)
@@ -38,6 +45,11 @@ class Setup:
         }
         self.tls = ssl.create_default_context(cafile=str(self._authority))
         self.tls.load_cert_chain(self._users["admin"].certificate, self._users["admin"].key)
+
+    @property
+    def certificate_authority(self) -> Path:
+        """The certificate with which clients check the API server's."""
+        return self._authority
 
     @property
     def kubeconfig(self) -> Path:
@@ -69,6 +81,7 @@ class Setup:
             "--authorization-mode=Node,RBAC",
             # As on EKS: https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
             "--enable-admission-plugins=ExtendedResourceToleration",
+            *(() if self._webhooks else (f"--disable-admission-plugins={','.join(_WEBHOOKS)}",)),
             # As on EKS: device plugins are privileged.
             "--allow-privileged=true",
             f"--client-ca-file={self._authority}",

@@ -105,6 +105,8 @@ class Account:
             for kind, service, operation, key, name, arguments in _KINDS
         }
         clusters = self.items("eks", "list_clusters", "clusters")
+        reservations = self.items("ec2", "describe_instances", "Reservations", **_LIVE)
+        found["instance"] = frozenset(each["InstanceId"] for one in reservations for each in one["Instances"])
         found["EKS cluster"] = frozenset(clusters)
         found["SQS queue"] = frozenset(map(_last, self.items("sqs", "list_queues", "QueueUrls")))
         found["KMS key"] = frozenset(
@@ -208,6 +210,7 @@ def _last(text: str) -> str:
     return re.split("[/:]", text)[-1]
 
 
+_LIVE = {"Filters": [{"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]}]}
 _LIVE_NAT = {"Filters": [{"Name": "state", "Values": ["pending", "available"]}]}
 # kind, service, operation, list in the response, identifier of an item, arguments
 _KINDS: tuple[tuple[str, str, str, str, str, dict[str, Any]], ...] = (
@@ -220,6 +223,7 @@ _KINDS: tuple[tuple[str, str, str, str, str, dict[str, Any]], ...] = (
     ("VPC endpoint", "ec2", "describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId", {}),
     ("security group", "ec2", "describe_security_groups", "SecurityGroups", "GroupId", {}),
     ("launch template", "ec2", "describe_launch_templates", "LaunchTemplates", "LaunchTemplateName", {}),
+    ("volume", "ec2", "describe_volumes", "Volumes", "VolumeId", {}),
     ("placement group", "ec2", "describe_placement_groups", "PlacementGroups", "GroupName", {}),
     ("role", "iam", "list_roles", "Roles", "RoleName", {}),
     ("policy", "iam", "list_policies", "Policies", "PolicyName", {"Scope": "Local"}),
