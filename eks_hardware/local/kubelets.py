@@ -127,12 +127,17 @@ class Kubelets:
         try:
             machine = self._machine(instance)
             known = nodes.get(machine.name)
-            if known is None or known["spec"].get("providerID") != provider_id(instance):
+            if known is None:
                 nodes[machine.name] = self._cluster.request("POST", "/api/v1/nodes", node(machine))
+            elif known["spec"].get("providerID") != provider_id(instance):
+                raise UserDataError(f"another node has the name {machine.name}")
         except UserDataError as error:
             self._refused[instance_id] = str(error)
         except ApiError as error:
-            if error.status not in (http.client.CONFLICT, http.client.UNPROCESSABLE_ENTITY, http.client.BAD_REQUEST):
+            # The Node of an instance that had this address is not yet deleted.
+            if error.status == http.client.CONFLICT:
+                return
+            if error.status not in (http.client.UNPROCESSABLE_ENTITY, http.client.BAD_REQUEST):
                 raise
             self._refused[instance_id] = str(error)
         else:

@@ -200,7 +200,7 @@ def test_an_instance_does_not_register(cluster: Cluster, account: StubAccount, t
         good.replace(b"NodeConfig", b"NodeConfiguration"): "no object of kind NodeConfig",
         good.replace(CLUSTER.encode(), b"another"): f"names cluster 'another'; the account has {CLUSTER}",
         good.replace(b"https://127", b"https://10"): "names the endpoint https://10",
-        good.replace(account.cluster["certificateAuthority"].encode(), other.encode()): "certificate authority is not",
+        good.replace(account.authority.encode(), other.encode()): "certificate authority is not",
         good.replace(b"workload-type=", b"other.kubernetes.io/workload="): "must not set labels of Kubernetes",
         good.replace(b"workload-type=", b"workload-type=a/b"): "Invalid value",
     }

@@ -34,7 +34,13 @@ class StubAccount:
     region = REGION
 
     def __init__(self, endpoint: str, authority: str) -> None:
-        self.cluster = {"name": CLUSTER, "version": "1.35", "endpoint": endpoint, "certificateAuthority": authority}
+        self.authority = authority
+        self.cluster = {
+            "name": CLUSTER,
+            "version": "1.35",
+            "endpoint": endpoint,
+            "certificateAuthority": {"data": authority},
+        }
         self.instances: dict[str, dict[str, Any]] = {}
         self.user_data: dict[str, bytes] = {}
         self.errors: list[Exception] = []
@@ -118,7 +124,7 @@ class StubAccount:
         given = base64.b64decode(launch.get("user_data", ""))
         labels = {**group["labels"], "eks.amazonaws.com/nodegroup": group["node_group_name"]}
         taints = [(each["key"], each.get("value", ""), EFFECTS[each["effect"]]) for each in group.get("taint") or ()]
-        details = (CLUSTER, self.cluster["endpoint"], self.cluster["certificateAuthority"])
+        details = (CLUSTER, self.cluster["endpoint"], self.authority)
         if "BOTTLEROCKET" in group["ami_type"]:
             settings = bottlerocket_settings(given)
             return bottlerocket_toml(merged(settings, bottlerocket_part(*details, labels, taints))).encode()
