@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import yaml
 
+from eks_hardware.local.emulator_patches import ec2_offers
 from eks_hardware.local.node_user_data import bottlerocket_settings
 from eks_hardware.local.readback import Account
 from eks_hardware.resolve.mappings import merged
@@ -135,11 +136,8 @@ class StubAccount:
 
 
 def instance_type(name: str) -> dict[str, Any]:
-    """Return a type as EC2 described it to moto."""
-    from moto.ec2.models.instance_types import INSTANCE_TYPES
-
-    found: dict[str, Any] = INSTANCE_TYPES[name]
-    return found
+    """Return a type as EC2 describes it."""
+    return ec2_offers.instance_types()[name]
 
 
 def node_config_part(
