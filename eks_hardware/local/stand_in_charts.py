@@ -60,8 +60,30 @@ _WORKLOAD = "\n".join(
         "      nodeSelector: {{ toJson $at.nodeSelector }}",
         "      affinity: %(affinity)s",
         "      tolerations: {{ toJson (concat (%(fixed)s | fromJsonArray) $at.tolerations) }}",
-        "      containers: [{name: main, image: none}]",
+        "      containers: [{name: main, image: none%(env)s}]%(volumes)s",
         "{{- end }}",
+        "",
+    )
+)
+
+# How NVIDIA's charts tell the plugin to share GPUs: a ConfigMap, and variables. The paths of the values are those of
+# the configurations, of the default one, of the MIG strategy, and of what must be on for MIG.
+_SHARING = {
+    "nvidia-device-plugin": ("config.map", "config.default", "migStrategy", "devicePlugin.enabled"),
+    "nvidia-device-plugin-daemonset": (
+        "devicePlugin.config.data",
+        "devicePlugin.config.default",
+        "mig.strategy",
+        "migManager.enabled",
+    ),
+}
+_CONFIGS = "\n".join(
+    (
+        "---",
+        "apiVersion: v1",
+        "kind: ConfigMap",
+        "metadata: {name: %(name)s-configs, namespace: {{ .Release.Namespace }}}",
+        "data: {{ toJson %(configs)s }}",
         "",
     )
 )
@@ -143,14 +165,33 @@ def _below(path: tuple[str, ...], value: Any) -> Any:
 
 def _template(chart: str, row: Row) -> str:
     generated = chart == "aws-efa-k8s-device-plugin"
-    return _WORKLOAD % {
+    shown = {
         "on": " ".join(_value(tuple(path.split("."))) for path, _ in row.on),
         "at": _value(row.at),
         "kind": row.kind,
         "name": row.name,
         "affinity": _EFA_AFFINITY if generated else "{{ toJson $at.affinity }}",
         "fixed": json.dumps(json.dumps(list(row.fixed))),
+        "env": "",
+        "volumes": "",
     }
+    if row.name not in _SHARING:
+        return _WORKLOAD % shown
+    configs, default, strategy, manager = _SHARING[row.name]
+    mig = f'ternary {_dig(strategy, "none")} "none" {_dig(manager, True)}'
+    variables = {"DEFAULT_CONFIG": _dig(default, ""), "MIG_STRATEGY": mig}
+    listed = [f"{{name: {name}, value: {{{{ {value} | quote }}}}}}" for name, value in variables.items()]
+    shown["env"] = f", env: [{', '.join(listed)}]"
+    volume = f"{{name: available-configs, configMap: {{name: {row.name}-configs}}}}"
+    shown["volumes"] = f"\n      volumes: [{volume}]"
+    return _WORKLOAD % shown + _CONFIGS % {"name": row.name, "configs": _dig(configs, {})}
+
+
+def _dig(path: str, default: Any) -> str:
+    """Return an expression for a value that may be missing."""
+    steps = " ".join(map(json.dumps, path.split(".")))
+    otherwise = "dict" if default == {} else json.dumps(default)
+    return f"(dig {steps} {otherwise} (.Values | toJson | fromJson))"
 
 
 def _value(path: tuple[str, ...]) -> str:

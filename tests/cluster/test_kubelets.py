@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,16 @@ import pytest
 
 from eks_hardware.local import kubelets as module
 from eks_hardware.local.cluster import Cluster
+from eks_hardware.local.cluster_client import ApiError
 from eks_hardware.local.kubelets import Kubelets
 from eks_hardware.local.node_plugins import EFA as EFA_PLUGIN
 from eks_hardware.local.node_plugins import NEURON as NEURON_PLUGIN
 from eks_hardware.local.node_plugins import NVIDIA as NVIDIA_PLUGIN
+from eks_hardware.local.stand_in_charts import Chart, charts_folder
 from eks_hardware.resolve.extended_resources import EFA, GPU, NEURON, NEURON_CORE
 from eks_hardware.testing import Template
 from helpers.instances import CLUSTER, ZONE, ZONE_ID, StubAccount
-from helpers.kubernetes.objects import Object, manifest_list
+from helpers.kubernetes.objects import Object, bundle_of, manifest_list
 from helpers.polling import eventually
 
 Templates = Mapping[str, Template]
@@ -104,7 +107,7 @@ def test_a_gpu_node_with_efa(cluster: Cluster, account: StubAccount, templates: 
     instance_id = account.launch_group(templates["mixed-hardware"], "gpu-training")
     instance = account.instances[instance_id]
     with Kubelets(account.as_account(), cluster) as kubelets:
-        assert eventually(lambda: is_ready(cluster, account, instance_id), ignored=(Exception,)) is True
+        assert eventually(lambda: is_ready(cluster, account, instance_id), ignored=(ApiError,)) is True
         found = registered(cluster, account, instance_id)
         assert found["spec"]["providerID"] == f"aws:///{ZONE}/{instance_id}"
         labels = found["metadata"]["labels"]
@@ -164,13 +167,42 @@ def test_the_plugin_shares_gpus_by_its_configuration(
     assert device_resources(registered(cluster, account, instance_id)) == {GPU: "8"}
 
 
+def test_the_gpu_operator_partitions_gpus(
+    cluster: Cluster, account: StubAccount, templates: Templates, tools: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """Node Feature Discovery finds the GPUs, and its label lets the plugin's pods run."""
+    groups = {
+        "a100-sevenths": {"nvidia.com/mig-1g.5gb": "56"},
+        "h100-halves": {"nvidia.com/mig-3g.40gb": "16"},
+        "notebooks": {GPU: "8"},
+        "h100-bottlerocket": {GPU: "56"},
+        "system": {},
+    }
+    ids = {name: account.launch_group(templates["gpu-sharing"], name) for name in groups}
+    (release,) = (each for each in bundle_of("gpu-sharing").charts if each.chart == "gpu-operator")
+    chart = Chart(release.chart, release.version)
+    charts_folder([chart], tmp_path, helm=tools["helm"], karpenter=tools["karpenter-files"])
+    values = tmp_path / "values.yaml"
+    values.write_text(json.dumps(release.values, default=dict), encoding="utf-8")
+    command = [tools["helm"], "template", "x", tmp_path / chart.archive, "--namespace", "kube-system", "-f", values]
+    objects = subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
+    cluster.kubectl("apply", "-f", "-", stdin=objects)
+    with Kubelets(account.as_account(), cluster):
+
+        def resources() -> dict[str, dict[str, str]]:
+            return {name: device_resources(registered(cluster, account, each)) for name, each in ids.items()}
+
+        assert eventually(resources, groups, ignored=(ApiError,)) == groups
+    cluster.kubectl("delete", "--wait=false", "-f", "-", stdin=objects)
+
+
 def test_neuron(cluster: Cluster, account: StubAccount, templates: Templates) -> None:
     instance_id = account.launch_group(templates["mixed-hardware"], "trainium-training")
     cluster.kubectl("apply", "-f", "-", stdin=manifest_list(plugin_objects(NEURON_PLUGIN)))
     with Kubelets(account.as_account(), cluster):
         expected = {NEURON: "16", NEURON_CORE: "32"}
         assert eventually(
-            lambda: device_resources(registered(cluster, account, instance_id)), expected, ignored=(Exception,)
+            lambda: device_resources(registered(cluster, account, instance_id)), expected, ignored=(ApiError,)
         ) == (expected)
 
 
