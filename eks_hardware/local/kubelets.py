@@ -1,9 +1,9 @@
 """Nodes of a local cluster: each instance that the AWS emulator runs registers as it would on AWS.
 
-An instance registers with what its user data says (:mod:`eks_hardware.local.node_user_data`), and with the CPU, memory
-and devices that EC2 describes (:mod:`eks_hardware.local.node_object`). Nothing is read from the strategy. Extended
-resources appear when the device plugin's pod runs on the node (:mod:`eks_hardware.local.node_plugins`). kwok keeps the
-Node ready and its pods running.
+An instance registers with the labels, taints and settings of its user data (:mod:`eks_hardware.local.node_user_data`),
+and with the CPU and memory that EC2 describes (:mod:`eks_hardware.local.node_object`). The strategy is not read.
+Extended resources appear when the device plugin's pod runs on the node (:mod:`eks_hardware.local.node_plugins`). kwok
+keeps the Node ready and its pods running.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Devices:
 
     @classmethod
     def of(cls, kind: Map, instance: Map) -> Devices:
-        """Return those of an instance, from what EC2 says about it and its type."""
+        """Return those of an instance that EC2 describes, and of its type."""
         gpus = (kind.get("GpuInfo") or {}).get("Gpus") or ()
         neurons = (kind.get("NeuronInfo") or {}).get("NeuronDevices") or ()
         return cls(

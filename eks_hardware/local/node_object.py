@@ -8,8 +8,8 @@ Sources:
   Bottlerocket has the same (:mod:`eks_hardware.kubernetes.allocatable`)
 - labels of the cloud controller manager: https://github.com/kubernetes/cloud-provider-aws/tree/master/pkg/providers/v1
 
-Memory is what EC2 says less Karpenter's assumption of what the hypervisor and the kernel use (7.5%), as in
-:mod:`eks_hardware.kubernetes.allocatable`. A real node usually has a little more.
+As in :mod:`eks_hardware.kubernetes.allocatable`, hypervisor and kernel use 7.5% of the memory that EC2 describes, which
+is Karpenter's default. A real node usually has a little more.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Machine:
     Attributes:
         instance: As ``DescribeInstances`` returns it.
         kind: Its type, as ``DescribeInstanceTypes`` returns it.
-        boot: What it read from its user data.
+        boot: The settings from its user data.
         version: The Kubernetes version of its kubelet, ``1.35``.
         disk: The bytes of the disk with pods' files.
     """
@@ -95,7 +95,7 @@ class Machine:
 
     @property
     def devices(self) -> Devices:
-        """What device plugins find on it: nothing without the driver."""
+        """The devices that plugins find on it: none without the driver."""
         return Devices.of(self.kind, self.instance).with_drivers(
             nvidia=self.image.has_driver("nvidia"), neuron=self.image.has_driver("neuron")
         )
@@ -188,7 +188,7 @@ def _resources(machine: Machine) -> tuple[dict[str, str], dict[str, str]]:
     vcpus, mib = machine.kind["VCpuInfo"]["DefaultVCpus"], machine.kind["MemoryInfo"]["SizeInMiB"]
     boot, pages = machine.boot, _huge_pages(machine)
     standard = _standard_pods(machine.kind)
-    # What nodeadm reserves does not depend on maxPods.
+    # The memory that nodeadm reserves does not depend on maxPods.
     counted = standard if boot.family == "al2023" else boot.max_pods or standard
     reserved = {**kube_reserved(vcpus, counted), "ephemeral-storage": _RESERVED_STORAGE}
     reserved |= {name: amount(value) for name, value in boot.reserved["kube"].items()}

@@ -1,4 +1,4 @@
-"""What a node reads from its user data when it boots, as nodeadm (AL2023) and Bottlerocket read it.
+"""The settings that a node reads from its user data when it boots, as nodeadm (AL2023) and Bottlerocket do.
 
 Sources:
 

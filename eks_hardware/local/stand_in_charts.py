@@ -66,8 +66,8 @@ _WORKLOAD = "\n".join(
     )
 )
 
-# How NVIDIA's charts tell the plugin to share GPUs: a ConfigMap, and variables. The paths of the values are those of
-# the configurations, of the default one, of the MIG strategy, and of what must be on for MIG.
+# NVIDIA's charts pass these values to the plugin in a ConfigMap and in variables: its configurations, the name of the
+# default one, and the MIG strategy. The last value is true if GPUs are partitioned.
 _SHARING = {
     "nvidia-device-plugin": ("config.map", "config.default", "migStrategy", "devicePlugin.enabled"),
     "nvidia-device-plugin-daemonset": (

@@ -74,7 +74,7 @@ def huge_pages(
     """
     fact = facts.eks()["efa_huge_pages"]
     of_family = fact["by_family"].get(ami_family)
-    given = _pages(settings, of_family.get("setting", ()) if of_family else ())
+    given = _pages(settings, of_family.get("setting", ())) if of_family else None
     if given is not None:
         # The kernel reserves as many as fit in memory.
         mib = min(given * fact["page_mib"], int(kind.memory_gib * MIB_PER_GIB))

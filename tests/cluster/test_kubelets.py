@@ -247,7 +247,7 @@ def test_an_instance_does_not_register(cluster: Cluster, account: StubAccount, t
 def test_a_node_that_was_deleted_does_not_come_back(
     cluster: Cluster, account: StubAccount, templates: Templates
 ) -> None:
-    """The kubelet registers once, when it starts; another process finds the Nodes that there are."""
+    """The kubelet registers once, when it starts; another process finds the existing Nodes."""
     account.launch_group(templates["mixed-hardware"], "system")
     kubelets = Kubelets(account.as_account(), cluster)
     kubelets.sync()

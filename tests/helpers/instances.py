@@ -47,7 +47,7 @@ class StubAccount:
         self.errors: list[Exception] = []
 
     def as_account(self) -> Account:
-        """Return it as what it stands for."""
+        """Return it with the type that it replaces."""
         return cast(Account, self)
 
     def client(self, _service: str) -> StubAccount:

@@ -135,7 +135,7 @@ def test_what_user_data_sets() -> None:
     assert (labels["a"], labels["topology.kubernetes.io/zone"]) == ("b", "us-west-2a")
     assert found["spec"]["taints"] == [{"key": "t", "effect": "NoExecute"}]
     status = found["status"]
-    # 4 interfaces with 15 addresses, of which one is the interface's own
+    # 4 interfaces with 15 addresses; one of each is the interface's own
     assert status["capacity"]["pods"] == "58"
     assert status["capacity"]["hugepages-2Mi"] == "1024Mi"
     capacity, usable = (amount(status[each]["memory"]) for each in ("capacity", "allocatable"))
@@ -166,7 +166,7 @@ def test_the_label_of_nodeadm_for_nvidia() -> None:
 @in_one_test("name", ["g6.xlarge", "p4d.24xlarge", "trn1.32xlarge", "trn2.48xlarge", "inf1.xlarge", "inf2.48xlarge"])
 def test_devices_are_those_of_the_catalogue(name: str) -> None:
     given = machine(name, efas=2)
-    plugins = dict.fromkeys((NVIDIA, NEURON, EFA), Plugin())
+    plugins = {name: Plugin() for name in (NVIDIA, NEURON, EFA)}
     assert advertised(given, plugins, {}) == extended_resources_of(load().get(name), efa_count=2)
 
 
@@ -264,7 +264,7 @@ def daemonset(name: str, **spec: Any) -> dict[str, Any]:
     }
 
 
-def pod(name: str | None, phase: str) -> dict[str, Any]:
+def plugin_pod(name: str | None, phase: str) -> dict[str, Any]:
     return {"spec": {"nodeName": name} if name else {}, "status": {"phase": phase}}
 
 
@@ -282,7 +282,12 @@ def test_only_running_pods_count() -> None:
                 ]
             },
             "/api/v1/namespaces/ns/pods": {
-                "items": [pod("n1", "Running"), pod("n2", "Pending"), pod(None, "Pending"), pod("n3", "Failed")]
+                "items": [
+                    plugin_pod("n1", "Running"),
+                    plugin_pod("n2", "Pending"),
+                    plugin_pod(None, "Pending"),
+                    plugin_pod("n3", "Failed"),
+                ]
             },
             "/api/v1/namespaces/ns/configmaps/configs": {"data": {"d": "version: v1"}},
         }
@@ -294,7 +299,7 @@ def test_only_running_pods_count() -> None:
 def test_a_config_map_that_is_missing() -> None:
     volume = {"name": "configs", "configMap": {"name": "configs"}}
     daemonsets = {"items": [daemonset("nvidia-device-plugin-daemonset", volumes=[volume])]}
-    pods = {"items": [pod("n1", "Running")]}
+    pods = {"items": [plugin_pod("n1", "Running")]}
     cluster = StubCluster({"/apis/apps/v1/daemonsets": daemonsets, "/api/v1/namespaces/ns/pods": pods})
     assert running(cast(Cluster, cluster)) == {"n1": {NVIDIA: Plugin()}}
 

@@ -27,17 +27,17 @@ def mime(*parts: str, kind: str = "application/node.eks.aws") -> bytes:
     return "\n".join([*lines, "--//--", ""]).encode()
 
 
-def al2023(*specs: dict[str, Any]) -> Boot:
+def booted(*specs: dict[str, Any]) -> Boot:
     return boot(mime(*(config(**spec) for spec in specs), config(cluster=DETAILS)), bottlerocket=False)
 
 
-def flags(*given: str) -> dict[str, Any]:
+def kubelet_flags(*given: str) -> dict[str, Any]:
     return {"kubelet": {"flags": list(given)}}
 
 
 def test_parts_are_merged_as_by_nodeadm() -> None:
     """Maps are merged, later values count, and the kubelet's flags are all kept."""
-    found = al2023(
+    found = booted(
         {
             "kubelet": {
                 "config": {"maxPods": 10, "kubeReserved": {"cpu": "1", "memory": "1Gi"}},
@@ -62,15 +62,15 @@ def test_parts_are_merged_as_by_nodeadm() -> None:
 
 def test_karpenter_sets_taints_in_the_configuration() -> None:
     taint = {"key": "karpenter.sh/unregistered", "effect": "NoExecute"}
-    assert al2023({"kubelet": {"config": {"registerWithTaints": [taint]}}}).taints == (taint,)
-    assert al2023({"kubelet": {"config": {"registerWithTaints": None}}}).taints == ()
+    assert booted({"kubelet": {"config": {"registerWithTaints": [taint]}}}).taints == (taint,)
+    assert booted({"kubelet": {"config": {"registerWithTaints": None}}}).taints == ()
 
 
 def test_flags_count_more_than_the_configuration() -> None:
     taint = {"key": "a", "value": "1", "effect": "NoSchedule"}
-    found = al2023(
+    found = booted(
         {"kubelet": {"config": {"registerWithTaints": [taint], "maxPods": 5}}},
-        flags("--register-with-taints=b=2:NoExecute", "--max-pods=7"),
+        kubelet_flags("--register-with-taints=b=2:NoExecute", "--max-pods=7"),
     )
     assert found.taints == ({"key": "b", "value": "2", "effect": "NoExecute"},)
     assert found.max_pods == 7
@@ -84,9 +84,9 @@ def test_user_data_can_be_one_node_config_encoded_and_compressed() -> None:
 
 def test_other_settings_of_al2023() -> None:
     given = {"featureGates": {"InstanceIdNodeName": True}, "instance": {"localStorage": {"strategy": "RAID0"}}}
-    found = al2023(given)
+    found = booted(given)
     assert (found.instance_name, found.instance_store, found.huge_pages) == (True, True, None)
-    plain = al2023({"instance": {"localStorage": {"strategy": "Mount"}}})
+    plain = booted({"instance": {"localStorage": {"strategy": "Mount"}}})
     assert (plain.instance_name, plain.instance_store) == (False, False)
 
 
@@ -147,7 +147,7 @@ REFUSED: dict[str, tuple[bytes, bool, str]] = {
     "wrong type": (mime(config(cluster=DETAILS, kubelet={"config": {"maxPods": "x"}})), False, "of the wrong type"),
     "wrong map": (mime(config(cluster=DETAILS, kubelet=["x"])), False, "of the wrong type"),
     "Kubernetes label": (
-        mime(config(cluster=DETAILS, **flags("--node-labels=node-restriction.kubernetes.io/a=b"))),
+        mime(config(cluster=DETAILS, **kubelet_flags("--node-labels=node-restriction.kubernetes.io/a=b"))),
         False,
         "must not set labels of Kubernetes itself: node-restriction.kubernetes.io/a",
     ),
@@ -168,4 +168,4 @@ def test_a_node_does_not_join(data: bytes, bottlerocket: bool, message: str) -> 
 
 def test_labels_that_the_kubelet_may_set() -> None:
     given = "node.kubernetes.io/role=a,x.kubelet.kubernetes.io/b=c,topology.kubernetes.io/zone=z,example.com/k=v"
-    assert len(al2023(flags(f"--node-labels={given}")).labels) == 4
+    assert len(booted(kubelet_flags(f"--node-labels={given}")).labels) == 4
