@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import http.client
-import json
 import threading
 import time
 from collections.abc import Mapping
@@ -56,9 +55,7 @@ class Kubelets:
         # Creating a client is not safe in threads; using one is.
         for service in ("ec2", "eks"):
             account.client(service)
-        own = json.loads(cluster.kubeconfig.read_text(encoding="utf-8"))["clusters"][0]["cluster"]
-        self._endpoint = own["server"]
-        self._authority = base64.b64decode(own["certificate-authority-data"]).strip()
+        self._authority = cluster.certificate_authority.read_bytes().strip()
         self._machines: dict[str, Machine] = {}
         self._refused: dict[str, str] = {}
         self._kinds: dict[str, Map] = {}
@@ -181,9 +178,9 @@ class Kubelets:
             raise UserDataError(
                 f"the user data names cluster {booted.cluster!r}; the account has {', '.join(names) or 'none'}"
             )
-        if booted.endpoint != self._endpoint:
+        if booted.endpoint != self._cluster.endpoint:
             raise UserDataError(
-                f"the user data names the endpoint {booted.endpoint}; the cluster's is {self._endpoint}"
+                f"the user data names the endpoint {booted.endpoint}; the cluster's is {self._cluster.endpoint}"
             )
         if booted.authority != self._authority:
             raise UserDataError("the user data's certificate authority is not that of the cluster")

@@ -43,8 +43,7 @@ def cluster(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture
 def account(cluster: Cluster) -> Iterator[StubAccount]:
     """Return an account without instances; afterwards their Nodes and the plugins are gone."""
-    known = json.loads(cluster.kubeconfig.read_text(encoding="utf-8"))["clusters"][0]["cluster"]
-    found = StubAccount(known["server"], known["certificate-authority-data"])
+    found = StubAccount(cluster.endpoint, base64.b64encode(cluster.certificate_authority.read_bytes()).decode())
     yield found
     found.instances.clear()
     found.errors.clear()
