@@ -44,7 +44,7 @@ OPTIONS = {
     "context_length": "--context",
     "concurrent_sequences": "--concurrency",
     "precision": "--precision",
-    "budget": "--budget",
+    "budget": "--priority",
     "region": "--region",
     "regions": "--region",
     "purchase": "--capacity",
@@ -71,7 +71,7 @@ _DECORATORS = (
         "concurrent_sequences",
         type=int,
         metavar="N",
-        help="Inference: concurrent requests per replica.",
+        help="Inference: requests that one replica serves at the same moment.",
     ),
     click.option(
         "--precision",
@@ -80,16 +80,18 @@ _DECORATORS = (
         help="Format of the weights: fp32, bf16, fp16, fp8, int8, int4.",
     ),
     click.option(
+        "--priority",
         "--budget",
+        "budget",
         metavar="AIM",
         shell_complete=completion.words_of("budget"),
-        help="cost, balanced or performance; default: balanced.",
+        help="What ranks hardware: cost, balanced or performance; default: balanced.",
     ),
 )
 
 
 def workload_options(function: Function) -> Function:
-    """Add the options ``--task``, ``--model``, ``--context``, ``--concurrency``, ``--precision`` and ``--budget``."""
+    """Add the options ``--task``, ``--model``, ``--context``, ``--concurrency``, ``--precision`` and ``--priority``."""
     for each in reversed(_DECORATORS):
         function = each(function)
     return function

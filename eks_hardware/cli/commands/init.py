@@ -13,18 +13,16 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.cluster_settings import api_access_option, with_admins, with_api_access, with_state
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, say, tell
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, say
 from eks_hardware.cli.hardware_questions import DEFAULT_REGION, KINDS, SHOWN, choose_hardware
-from eks_hardware.cli.next_steps import show_next
-from eks_hardware.cli.questions import at_terminal
+from eks_hardware.cli.next_steps import show_files, show_next
+from eks_hardware.cli.questions import at_terminal, interrupted
 from eks_hardware.cli.streams import width
 from eks_hardware.cli.workload_options import given_fields, workload_options
 from eks_hardware.printable import reason
 
 if TYPE_CHECKING:
     from eks_hardware.new_project import ProjectFile
-
-_INTERRUPTED = 130
 
 
 @click.command()
@@ -94,7 +92,10 @@ def init(
     asks = not yes and at_terminal()
     around: list[tuple[ProjectFile, bool]] = []
     try:
-        refuse_name(name)
+        refuse_name(name, "")
+    except WriteError as error:
+        raise click.BadParameter(str(error), param_hint="NAME") from None
+    try:
         if file.exists() and not force:
             raise WriteError(f"{file}: already exists; choose another name, or use --force")
         _refuse_read_only(file.parent)
@@ -113,8 +114,7 @@ def init(
     except OSError as error:
         fail(f"{file.parent}: {reason(error)}", WRONG_USAGE)
     except click.Abort:
-        tell("\nInterrupted; nothing was written.")
-        raise Exit(_INTERRUPTED) from None
+        interrupted("nothing was written")
     _report(file, reach, around)
     show_next(name, file, output if place != "none" else None, created=place == "new", private_in=private_in)
 
@@ -141,8 +141,6 @@ def _refuse_read_only(folder: Path) -> None:
 
 
 def _report(file: Path, reach: str, around: Sequence[tuple[ProjectFile, bool]]) -> None:
-    from eks_hardware.installed_from import source
-    from eks_hardware.new_project import local_source_notice
     from eks_hardware.printable import counted
     from eks_hardware.validation import validate
     from eks_hardware.validation.terminal import as_text
@@ -156,9 +154,6 @@ def _report(file: Path, reach: str, around: Sequence[tuple[ProjectFile, bool]]) 
         click.echo(as_text(found.shown, width()))
     if around:
         click.echo("\nProject files:")
-        for each, written in around:
-            click.echo(each.line(written=written))
-        if notice := local_source_notice(source()):
-            say(f"\n{notice}")
+        show_files(around)
     if found.errors:
         raise Exit(FAILED)
