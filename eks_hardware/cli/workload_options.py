@@ -85,7 +85,7 @@ _DECORATORS = (
         "budget",
         metavar="AIM",
         shell_complete=completion.words_of("budget"),
-        help="What ranks hardware: cost, balanced or performance; default: balanced.",
+        help="Aim of the ranking: cost, balanced or performance; default: balanced.",
     ),
 )
 

@@ -25,8 +25,20 @@ if TYPE_CHECKING:
     from eks_hardware.new_project import ProjectFile
 
 
+def _valid_name(context: click.Context, _: click.Parameter, name: str) -> str:
+    """Return the name of a cluster; refuse any other before the first question."""
+    from eks_hardware.advisor.strategies.strategy_text import WriteError, refuse_name
+
+    try:
+        if not context.resilient_parsing:
+            refuse_name(name, "")
+    except WriteError as error:
+        raise click.BadParameter(str(error)) from None
+    return name
+
+
 @click.command()
-@click.argument("name", help="Name of the strategy, its stack and its cluster.")
+@click.argument("name", callback=_valid_name, help="Name of the strategy, its stack and its cluster.")
 @click.option("--hardware", type=click.Choice(KINDS), help="Kind of hardware, instead of a model.")
 @workload_options
 @click.option(
@@ -83,7 +95,7 @@ def init(
       eks-hardware init demo --hardware gpu --task inference
       eks-hardware init chat --model 8B --task inference --concurrency 16 --yes
     """
-    from eks_hardware.advisor.strategies.strategy_text import WriteError, refuse_name
+    from eks_hardware.advisor.strategies.strategy_text import WriteError
     from eks_hardware.advisor.strategies.write import write_new
     from eks_hardware.new_project import has_schema, runs_strategies, strategy_path, with_schema, write_project
 
@@ -91,10 +103,6 @@ def init(
     file = output / f"{name}.yaml" if place == "none" else strategy_path(output, name)
     asks = not yes and at_terminal()
     around: list[tuple[ProjectFile, bool]] = []
-    try:
-        refuse_name(name, "")
-    except WriteError as error:
-        raise click.BadParameter(str(error), param_hint="NAME") from None
     try:
         if file.exists() and not force:
             raise WriteError(f"{file}: already exists; choose another name, or use --force")

@@ -116,8 +116,8 @@ def recommend(
         output.parent.mkdir(parents=True, exist_ok=True)
     writes = output and found.candidates
     asks = api_access is None and at_terminal()
-    # Unless a question comes first, which is about the ranking, the file is written before the ranking is printed: it
-    # exists even if stdout closes early, and errors are not hidden below a long table.
+    # Users read the ranking before they answer. Without a question, the file is written first: it exists even if stdout
+    # closes early, and errors are not hidden below a long table.
     written = _written(found, output, pick, api_access, force) if output and writes and not asks else None
     if format_ == "json":
         print_json(recommendation.content(found))
