@@ -184,7 +184,7 @@ def test_init_asks_at_a_terminal(tmp_path: Path, answers: tuple[str, ...], code:
         [sys.executable, "-c", program, "init", "chat"],
         **dict.fromkeys(("stdin", "stdout", "stderr"), theirs),
         cwd=tmp_path,
-        env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"},
+        env={**os.environ, "COLUMNS": "60", "NO_COLOR": "1", "TERM": "dumb"},
     ) as asking:
         os.close(theirs)
         while chunk := _read(terminal):
@@ -202,7 +202,7 @@ def test_init_asks_at_a_terminal(tmp_path: Path, answers: tuple[str, ...], code:
     os.close(terminal)
     assert (tmp_path / "strategies" / "chat.yaml").exists() == (code == 0)
     if code == 0:
-        assert max(map(len, said.splitlines())) <= 80
+        assert max(map(len, said.splitlines())) <= 60
     else:
         assert said.endswith("Interrupted; nothing was written.\r\n")
         assert list(tmp_path.iterdir()) == []

@@ -15,12 +15,14 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import click
 
 from eks_hardware.cli.failures import record_document
+from eks_hardware.cli.streams import width
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
 
+_LINES = 24
 _GAP = 2
 """Spaces between two columns of a table."""
 _JSON_VERSION = 1
@@ -79,7 +81,10 @@ def console(*, highlight: bool = False) -> Console:
     """Return the console for tables."""
     from rich.console import Console
 
-    return Console(highlight=highlight, file=cast("IO[str]", _Unpadded()))
+    columns = width()
+    # With both, Rich also uses them on a terminal that it calls dumb. No output depends on the number of lines.
+    height = None if columns is None else _LINES
+    return Console(highlight=highlight, file=cast("IO[str]", _Unpadded()), width=columns, height=height)
 
 
 def table(
