@@ -37,8 +37,8 @@ _PADDING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$", re.MULTILINE)
 
 def print_json(content: Mapping[str, Any]) -> None:
     """Print a document as JSON on stdout, with its ``version`` first. Kubernetes objects have their own."""
-    record_document()
-    versioned = content if "apiVersion" in content else {"version": _JSON_VERSION, **content}
+    errors = record_document()
+    versioned = content if "apiVersion" in content else {"version": _JSON_VERSION, **content, **errors}
     click.echo(json.dumps(rounded(versioned), indent=2, ensure_ascii=False))
 
 
