@@ -150,7 +150,7 @@ class _Search:
         most = rules["parameters_at_most"]
         text = None
         if parameters > most and not self._cpu_wanted:
-            text = f"CPU types are for models with up to {short(most)} parameters, this one has {short(parameters)}"
+            text = f"CPU types are for models with up to {short(most)} parameters; this model has {short(parameters)}"
         elif not any(fnmatchcase(kind.family, each) for each in rules["families"]):
             text = f"not a recommended CPU family: {rules['why']}"
         elif kind.vcpus < rules["vcpus_at_least"]:

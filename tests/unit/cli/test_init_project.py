@@ -74,7 +74,7 @@ def test_a_second_strategy_joins_the_project() -> None:
     assert code == 0
     assert files_below() == sorted([*PROJECT, "strategies/other.yaml"])
     assert "\nstrategies/other.yaml written: 0 errors, 0 warnings\n" in said
-    assert said.endswith("  npx cdktf deploy other\n")
+    assert "\n  npx cdktf deploy other\n" in said
     assert "Project files" not in said
     first = Path("strategies/other.yaml").read_text(encoding="utf-8").splitlines()[0]
     assert first == "# yaml-language-server: $schema=../strategy.schema.json"
