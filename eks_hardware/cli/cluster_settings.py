@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eks_hardware.cli.errors import WRONG_USAGE, fail_with, tell
+from eks_hardware.cli.errors import fail_with, tell
 from eks_hardware.cli.parameters import Function
 from eks_hardware.cli.questions import WrongAnswerError, ask
 
@@ -79,7 +79,7 @@ def with_state(settings: Settings, said: str | None, region: str, *, asks: bool)
 def _of_options(settings: Settings, region: str) -> Settings:
     """Return the settings, or end the command with the faults in its options."""
     if found := _faults(settings, region):
-        fail_with(found, WRONG_USAGE)
+        fail_with(found)
     return settings
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eks_hardware.cli.errors import WRONG_USAGE, fail
+from eks_hardware.cli.errors import FAILED, fail
 from eks_hardware.cli.parameters import model_of
 from eks_hardware.cli.questions import WrongAnswerError, ask, choose
 from eks_hardware.cli.workload_options import OPTIONS, in_full, request_of_fields, request_or_stop
+from eks_hardware.printable import quoted
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Recommendation, Request
@@ -106,7 +107,7 @@ def _of_model(fields: dict[str, Any], region: str | None, pick: int | None, asks
     region = _region(region, asks)
     found = recommend(request_or_stop({**fields, "region": region})[0])
     if not found.candidates:
-        fail(f"no hardware in {region} fits{_nearest(found)}")
+        fail(f"no hardware in {region} fits{_nearest(found)}", FAILED)
     show_choices(found, top=SHOWN)
     number = _picked(len(best_of_families(found.candidates)[:SHOWN]), pick, asks)
     return Hardware(region, lambda name, use: strategy_yaml(by_family(found), use, name=name, candidate=number - 1))
@@ -188,8 +189,8 @@ def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = st
 
     def known(said: str) -> str:
         if said not in load().regions:
-            hint = did_you_mean(said, load().regions)
-            raise WriteError(f'the catalogue does not list the region "{said}"; {hint}')
+            hint = did_you_mean(said, load().regions, f"known: {', '.join(load().regions)}")
+            raise WriteError(f"--region: unknown region {quoted(said)}; {hint}")
         refuse(said)
         return said
 
@@ -197,7 +198,7 @@ def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = st
         try:
             return known(said)
         except WriteError as error:
-            raise WrongAnswerError(str(error)) from None
+            raise WrongAnswerError(str(error).removeprefix("--region: ")) from None
 
     return ask("Region", DEFAULT_REGION, read) if asks and region is None else known(region or DEFAULT_REGION)
 
@@ -213,5 +214,5 @@ def _picked(rows: int, pick: int | None, asks: bool) -> int:
     if asks and pick is None and rows > 1:
         return ask(f"Hardware (1 to {rows})", "1", read)
     if pick is not None and pick > max(rows, 1):
-        fail(f"--pick {pick}: the table has {rows} rows", WRONG_USAGE)
+        fail(f"--pick must be at most {rows}, the rows of the table, got {pick}")
     return pick or 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail_with
+from eks_hardware.cli.errors import fail_with
 from eks_hardware.cli.parameters import Function
 from eks_hardware.printable import quoted
 
@@ -124,14 +124,13 @@ def request_of_fields(fields: Mapping[str, Any], *, folder: Path | None = None) 
 
 
 def request_or_stop(fields: Mapping[str, Any], *, folder: Path | None = None) -> tuple[Request, tuple[str, ...]]:
-    """Like :func:`request_of_fields`, but end the command: with 1 for a faulty config.json, otherwise with 2."""
+    """Like :func:`request_of_fields`, but end the command with the faults."""
     from eks_hardware.findings import StrategyError
 
     try:
         return request_of_fields(fields, folder=folder)
     except StrategyError as error:
-        code = FAILED if any(each.code.startswith("HF_CONFIG") for each in error.findings) else WRONG_USAGE
-        fail_with(error.findings, code)
+        fail_with(error.findings)
 
 
 def _option(path: str) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from eks_hardware.findings import Finding, Position, StrategyError
 from eks_hardware.loader.yaml_files import read_text
-from eks_hardware.printable import shown
+from eks_hardware.printable import joined, shown
 
 _BEFORE = 50
 """Number of characters of a long line that are shown before the finding."""
@@ -30,13 +30,45 @@ def as_text(findings: Iterable[Finding], width: int | None = None) -> str:
     Messages are wrapped at ``width``. Without it, each is one line, as editors and CI logs need it.
     """
     return "\n".join(
-        line for finding in findings for line in (*_message(str(finding), width), *_excerpt(finding.position))
+        line
+        for finding, *others in _grouped(findings)
+        for line in (
+            *_message(as_line(finding), width),
+            *_excerpt(finding.position),
+            *_message(_others(others), width),
+        )
     )
+
+
+def as_line(finding: Finding) -> str:
+    """Return a finding as one line.
+
+    A finding without a position is about the command line, and has the form of other errors there:
+    ``error: --task must be one of ..., got "x"``.
+    """
+    if finding.position:
+        return str(finding)
+    about = f"{finding.path}{' ' if finding.message.startswith('must ') else ': '}" if finding.path else ""
+    return f"{finding.severity.value}: {about}{finding.message}"
+
+
+def _grouped(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """Return findings that differ only in their positions together, in the order of the first of each."""
+    groups: dict[Finding, list[Finding]] = {}
+    for each in findings:
+        groups.setdefault(each, []).append(each)
+    return groups.values()
+
+
+def _others(findings: Sequence[Finding]) -> str:
+    """Return the places of equal findings; empty without any."""
+    places = joined([str(each.position) for each in findings], "and") if findings else ""
+    return f"  also in {places}" if places else ""
 
 
 def _message(text: str, width: int | None) -> Sequence[str]:
     if width is None:
-        return (text,)
+        return (text,) if text else ()
     return textwrap.wrap(text, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 

@@ -10,10 +10,10 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import completion
 from eks_hardware.cli.checked_strategy import checked
-from eks_hardware.cli.errors import fail
+from eks_hardware.cli.errors import exit_codes, fail
 
 
-@click.command()
+@click.command(epilog=exit_codes("errors in the strategy, or the deployment failed"))
 @click.argument(
     "stack",
     required=False,

@@ -13,7 +13,7 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.cluster_settings import api_access_option, with_admins, with_api_access, with_state
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, say, tell
+from eks_hardware.cli.errors import FAILED, exit_codes, fail, say, tell
 from eks_hardware.cli.hardware_questions import DEFAULT_REGION, KINDS, SHOWN, choose_hardware
 from eks_hardware.cli.next_steps import show_next
 from eks_hardware.cli.questions import at_terminal
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
-@click.command()
+@click.command(epilog=exit_codes("no hardware fits"))
 @click.argument("name", help="Name of the strategy, its stack and its cluster.")
 @click.option("--hardware", type=click.Choice(KINDS), help="Kind of hardware, instead of a model.")
 @workload_options
@@ -77,8 +77,7 @@ def init(
     production, a pre-commit hook and a workflow for pull requests. In a folder without a project, init creates one.
     Existing files are kept. In the folder of another CDKTF app, init writes only NAME.yaml.
 
-    At a terminal, init asks for missing options, and writes nothing before the last answer. Exit codes: 0 success; 1
-    no hardware fits, or config.json has errors; 2 wrong usage, or the file exists.
+    At a terminal, init asks for missing options, and writes nothing before the last answer.
 
     \b
     Examples:
@@ -109,9 +108,9 @@ def init(
         if place == "new" or (project and runs_strategies(output)):
             around.extend(write_project(output, name, private_in))
     except WriteError as error:
-        fail(str(error), WRONG_USAGE)
+        fail(str(error))
     except OSError as error:
-        fail(f"{file.parent}: {reason(error)}", WRONG_USAGE)
+        fail(f"{file.parent}: {reason(error)}")
     except click.Abort:
         tell("\nInterrupted; nothing was written.")
         raise Exit(_INTERRUPTED) from None

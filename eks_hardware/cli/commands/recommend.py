@@ -11,7 +11,7 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.cluster_settings import UnknownAddressError, api_access_option, with_api_access
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, tell
+from eks_hardware.cli.errors import FAILED, exit_codes, fail, fail_with, tell
 from eks_hardware.cli.next_steps import show_next
 from eks_hardware.cli.output import print_json
 from eks_hardware.cli.questions import at_terminal
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _STDIN = "-"
 
 
-@click.command()
+@click.command(epilog=exit_codes("no hardware fits, or errors in the file of --from"))
 @workload_options
 @click.option(
     "--region",
@@ -96,7 +96,7 @@ def recommend(
     A workload file has the same fields and more: method, latency, framework, tokens of a training run, hardware to
     choose from. Options override the file.
 
-    Exit codes: 0 success; 1 nothing fits (the closest types are shown), or errors in a file; 2 wrong usage.
+    If nothing fits, the closest types are shown.
 
     \b
     Examples:
@@ -109,7 +109,7 @@ def recommend(
 
     needing = {"--pick": pick > 1, "--api-access": api_access, "--force": force, "--project": project}
     if output is None and any(needing.values()):
-        fail(f"{next(name for name, given in needing.items() if given)} requires --output FILE", WRONG_USAGE)
+        fail(f"{next(name for name, given in needing.items() if given)} requires --output FILE")
     request, only = _request(given_fields(options), file)
     found = recommend(request, only=only)
     if output and project:
@@ -149,9 +149,9 @@ def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[st
     except StrategyError as error:
         fail_with(error.findings)
     if document is None and "task" not in said:
-        fail("no workload given; use --task and --model, or --from FILE", WRONG_USAGE)
+        fail("no workload given; use --task and --model, or --from FILE")
     if document is None and "model" not in said:
-        fail("--model is missing; give the number of parameters, such as 8B, or the model's config.json", WRONG_USAGE)
+        fail("--model is missing; give the number of parameters, such as 8B, or the model's config.json")
     before = document.value.model_dump(mode="json", exclude_unset=True) if document else {}
     if "regions" in said:
         before.pop("region", None)
@@ -189,7 +189,7 @@ def _write(found: Recommendation, file: Path, pick: int, api_access: str | None,
 
     shown = best_of_families(found.candidates)
     if pick > len(shown):
-        fail(f"--pick {pick}: the table has {len(shown)} candidates", WRONG_USAGE)
+        fail(f"--pick must be at most {len(shown)}, the candidates of the table, got {pick}")
     chosen = shown[pick - 1]
     try:
         name = name_of(file)
@@ -197,7 +197,7 @@ def _write(found: Recommendation, file: Path, pick: int, api_access: str | None,
         text = strategy_yaml(by_family(found), settings, name=name, candidate=pick - 1)
         write_new(file, with_schema(text) if has_schema(file) else text, force=force)
     except WriteError as error:
-        fail(str(error), WRONG_USAGE)
+        fail(str(error))
     nodes = f"{chosen.fit.nodes} x " if chosen.fit.nodes > 1 else ""
     said = f"Wrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.\n{reach}".rstrip()
     return said, None if settings.public_cidrs else chosen.region
@@ -233,9 +233,9 @@ def _project_around(file: Path, wanted: bool | None, private_in: str | None, *, 
         if notice := local_source_notice(source()):
             tell(f"\n{notice}")
     except WriteError as error:
-        fail(str(error), WRONG_USAGE)
+        fail(str(error))
     except OSError as error:
-        fail(f"{moved.parent}: {reason(error)}", WRONG_USAGE)
+        fail(f"{moved.parent}: {reason(error)}")
     return folder
 
 

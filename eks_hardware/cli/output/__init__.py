@@ -26,8 +26,8 @@ _JSON_VERSION = 1
 
 def print_json(content: Mapping[str, Any]) -> None:
     """Print a document as JSON on stdout, with its ``version`` first. Kubernetes objects have their own."""
-    record_document()
-    versioned = content if "apiVersion" in content else {"version": _JSON_VERSION, **content}
+    errors = record_document()
+    versioned = content if "apiVersion" in content else {"version": _JSON_VERSION, **content, **errors}
     click.echo(json.dumps(versioned, indent=2, ensure_ascii=False))
 
 
