@@ -1,7 +1,8 @@
 """The sentences that a person can read in this repository, each with its file and line.
 
 They are in Markdown pages, in the docstrings, comments and messages of Python files, and in the comments and texts of
-data files. Scripts, makefiles, templates and style sheets have comments and messages, too. Code, links and names in backticks are left out.
+data files. Scripts, makefiles, templates and style sheets have comments and messages, too. Code, links and names
+in backticks are left out.
 """
 
 from __future__ import annotations
