@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +156,15 @@ def _nearest(found: Recommendation) -> str:
 # --- a kind of hardware
 
 
+_CALLED: Mapping[str, str] = {
+    "gpu": "GPUs",
+    "trainium": "Trainium",
+    "inferentia": "Inferentia",
+    "cpu": "CPUs",
+    "mixed": "mixed hardware",
+}
+
+
 def _of_kind(named: str, fields: dict[str, Any], region: str | None, pick: int | None, asks: bool) -> Hardware:
     from eks_hardware.advisor.strategies.starters import (
         KINDS,
@@ -181,7 +190,7 @@ def _of_kind(named: str, fields: dict[str, Any], region: str | None, pick: int |
 
     def text(name: str, settings: Settings) -> str:
         groups = starter_groups(kind, task, region, pick=number)
-        return strategy_text(name, region, groups, settings, heading=(f"A first strategy for {kind}.",))
+        return strategy_text(name, region, groups, settings, heading=(f"A first strategy for {_CALLED[kind]}.",))
 
     return Hardware(region, text)
 

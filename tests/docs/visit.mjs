@@ -1,8 +1,10 @@
 // Opens pages of the built site from their folder and reports what they show; the test checks the result.
 //
-// Reads {browser, site, widths, pages, questions} and writes {pages: [{page, width, scheme, requests, errors, scroll, dark,
-// outputs, cut}], found: {question: [titles of a result: its page, then its sections]}}. "cut" lists the first lines of code
-// blocks that are wider than they should be.
+// Input: {browser, site, widths, pages, questions}.
+//
+// Output: {pages: [{page, width, scheme, requests, errors, scroll, dark, outputs, cut}], found: {question: [titles]}}.
+//
+// The titles of a result are its page and then its sections. "cut" lists the first lines of code blocks that are too wide.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -50,7 +50,7 @@ _STDIN = "-"
     "file",
     type=parameters.FILE,
     metavar="FILE",
-    help="Workload file with these and further fields; - is stdin.",
+    help="Workload file, which can set more fields than the options; - is stdin.",
 )
 @click.option(
     "--top", type=click.IntRange(1, 100), metavar="N", default=5, show_default=True, help="Number of families to show."
