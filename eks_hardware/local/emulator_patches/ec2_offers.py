@@ -1,4 +1,4 @@
-"""What EC2 offers: instance types with their zones from AWS's recorded answers, and the images that EKS publishes.
+"""EC2's offers: instance types with their zones from AWS's recorded answers, and the images that EKS publishes.
 
 The recorded answers are those of moto, without our catalogue's corrections. ministack numbers zones differently, so
 that offerings are joined by zone id.
