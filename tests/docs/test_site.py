@@ -22,6 +22,7 @@ from docs.hooks.site import on_page_markdown, public_packages
 from helpers.browser import browser_folder
 from helpers.paths import ROOT
 from helpers.public_api import PUBLIC
+from helpers.questions import QUESTIONS
 
 DOCS = ROOT / "docs"
 _SCRIPT = Path(__file__).with_name("visit.mjs")
@@ -137,6 +138,12 @@ def test_links_lead_somewhere(site: Path, pages: dict[Path, Page]) -> None:
             elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].ids:
                 wrong.append(f"{file.relative_to(site)}: {link}: no such anchor")
     assert wrong == []
+
+
+def test_answers_to_questions_have_the_same_anchors(site: Path, pages: dict[Path, Page]) -> None:
+    for answer in QUESTIONS.values():
+        page, anchor = answer.removeprefix("docs/").split("#")
+        assert pages[built_page(site, page)].ids[anchor] == 1, answer
 
 
 def test_an_anchor_stands_once(site: Path, pages: dict[Path, Page]) -> None:
