@@ -1,4 +1,4 @@
-"""What newcomers ask, the sections that answer it, and the links from the README to those sections."""
+"""Questions of newcomers, the sections that answer them, and the links from the README to those sections."""
 
 from __future__ import annotations
 
