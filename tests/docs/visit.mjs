@@ -5,7 +5,10 @@
 // Output: {pages: [{page, width, scheme, requests, errors, scroll, dark, outputs, cut}], wide: [page],
 // found: {question: [titles]}}.
 //
-// The titles of a result are its page and then its sections. "cut" lists the first lines of code blocks that are too wide.
+// The titles of a result are its page and then its sections.
+//
+// "cut" lists the first lines of code blocks that are too wide.
+//
 // "wide" lists the pages of "phone" that are wider than 390 px.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
