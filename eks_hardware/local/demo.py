@@ -22,16 +22,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from eks_hardware.findings import StrategyError
 from eks_hardware.kubernetes.files.summary import Summary, read_summary, summary_table
 from eks_hardware.kubernetes.files.tree import RELEASES_FILE
-from eks_hardware.loader.discovery import OVERLAY_VARIABLE, read_environment
+from eks_hardware.loader.discovery import OVERLAY_VARIABLE, named_strategy, read_environment
 from eks_hardware.local import demo_folder, emulator, processes, terraform, terraform_output, tools
 from eks_hardware.local.demo_folder import DemoError
 from eks_hardware.local.emulator import Emulator, EmulatorError
 from eks_hardware.local.readback import Account, ClusterFacts, left_over
 from eks_hardware.local.steps import Step, Steps
 from eks_hardware.printable import counted
+from eks_hardware.resolve import provider_floor
 from eks_hardware.spellings import capacity_of_eks
+from eks_hardware.validation import load_strategy
 from eks_hardware.versions import numbers
 
 _RUNS = Path(".build") / "demo"
@@ -40,6 +43,7 @@ _RECORD = "demo.json"
 _OVERLAY = "local"
 # A temporary deployment needs no checksums for other platforms. A separate step has synthesized the stack.
 _APPLY = ("--auto-approve", "--skip-provider-lock", "--skip-synth")
+_STARTS_EMPTY = "The emulator starts empty. It cannot deploy a stack that reads existing resources, such as a cluster."
 
 
 @dataclass(frozen=True)
@@ -53,15 +57,16 @@ class Kept:
     work_dir: str
 
 
-def run_demo(console: Console, *, root: Path, stack: str, keep: bool) -> int:
+def run_demo(console: Console, *, root: Path, stack: str, named: str, keep: bool) -> int:
     """Run the demo of a stack, and return the exit code.
 
-    With ``keep`` leave it running, and print how to inspect and stop it.
+    Other commands find the strategy by ``named``: its file or its name. With ``keep`` leave the demo running, and print
+    how to inspect and stop it.
     """
     runs = root / _RUNS
     runs.mkdir(parents=True, exist_ok=True)
     run_dir = Path(tempfile.mkdtemp(prefix=f"{re.sub(r'[^A-Za-z0-9_-]', '-', stack)}-", dir=runs))
-    demo = _Demo(console, root, run_dir, stack)
+    demo = _Demo(console, root, run_dir, stack, named)
     try:
         with processes.signals_unwind():
             left_running = demo.run(keep=keep)
@@ -94,14 +99,25 @@ def stop_kept(console: Console, root: Path) -> None:
         console.print("no demo is running")
 
 
+def _provider_reason(named: str) -> str:
+    """Return the field for which a strategy needs its provider version; empty for the stacks of another app."""
+    paths, overlays = read_environment(os.environ)
+    try:
+        loaded = load_strategy(named_strategy(named, paths), overlays=overlays)
+    except StrategyError:
+        return ""
+    return provider_floor(loaded.strategy)[1]
+
+
 class _Demo:
     """One run."""
 
-    def __init__(self, console: Console, root: Path, run_dir: Path, stack: str) -> None:
+    def __init__(self, console: Console, root: Path, run_dir: Path, stack: str, named: str) -> None:
         self._console = console
         self._root = root
         self._run_dir = run_dir
         self._stack = stack
+        self._named = named
         self._steps = Steps(console)
         self._outdir = run_dir / "cdktf.out"
         self._log_file = run_dir / "demo.log"
@@ -208,7 +224,9 @@ class _Demo:
             finally:
                 processes.stop(process)
         if code:
-            raise DemoError(f"cdktf {command} failed:\n" + "\n".join(terraform_output.errors(lines)))
+            said = "\n".join(terraform_output.errors(lines))
+            empty = f"\n{_STARTS_EMPTY}" if command == "deploy" and " in data." in said else ""
+            raise DemoError(f"cdktf {command} failed:\n{said}{empty}")
         return progress
 
     def _document(self) -> dict[str, Any]:
@@ -227,12 +245,13 @@ class _Demo:
     def _check_provider(self, document: Mapping[str, Any], providers: terraform.Providers) -> None:
         """Fail early if the stack needs a newer AWS provider than this machine has."""
         required = document.get("terraform", {}).get("required_providers", {}).get("aws", {}).get("version", "")
-        lowest = re.match(r">= ?([0-9.]+)", required)
+        lowest = re.match(r"(?:>=|=)? ?([0-9.]+)", required)
         if providers.mirror and lowest and numbers(lowest[1]) > providers.mirror.version:
+            reason = _provider_reason(self._named)
+            fix = "remove that setting" if reason else "allow older ones with an override of required_providers.aws"
             raise DemoError(
-                f"{self._stack} needs the AWS provider {required}, but the demo uses {providers.where}; set "
-                f"{terraform.MIRROR_VARIABLE} to a mirror with a newer one, or remove the setting that needs it. "
-                f"`eks-hardware explain {self._stack}` names it next to provider_version"
+                f"{self._stack} needs the AWS provider {required}{f' ({reason})' if reason else ''}, but the demo uses "
+                f"{providers.where}; {fix}, or set {terraform.MIRROR_VARIABLE} to a mirror with a newer one"
             )
 
     def _region(self, document: Mapping[str, Any]) -> str:
@@ -251,7 +270,7 @@ class _Demo:
         for part in describe_manifests(read_summary(folder)):
             self._console.print(part)
         self._console.print()
-        render = f"`eks-hardware render {self._stack} --output FOLDER` writes the files."
+        render = f"`eks-hardware render {shlex.quote(self._named)} --output FOLDER` writes the files."
         line = f"In {self._shown(folder)}." if keep else render
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 

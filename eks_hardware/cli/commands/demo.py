@@ -44,6 +44,7 @@ def demo(stack: str | None, keep: bool, stop: bool) -> None:
     from eks_hardware.local.demo_folder import DemoError, find_root, known_stack
 
     console = Console()
+    named = stack
     if stack and Path(stack).suffix in SUFFIXES and not stop:
         file = Path(stack).absolute()
         # The strategy as the demo deploys it. Errors are shown before anything starts.
@@ -57,5 +58,5 @@ def demo(stack: str | None, keep: bool, stop: bool) -> None:
         fail(str(error))
     if stop:
         stop_kept(console, root)
-    elif code := run_demo(console, root=root, stack=chosen, keep=keep):
+    elif code := run_demo(console, root=root, stack=chosen, named=named or chosen, keep=keep):
         raise Exit(code)

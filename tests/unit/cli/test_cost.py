@@ -87,6 +87,23 @@ def test_what_is_unknown_is_not_in_the_sum() -> None:
     ) in short
 
 
+def test_a_pool_of_reservations_may_use_capacity_blocks(tmp_path: Path) -> None:
+    pool = {
+        "name": "blocks",
+        "workload": "training",
+        "instance_types": ["p5.48xlarge"],
+        "efa": True,
+        "capacity": ["capacity-block"],
+        "reservations": [{"id": "cr-0fedcba9876543210", "zone": "usw2-az2"}],
+        "limits": {"nvidia.com/gpu": 32},
+    }
+    said = " ".join(run(write_document(tmp_path / "demo.yaml", karpenter={"node_pools": [pool]})).out.split())
+    assert (
+        "- pool blocks: p5.48xlarge as a Capacity Block, which you pay for when you buy it; the totals have the "
+        "On-Demand price"
+    ) in said
+
+
 def test_what_the_always_on_part_costs_and_nodes_add() -> None:
     said = " ".join(run("mixed-hardware").out.split())
     assert (
