@@ -156,7 +156,7 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
         )
     }
 )
-NEEDED = ("kubernetes", "etcd", "helm", "kwok", "karpenter-files", "kwok-files", "opentofu")
+NEEDED = ("kubernetes", "etcd", "helm", "kwok", "karpenter-files", "kwok-files", "karpenter", "opentofu")
 """The tools that the tests use."""
 
 
