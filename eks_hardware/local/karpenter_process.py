@@ -124,8 +124,6 @@ class Karpenter:
             **loopback_without_proxy({}),
             "AWS_REGION": self._region,
             "DISABLE_LEADER_ELECTION": "true",
-            # The emulator has no pricing API: Karpenter uses the prices of its release.
-            "ISOLATED_VPC": "true",
             "KUBECONFIG": str(self._cluster.kubeconfig),
         }
 
