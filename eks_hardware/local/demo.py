@@ -231,11 +231,11 @@ class _Demo:
     def _find_tools(self) -> tuple[tools.Tools, terraform.Providers]:
         with self._steps.step("Tools") as step:
             emulator.check_installed()  # before cdktf is downloaded
+            if self._half:
+                self._half.provide_programs(step)
             if demo_folder.is_own(self._root):
                 step.update(f"installing cdktf in {self._root}, the first time only")
                 demo_folder.install_cdktf(self._root)
-            if self._half:
-                self._half.provide_programs(step)
             step.update("looking for python, node, terraform and cdktf")
             found = tools.find_tools(self._root)
             step.update("looking for the AWS provider")

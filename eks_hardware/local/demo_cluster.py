@@ -161,22 +161,33 @@ class ClusterHalf:
         """
         self._samples, without = sample_workloads.samples(self._options.strategy, self._resolved)
         total, scaled = len(self._samples), self._scale_empty_groups()
-        with self._steps.step("Workloads") as step:
-            placed = sample_workloads.run(
-                self._cluster,
-                self._samples,
-                seconds=WORKLOADS_SECONDS,
-                tell=lambda done: step.update("waiting for nodes and pods", done, total),
-            )
-            step.result = f"{len(placed)} of {total} run:"
+        placed: list[Placed] = []
+        failure: DemoError | None = None
+        try:
+            with self._steps.step("Workloads") as step:
+                placed += sample_workloads.run(
+                    self._cluster,
+                    self._samples,
+                    seconds=WORKLOADS_SECONDS,
+                    tell=lambda done: step.update("waiting for nodes and pods", done, total),
+                )
+                self._check_all_run(placed)
+                step.result = f"{total} of {total} run:"
+        except DemoError as error:
+            failure = error
         self._console.print()
         self._console.print(table(placed))
         self._console.print()
         self._print_notes([f"No workload for {each}." for each in without], scaled)
+        if failure:
+            raise failure
+
+    def _check_all_run(self, placed: Sequence[Placed]) -> None:
         ran = {each.sample.job for each in placed}
         if waiting := [each for each in self._samples if each.job not in ran]:
             lines = [*sample_workloads.reasons(self._cluster, waiting), *self._refused()]
-            raise DemoError(f"{len(waiting)} of {total} workloads do not run:\n" + "\n".join(lines))
+            count = f"{len(waiting)} of {counted(len(self._samples), 'workload')}"
+            raise DemoError(f"not running after {WORKLOADS_SECONDS:.0f} s, {count}:\n" + "\n".join(lines))
 
     def uninstall(self) -> None:
         """Delete the workloads, run ``uninstall.sh``, wait for the end of Karpenter's instances, and stop it all."""
