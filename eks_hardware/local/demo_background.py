@@ -52,7 +52,7 @@ def run_in_background(root: Path, stack: str, options: Options) -> int:
 
 
 def _stay(told: int) -> Callable[[], None]:
-    """Return a function that tells the command that all is ready, and waits for a signal."""
+    """Return a function that reports to the command that all is ready, and waits for a signal."""
 
     def stay() -> NoReturn:
         # The terminal belongs to the command, and a pipe would stay open.

@@ -48,7 +48,7 @@ _WEBHOOKS = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
 
 @dataclass(frozen=True)
 class Options:
-    """What to run on the local cluster.
+    """The strategy and charts of a local cluster.
 
     Attributes:
         strategy: the strategy as the demo deploys it.

@@ -1,4 +1,4 @@
-"""What the demo prints about the deployed cluster and its manifests."""
+"""The demo's reports about the deployed cluster and its manifests."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ STRATEGY = """
 version: 1
 name: try-me
 region: us-west-2
-cluster: {kubernetes_version: "1.35", endpoint: {public_cidrs: [192.0.2.0/24]}}
+cluster: {kubernetes_version: "1.35", creator_is_admin: true, endpoint: {public_cidrs: [0.0.0.0/0]}}
 network: {cidr: 10.0.0.0/16, zones: 2, nat_gateways: single, pod_cidr: 100.64.0.0/16}
 node_groups:
   - {name: system, workload: system, instance_types: [m6i.xlarge], scaling: {min: 2, max: 3}}
@@ -49,7 +49,7 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def demo(project: Path) -> Iterator[list[str]]:
     """Return the start of the command; afterwards nothing of it may be left."""
-    yield [sys.executable, "-m", "eks_hardware", "demo"]
+    yield [str(Path(sys.executable).with_name("eks-hardware")), "demo"]
     assert eventually(lambda: list(of_project(project)), []) == []
     assert list((project / ".build" / "demo").iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""The output of ``install.sh`` tells which releases are installed; its environment reaches no other cluster."""
+"""The output of ``install.sh`` shows which releases are installed; its environment reaches no other cluster."""
 
 from __future__ import annotations
 
