@@ -62,7 +62,7 @@ def of_project(project: Path) -> Iterator[str]:
             yield " ".join(found["cmdline"] or [])
 
 
-def run(command: list[str], project: Path) -> str:
+def demonstrate(command: list[str], project: Path) -> str:
     narrow = {**os.environ, "COLUMNS": "80"}
     done = subprocess.run(command, cwd=project, env=narrow, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -70,7 +70,7 @@ def run(command: list[str], project: Path) -> str:
 
 
 def test_everything_runs_and_nothing_is_left(demo: list[str], project: Path) -> None:
-    said = run([*demo, "--cluster"], project)
+    said = demonstrate([*demo, "--cluster"], project)
     assert said.startswith("Different from the strategy's file on this machine:\n- network.pod_cidr is not set")
     rows = re.findall(r"^(job-\d) +(\S+) +(\S+) +(us-west-2[a-d]) +(-|\d \S+) +\d+\.\d s$", said, re.MULTILINE)
     assert [(job, of, kind, devices) for job, of, kind, _, devices in rows] == [
@@ -85,7 +85,7 @@ def test_everything_runs_and_nothing_is_left(demo: list[str], project: Path) -> 
 
 
 def test_what_is_kept_can_be_used_and_stopped(demo: list[str], project: Path) -> None:
-    said = run([*demo, "--cluster", "--keep"], project)
+    said = demonstrate([*demo, "--cluster", "--keep"], project)
     (kubeconfig,) = re.findall(r"^  export KUBECONFIG=(\S+)$", said, re.MULTILINE)
     kubectl = cluster_tools.paths("kubernetes")["kubectl"]
     shown = subprocess.run(
@@ -96,7 +96,7 @@ def test_what_is_kept_can_be_used_and_stopped(demo: list[str], project: Path) ->
         check=True,
     )
     assert shown.stdout == "nodepool.karpenter.sh/l4\n"
-    assert run([*demo, "--stop"], project) == "try-me: stopped\n"
+    assert demonstrate([*demo, "--stop"], project) == "try-me: stopped\n"
     assert not Path(kubeconfig).parent.exists()
 
 

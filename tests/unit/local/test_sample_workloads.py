@@ -38,11 +38,11 @@ class Answers:
         return json.dumps({"items": found})
 
 
-def node(name: str, labels: Mapping[str, str]) -> Object:
+def known_node(name: str, labels: Mapping[str, str]) -> Object:
     return {"kind": "Node", "metadata": {"name": name, "labels": {**LABELS, **labels}}}
 
 
-def pod(sample: Sample, phase: str, on: str = "", **status: object) -> Object:
+def pod_of_sample(sample: Sample, phase: str, on: str = "", **status: object) -> Object:
     place = {"nodeName": on} if on else {}
     return {
         "kind": "Pod",
@@ -55,7 +55,7 @@ def pod(sample: Sample, phase: str, on: str = "", **status: object) -> Object:
     }
 
 
-def event(about: str, source: str, message: str, at: str) -> Object:
+def event_about(about: str, source: str, message: str, at: str) -> Object:
     return {
         "kind": "Event",
         "metadata": {"name": f"{about}.{at}"},
@@ -72,10 +72,10 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_samples_that_run_are_told_with_their_node() -> None:
-    gpu, cpu = node("a", POOL.label), node("b", GROUP.label)
-    there = [gpu, cpu, pod(POOL, "Succeeded", "a"), pod(GROUP, "Running", "b")]
+    gpu, cpu = known_node("a", POOL.label), known_node("b", GROUP.label)
+    there = [gpu, cpu, pod_of_sample(POOL, "Succeeded", "a"), pod_of_sample(GROUP, "Running", "b")]
     told: list[int] = []
-    cluster = Answers([pod(POOL, "Pending")], [gpu, pod(POOL, "Running", "a")], there)
+    cluster = Answers([pod_of_sample(POOL, "Pending")], [gpu, pod_of_sample(POOL, "Running", "a")], there)
     found = run(cluster, (POOL, GROUP), seconds=60, tell=told.append)
     assert [(each.sample, each.instance_type, each.zone, each.devices) for each in found] == [
         (POOL, "g6.xlarge", "us-west-2a", "8 GPU"),
@@ -86,7 +86,7 @@ def test_samples_that_run_are_told_with_their_node() -> None:
 
 
 def test_a_pod_on_a_node_of_another_group_does_not_count() -> None:
-    cluster = Answers([node("b", GROUP.label), pod(POOL, "Running", "b")])
+    cluster = Answers([known_node("b", GROUP.label), pod_of_sample(POOL, "Running", "b")])
     assert run(cluster, (POOL,), seconds=-1, tell=lambda _: None) == []
 
 
@@ -94,11 +94,11 @@ def test_reasons_are_the_last_ones_of_each_component() -> None:
     unschedulable = {"type": "PodScheduled", "status": "False", "message": "0/2 nodes are available"}
     cluster = Answers(
         [
-            pod(POOL, "Pending", conditions=[unschedulable]),
-            event("job-1-x", "default-scheduler", "0/1 nodes are available", "2026-01-01T00:00:00Z"),
-            event("job-1-x", "karpenter", "all offerings are unavailable", "2026-01-01T00:00:02Z"),
-            event("job-1-x", "karpenter", "launching", "2026-01-01T00:00:01Z"),
-            event("job-2", "job-controller", "exceeded quota: cpu", "2026-01-01T00:00:00Z"),
+            pod_of_sample(POOL, "Pending", conditions=[unschedulable]),
+            event_about("job-1-x", "default-scheduler", "0/1 nodes are available", "2026-01-01T00:00:00Z"),
+            event_about("job-1-x", "karpenter", "all offerings are unavailable", "2026-01-01T00:00:02Z"),
+            event_about("job-1-x", "karpenter", "launching", "2026-01-01T00:00:01Z"),
+            event_about("job-2", "job-controller", "exceeded quota: cpu", "2026-01-01T00:00:00Z"),
         ]
     )
     other = Sample("job-3", "big", "node group big", {}, ())
