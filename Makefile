@@ -101,8 +101,8 @@ clean: ## remove everything generated except .venv and node_modules
 	@if [ -x $(python) ] && [ -d .build/demo ]; then $(demo) --stop; fi
 	rm -rf .build cdktf.out cdktf.log .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-# $(call install,PYTHON,PACKAGES) installs with uv, or with pip if there is no uv or it fails: pip's settings, such as
-# another index, do not apply to uv. pip prints a line for every tenth package, and what it prints about errors.
+# $(call install,PYTHON,PACKAGES) installs with uv, or with pip if uv is missing or fails: pip's settings, such as
+# another index, do not apply to uv. The output of pip is a line for every tenth package, and its errors.
 install = { [ -n "$(UV)" ] && echo "  with $(UV)" && "$(UV)" pip install --python $(1) $(2); } || \
 	{ $(1) -m pip install --disable-pip-version-check --progress-bar off $(2) 2>&1; echo "exit $$?"; } | { \
 	  count=0; \

@@ -53,6 +53,16 @@ def usd(value: float | None, digits: int | None = None) -> str:
     return f"{value:,.{0 if size >= 999.5 or not value else 2 if size >= 0.9995 else 3}f}"
 
 
+def ratio(value: float) -> str:
+    """Return a ratio with two significant digits.
+
+    >>> ratio(8.85), ratio(123.4), ratio(1.04)
+    ('about 8.8x', 'about 120x', 'about 1.0x')
+    """
+    digits = 1 if float(f"{value:.2g}") < 10 else 0
+    return f"about {float(f'{value:.2g}'):,.{digits}f}x"
+
+
 def plural(noun: str, number: int) -> str:
     """Return a noun in singular or plural.
 

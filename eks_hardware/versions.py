@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 
+@lru_cache(maxsize=1024)
 def parts(version: str) -> tuple[int, ...]:
     """Every number of a version.
 
@@ -14,6 +16,7 @@ def parts(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", version)))
 
 
+@lru_cache(maxsize=1024)
 def numbers(version: str) -> tuple[int, int, int]:
     """The first three numbers of a version, before any suffix.
 

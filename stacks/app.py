@@ -85,9 +85,9 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
     for each, warnings in resolved:
         stack = strategy_stacks(app, each, extension=extension)[0]
         stacks.append(stack)
-        for warning in warnings:
-            # The command line shows the app's stderr as errors, so warnings do not use it.
-            Annotations.of(stack).add_warning(str(warning))
+        if warnings:
+            # The command line shows the app's stderr as errors, so this does not use it.
+            Annotations.of(stack).add_warning(f"{counted(len(warnings), 'warning')}; see `eks-hardware validate`")
     app.synth()
     outdir = Path(app.outdir)
     try:

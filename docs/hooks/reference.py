@@ -38,10 +38,29 @@ Paths are written as `eks-hardware validate` and `eks-hardware explain` print th
 _CLI_HEAD = f"""\
 # Command line
 
-The output of `eks-hardware COMMAND --help` for every command. All commands use the same exit codes: 0 for success, 1
-for a problem in the files or the account, 2 for wrong usage. If a command has others, its section lists them.
+The output of `eks-hardware COMMAND --help` for every command.
 
 {_WRITTEN_BY}
+
+## Exit codes
+
+- 0: success. There can be warnings.
+- 1: errors in a strategy, another file or the account, or a check found something. The help of each command says what.
+- 2: wrong usage or unknown names, or the command could not run: it cannot read or write a file, or reach AWS.
+- 3: only `diff --fail-on`. A resource is replaced or destroyed.
+- 130: interrupted with Ctrl-C.
+
+## Errors
+
+Errors are on stderr. `validate` prints findings on stdout, because they are its result.
+
+- `error: MESSAGE` for the command line, such as `error: --task must be one of training, inference, got "x"`
+- `FILE:LINE:COLUMN: error CODE FIELD: MESSAGE` for a file. `eks-hardware rules CODE` explains the code.
+
+With `--json`, the document on stdout has the same messages in `error`, and each finding in `findings`. Without errors,
+`error` is absent.
+
+## Commands
 """
 
 _VALUES = {"integer": "N", "choice": "VALUE", "path": "PATH", "filename": "FILE"}
@@ -269,6 +288,7 @@ def _meaning(option: click.Option) -> str:
 def _help(command: click.Command) -> str:
     """Return the help in Markdown: text that Click must not wrap becomes a code block."""
     text = inspect.cleandoc(command.help or "")
+    text = f"{text}\n\n{command.epilog}" if command.epilog else text
     return re.sub(r"\x08\n(.*?:)\n((?:  .*\n?)+)", r"\1\n\n```sh\n\2\n```", text).replace("\n\n```\n", "\n```\n")
 
 

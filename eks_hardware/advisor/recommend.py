@@ -114,7 +114,12 @@ class _Search:
         self.misses: list[Miss] = []
         self._request = request
         self._catalogue = catalogue
-        self._cpu_wanted = cpu_wanted
+        most, parameters = facts.ranking()["cpu"]["parameters_at_most"], request.shape.parameters
+        self._no_cpu = ""
+        if parameters > most and not cpu_wanted:
+            self._no_cpu = (
+                f"CPU types are for models with up to {short(most)} parameters; this model has {short(parameters)}"
+            )
         self._fitter = Fitter(request, catalogue, choose=cheapest)
         self._cpu_sizes: Counter[str] = Counter()
 
@@ -146,12 +151,10 @@ class _Search:
             return _miss(kind, *excluded)
         if kind.hardware is not Hardware.CPU:
             return None
-        rules, parameters = facts.ranking()["cpu"], self._request.shape.parameters
-        most = rules["parameters_at_most"]
-        text = None
-        if parameters > most and not self._cpu_wanted:
-            text = f"CPU types are for models with up to {short(most)} parameters, this one has {short(parameters)}"
-        elif not any(fnmatchcase(kind.family, each) for each in rules["families"]):
+        if self._no_cpu:
+            return _miss(kind, "CPU", self._no_cpu)
+        rules, text = facts.ranking()["cpu"], None
+        if not any(fnmatchcase(kind.family, each) for each in rules["families"]):
             text = f"not a recommended CPU family: {rules['why']}"
         elif kind.vcpus < rules["vcpus_at_least"]:
             text = f"{kind.vcpus} vCPUs are fewer than the minimum of {rules['vcpus_at_least']}"

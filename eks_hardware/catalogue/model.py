@@ -236,6 +236,10 @@ class InstanceType:
     notes: tuple[str, ...]
     source: str
 
+    def __hash__(self) -> int:
+        # Of all fields it would take longer than what is cached by type.
+        return hash(self.name)
+
     @property
     def supports_efa(self) -> bool:
         """Whether the type supports EFA."""

@@ -150,8 +150,12 @@ class Catalogue:
         wanted = None if accelerator is None else label_name(accelerator)
         kind = None if hardware is None else Hardware(hardware)
         chosen = []
-        # Most calls select one family.
-        for name in self._rows if family is None else self._names_by_family.get(family, ()):
+        # Most calls select one family or one accelerator.
+        if family is not None:
+            names = self._names_by_family.get(family, [])
+        else:
+            names = list(self._rows) if wanted is None else self._names_by_accelerator.get(wanted, [])
+        for name in names:
             row = self._rows[name]
             if wanted is not None and ("accelerator" not in row or label_name(row["accelerator"]["name"]) != wanted):
                 continue
@@ -172,10 +176,17 @@ class Catalogue:
         return names
 
     @cached_property
+    def _names_by_accelerator(self) -> dict[str, list[str]]:
+        names: dict[str, list[str]] = {}
+        for name, row in self._rows.items():
+            if "accelerator" in row:
+                names.setdefault(label_name(row["accelerator"]["name"]), []).append(name)
+        return names
+
+    @cached_property
     def accelerators(self) -> tuple[str, ...]:
         """Label names of all accelerators in the catalogue, sorted."""
-        names = {row["accelerator"]["name"] for row in self._rows.values() if "accelerator" in row}
-        return tuple(sorted(map(label_name, names)))
+        return tuple(sorted(self._names_by_accelerator))
 
     # --- offerings
 

@@ -12,6 +12,7 @@ from click.exceptions import Exit
 
 from eks_hardware import __version__
 from eks_hardware.cli import failures
+from eks_hardware.cli.errors import exit_codes
 from eks_hardware.cli.streams import survive_closed_pipes
 
 COMMANDS = (
@@ -123,7 +124,7 @@ def _no_such_command(name: str, ctx: click.Context) -> click.UsageError:
     from eks_hardware.printable import quoted
     from eks_hardware.suggestions import did_you_mean
 
-    hint = did_you_mean(name, COMMANDS, f"commands: {', '.join(COMMANDS)}")
+    hint = did_you_mean(name, COMMANDS, f"known: {', '.join(COMMANDS)}")
     return click.UsageError(f"unknown command {quoted(name)}; {hint}", ctx)
 
 
@@ -138,7 +139,11 @@ def _stop_for(error: click.ClickException) -> NoReturn:
 
 
 @click.group(
-    "eks-hardware", cls=_Commands, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}
+    "eks-hardware",
+    cls=_Commands,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=exit_codes("errors in files or the account, or a check found something"),
 )
 @click.version_option(__version__, message="%(version)s", help="Print the version and exit.")
 def app() -> None:
@@ -166,4 +171,4 @@ def main() -> None:
 
         tell(f"error: cannot write the output: {reason(error)}")
         sys.stdout = None  # otherwise Python fails again when it flushes
-        raise SystemExit(1) from None
+        raise SystemExit(2) from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from click.exceptions import Exit
 
-from eks_hardware.cli.errors import FAILED, fail, tell, tell_findings
+from eks_hardware.cli.errors import exit_code, fail, tell, tell_findings
 
 if TYPE_CHECKING:
     from eks_hardware.findings import Finding
@@ -44,8 +44,8 @@ def validated(name: str, overlays: Sequence[str] = ()) -> Validation:
 def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
     """Read and check a strategy file or a named strategy.
 
-    Errors are printed on stderr as ``validate`` prints them, and end the command with exit code 1. Warnings are only
-    counted: ``validate`` shows them.
+    Errors are printed on stderr as ``validate`` prints them, and end the command. Warnings are only counted:
+    ``validate`` shows them.
     """
     found = validated(name, overlays)
     if len(found.files) > 1:
@@ -54,7 +54,7 @@ def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
         tell_findings(found.errors)
     _count(found, name, overlays)
     if is_refused(found):
-        raise Exit(FAILED)
+        raise Exit(exit_code(found.errors))
     ((loaded, findings),) = found.strategies
     return Checked(loaded.strategy, findings)
 
@@ -71,5 +71,4 @@ def _count(found: Validation, name: str, overlays: Sequence[str]) -> None:
     from eks_hardware.printable import counted
 
     words = [name, *(word for each in overlays for word in ("--overlay", each))]
-    verb = "shows it" if len(found.warnings) == 1 else "shows them"
-    tell(f"{name}: {counted(len(found.warnings), 'warning')}; `eks-hardware validate {shlex.join(words)}` {verb}")
+    tell(f"{counted(len(found.warnings), 'warning')}; see `eks-hardware validate {shlex.join(words)}`")

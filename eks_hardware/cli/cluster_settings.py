@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eks_hardware.cli.errors import WRONG_USAGE, fail_with, tell
+from eks_hardware.cli.errors import fail_with, tell
 from eks_hardware.cli.parameters import Function
 from eks_hardware.cli.questions import WrongAnswerError, ask
+from eks_hardware.printable import quoted
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.strategies.strategy_text import Settings
     from eks_hardware.findings import Finding
 
+EXAMPLE = "93.184.216.34/32"
 CHECKIP = "https://checkip.amazonaws.com"
 _TIMEOUT_S = 3
 _OPTIONS = {"cluster.endpoint": "--api-access", "cluster.admins": "--admin-role", "backend": "--state"}
@@ -45,15 +47,19 @@ def with_api_access(said: str | None, region: str, *, asks: bool, confirms: bool
     from eks_hardware.advisor.strategies.strategy_text import Settings
 
     if said is not None:
-        return _of_options(Settings(public_cidrs=_networks(said)), region), ""
+        try:
+            networks = _networks(said)
+        except WrongAnswerError as error:
+            raise click.BadParameter(str(error), param_hint="--api-access") from None
+        return _of_options(Settings(public_cidrs=networks), region), ""
     address = caller_address()
     network = address and f"{address}/32"
     if network and not (asks and confirms):
         return Settings(public_cidrs=(network,)), f"API access: {network}, your address ({CHECKIP})"
     if not asks:
         raise UnknownAddressError(
-            f"--api-access is required, because {CHECKIP} did not return your address; nothing was written; add "
-            f"--api-access with networks such as 93.184.216.34/32, or --api-access {_PRIVATE}"
+            f"--api-access is missing, and {CHECKIP} did not return your address; add --api-access with your networks "
+            f"(such as {EXAMPLE}), or --api-access {_PRIVATE}"
         )
     tell(f"Your address is {address}, from {CHECKIP}." if network else f"{CHECKIP} did not return your address.")
     question = f"Networks with access to the Kubernetes API, or {_PRIVATE}"
@@ -79,7 +85,7 @@ def with_state(settings: Settings, said: str | None, region: str, *, asks: bool)
 def _of_options(settings: Settings, region: str) -> Settings:
     """Return the settings, or end the command with the faults in its options."""
     if found := _faults(settings, region):
-        fail_with(found, WRONG_USAGE)
+        fail_with(found)
     return settings
 
 
@@ -105,8 +111,24 @@ def caller_address() -> str | None:
 def _networks(said: str) -> tuple[str, ...]:
     if said.strip() == _PRIVATE:
         return ()
-    words = [each for each in re.split(r"[,\s]+", said) if each] or [said]
-    return tuple(each if "/" in each or not each[-1:].isdigit() else f"{each}/32" for each in words)
+    words = [each for each in re.split(r"[,\s]+", said) if each]
+    wrong = [each for each in words or [said] if not _is_network(each)]
+    if wrong:
+        raise WrongAnswerError(
+            f"must be one or more CIDR ranges such as {EXAMPLE}, or {_PRIVATE}, got {quoted(wrong[0])}"
+        )
+    return tuple(each if "/" in each else f"{each}/32" for each in words)
+
+
+def _is_network(said: str) -> bool:
+    """Return whether it is an IPv4 address, with or without a prefix length. Validation checks the rest."""
+    from ipaddress import IPv4Interface
+
+    try:
+        IPv4Interface(said)
+    except ValueError:
+        return False
+    return True
 
 
 def _roles(said: str) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
 """Messages, and how a command ends with an error. All errors and warnings go to stderr in one format.
 
 error: MESSAGE
-error CODE --option: MESSAGE
 FILE:LINE:COLUMN: error CODE FIELD: MESSAGE
 
-With ``--json``, a command that fails before it printed its document prints one with the same error on stdout.
+With ``--json``, the same errors are in the document on stdout.
+
+All commands have the same exit codes, see ``exit_codes``. A command chooses between 1 and 2 only for its own errors;
+``exit_code`` chooses for findings.
 """
 
 from __future__ import annotations
@@ -22,10 +24,24 @@ if TYPE_CHECKING:
     from eks_hardware.findings import Finding
 
 FAILED = 1
-"""Exit code for problems in the files or the account."""
+"""Exit code for errors in the files or the account, and for checks that find something."""
 
-WRONG_USAGE = 2
-"""Exit code for invalid options, as in Click."""
+NOT_RUN = 2
+"""Exit code for wrong usage, as in Click, and for commands that could not run."""
+
+
+def exit_codes(found: str = "", more: str = "") -> str:
+    """Return the last line of a command's help: its exit codes. ``found`` says what 1 means for the command."""
+    one = f"1 {found}; " if found else ""
+    return f"Exit codes: 0 success; {one}2 wrong usage, or the command could not run{more}."
+
+
+def exit_code(findings: Iterable[Finding]) -> int:
+    """Return 2 if an error is in the command line or a file cannot be read, otherwise 1."""
+    from eks_hardware.findings import errors_in
+
+    faults = errors_in(findings)
+    return NOT_RUN if any(each.position is None or each.code == "FILE_UNREADABLE" for each in faults) else FAILED
 
 
 def say(message: str) -> None:
@@ -47,25 +63,28 @@ def tell_findings(findings: Iterable[Finding]) -> None:
     click.echo(as_text(found, width(err=True)), err=True)
 
 
-def fail(message: str, code: int = FAILED) -> NoReturn:
+def fail(message: str, code: int = NOT_RUN) -> NoReturn:
     """End the command with ``error: MESSAGE`` on stderr."""
     failures.record_message(message)
     tell(f"error: {message}")
     raise Exit(code)
 
 
-def fail_with(findings: Iterable[Finding], code: int = FAILED) -> NoReturn:
-    """End the command with findings on stderr."""
+def fail_with(findings: Sequence[Finding]) -> NoReturn:
+    """End the command with findings on stderr, and the exit code for them."""
     tell_findings(findings)
-    raise Exit(code)
+    raise Exit(exit_code(findings))
 
 
-def refuse_unknown(kind: str, value: str | None, known: Sequence[str]) -> None:
-    """End the command with exit code 2 if the value of an option is unknown."""
+def refuse_unknown(option: str, value: str | None, known: Sequence[str], otherwise: str | None = None) -> None:
+    """End the command with exit code 2 if the value of an option or argument is unknown.
+
+    The message suggests similar names. Without any, it lists the known ones, or says ``otherwise``.
+    """
     if value is None or value in known:
         return
     from eks_hardware.printable import quoted
     from eks_hardware.suggestions import did_you_mean
 
-    hint = did_you_mean(value, known, f"known: {', '.join(known)}")
-    fail(f"unknown {kind} {quoted(value)}; {hint}", WRONG_USAGE)
+    hint = did_you_mean(value, known, otherwise or f"known: {', '.join(known) or 'none'}")
+    fail(f"{option}: unknown {option.lstrip('-').lower()} {quoted(value)}; {hint}")

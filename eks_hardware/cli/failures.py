@@ -1,6 +1,7 @@
-"""A failed command with ``--json``: its errors as a document on stdout, in addition to the text on stderr.
+"""Errors of a command with ``--json``: also in its document on stdout, as ``error`` and ``findings``.
 
-Errors are recorded where they are printed, so commands do nothing for it.
+Errors are recorded where they are printed on stderr, so commands do nothing for it. A command that fails before it has
+printed its document prints one with only these keys.
 """
 
 from __future__ import annotations
@@ -45,23 +46,35 @@ def record_findings(findings: Iterable[Finding]) -> None:
         run.findings.extend(findings)
 
 
-def record_document() -> None:
-    """Record that the command has printed its document."""
-    if run := _run():
-        run.has_printed = True
+def record_document() -> dict[str, Any]:
+    """Record that the command prints its document now, and return the errors that it must contain."""
+    run = _run()
+    if run is None:
+        return {}
+    run.has_printed = True
+    return _errors(run)
 
 
-def document() -> dict[str, Any] | None:
+def document() -> dict[str, Any]:
     """Return the recorded errors if the command was to print JSON and has not."""
     run = _run()
-    if run is None or run.has_printed or not (run.message or run.findings) or not _is_json(run.arguments):
-        return None
-    from eks_hardware.printable import counted
+    return {} if run is None or run.has_printed or not _is_json(run.arguments) else _errors(run)
+
+
+def summary(findings: Iterable[Finding]) -> str:
+    """Return findings as one text, a line for each, as on stderr."""
+    from eks_hardware.validation.terminal import as_line
+
+    return "\n".join(as_line(each).removeprefix("error: ") for each in findings)
+
+
+def _errors(run: _Run) -> dict[str, Any]:
+    if not (run.message or run.findings):
+        return {}
     from eks_hardware.validation.json import finding_as_json
 
-    errors = sum(each.severity.value == "error" for each in run.findings)
     return {
-        "error": run.message or counted(errors, "error"),
+        "error": run.message or summary(run.findings),
         "findings": [finding_as_json(each) for each in run.findings],
     }
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from eks_hardware.cli.errors import WRONG_USAGE, fail
+from eks_hardware.cli.errors import FAILED, fail
 from eks_hardware.cli.parameters import model_of
 from eks_hardware.cli.questions import WrongAnswerError, ask, choose
 from eks_hardware.cli.workload_options import OPTIONS, in_full, request_of_fields, request_or_stop
+from eks_hardware.printable import quoted
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Recommendation, Request
@@ -106,7 +107,7 @@ def _of_model(fields: dict[str, Any], region: str | None, pick: int | None, asks
     region = _region(region, asks)
     found = recommend(request_or_stop({**fields, "region": region})[0])
     if not found.candidates:
-        fail(f"no hardware in {region} fits{_nearest(found)}")
+        fail(f"no hardware in {region} fits{_nearest(found)}", FAILED)
     show_choices(found, top=SHOWN)
     number = _picked(len(best_of_families(found.candidates)[:SHOWN]), pick, asks)
     return Hardware(region, lambda name, use: strategy_yaml(by_family(found), use, name=name, candidate=number - 1))
@@ -119,13 +120,17 @@ def _questions(request: Request) -> list[tuple[str, str, str]]:
     workload = request.workload
     formats = ("bf16", "fp16", "fp32") if workload.trains else ("bf16", "fp16", "fp32", "fp8", "int8", "int4")
     serving = [
-        ("concurrent_sequences", "Users at once (requests per replica)", str(concurrent_sequences(workload))),
+        (
+            "concurrent_sequences",
+            "Requests served at the same moment, per replica",
+            str(concurrent_sequences(workload)),
+        ),
         ("context_length", "Longest context (tokens of prompt and output, such as 16k)", str(context_length(workload))),
     ]
     return [
         *(serving if workload.task == "inference" else ()),
         ("precision", f"Precision of the weights ({', '.join(formats)})", request.shape.quantized_to or formats[0]),
-        ("budget", "Budget (balanced, cost, performance)", workload.budget),
+        ("budget", "Priority (balanced, cost, performance)", workload.budget),
     ]
 
 
@@ -151,8 +156,24 @@ def _nearest(found: Recommendation) -> str:
 # --- a kind of hardware
 
 
+_CALLED: Mapping[str, str] = {
+    "gpu": "GPUs",
+    "trainium": "Trainium",
+    "inferentia": "Inferentia",
+    "cpu": "CPUs",
+    "mixed": "mixed hardware",
+}
+
+
 def _of_kind(named: str, fields: dict[str, Any], region: str | None, pick: int | None, asks: bool) -> Hardware:
-    from eks_hardware.advisor.strategies.starters import KINDS, purposes, refuse_purpose, starter_groups, starter_types
+    from eks_hardware.advisor.strategies.starters import (
+        KINDS,
+        mixed_types,
+        purposes,
+        refuse_purpose,
+        starter_groups,
+        starter_types,
+    )
     from eks_hardware.advisor.strategies.strategy_text import strategy_text
     from eks_hardware.cli.output.recommendation import show_types
 
@@ -163,16 +184,13 @@ def _of_kind(named: str, fields: dict[str, Any], region: str | None, pick: int |
     refuse_purpose(kind, task)
     region = _region(region, asks, lambda said: starter_types(kind, task, said))
     types = starter_types(kind, task, region)[:SHOWN]
-    if types:
-        show_types(((str(number), each) for number, each in enumerate(types, 1)), region)
-    else:
-        groups = starter_groups(kind, task, region)
-        show_types(((each.name, each.instance_types[0]) for each in groups), region, label="Group")
+    mixed = {name: each[:SHOWN] for name, each in mixed_types(region).items()}
+    show_types({"": types} if types else mixed, region)
     number = _picked(len(types), pick, asks)
 
     def text(name: str, settings: Settings) -> str:
         groups = starter_groups(kind, task, region, pick=number)
-        return strategy_text(name, region, groups, settings, heading=(f"A first strategy for {kind}.",))
+        return strategy_text(name, region, groups, settings, heading=(f"A first strategy for {_CALLED[kind]}.",))
 
     return Hardware(region, text)
 
@@ -188,8 +206,8 @@ def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = st
 
     def known(said: str) -> str:
         if said not in load().regions:
-            hint = did_you_mean(said, load().regions)
-            raise WriteError(f'the catalogue does not list the region "{said}"; {hint}')
+            hint = did_you_mean(said, load().regions, f"known: {', '.join(load().regions)}")
+            raise WriteError(f"--region: unknown region {quoted(said)}; {hint}")
         refuse(said)
         return said
 
@@ -197,7 +215,7 @@ def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = st
         try:
             return known(said)
         except WriteError as error:
-            raise WrongAnswerError(str(error)) from None
+            raise WrongAnswerError(str(error).removeprefix("--region: ")) from None
 
     return ask("Region", DEFAULT_REGION, read) if asks and region is None else known(region or DEFAULT_REGION)
 
@@ -207,11 +225,12 @@ def _picked(rows: int, pick: int | None, asks: bool) -> int:
 
     def read(said: str) -> int:
         if said not in map(str, range(1, rows + 1)):
-            raise WrongAnswerError(f"choose a number from 1 to {rows}")
+            raise WrongAnswerError(f"must be a number from 1 to {rows}, got {quoted(said)}")
         return int(said)
 
     if asks and pick is None and rows > 1:
         return ask(f"Hardware (1 to {rows})", "1", read)
     if pick is not None and pick > max(rows, 1):
-        fail(f"--pick {pick}: the table has {rows} rows", WRONG_USAGE)
+        limits = f"from 1 to {rows}" if rows > 1 else "1"
+        raise click.BadParameter(f"must be {limits}, got {pick}", param_hint="--pick")
     return pick or 1

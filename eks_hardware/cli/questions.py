@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import click
+from click.exceptions import Exit
 
 from eks_hardware.cli.errors import tell
-from eks_hardware.printable import joined
+from eks_hardware.cli.streams import width, wrapped
+from eks_hardware.printable import joined, quoted
 
 Answer = TypeVar("Answer")
+_SUFFIX = ": "
+_INTERRUPTED = 130
 
 
 class WrongAnswerError(Exception):
@@ -24,9 +28,17 @@ def at_terminal() -> bool:
 
 
 def ask(question: str, default: str | None, read: Callable[[str], Answer]) -> Answer:
-    """Ask until ``read`` accepts the answer, and return its result."""
+    """Ask until ``read`` accepts the answer, and return its result.
+
+    ``read`` also gets the empty answer to a question without a default. Click would ask again without a reason.
+    """
+    columns = width(err=True)
+    shown = wrapped(f"{question} [{default}]" if default else question, columns and columns - len(_SUFFIX))
     while True:
-        said = str(click.prompt(question, default=default, err=True)).strip()
+        said = str(
+            click.prompt(shown, default=default or "", show_default=False, prompt_suffix=_SUFFIX, err=True)
+        ).strip()
+        said = said or default or ""
         try:
             return read(said)
         except WrongAnswerError as error:
@@ -38,7 +50,13 @@ def choose(question: str, choices: Sequence[str]) -> str:
 
     def read(said: str) -> str:
         if said not in choices:
-            raise WrongAnswerError(f"choose {joined(choices, 'or')}")
+            raise WrongAnswerError(f"must be {joined(choices, 'or')}, got {quoted(said)}")
         return said
 
     return choices[0] if len(choices) == 1 else ask(f"{question} ({', '.join(choices)})", choices[0], read)
+
+
+def interrupted(message: str) -> NoReturn:
+    """End a command whose question was interrupted, or got the end of the input, instead of an answer."""
+    tell(f"\nInterrupted; {message}.")
+    raise Exit(_INTERRUPTED) from None

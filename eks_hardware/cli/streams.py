@@ -7,7 +7,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -19,7 +19,7 @@ _INDENT = "    "
 def width(*, err: bool = False) -> int | None:
     """Return the width of the terminal behind stdout or stderr; None for a pipe or a file."""
     stream = sys.stderr if err else sys.stdout
-    if stream is None or not stream.isatty():
+    if stream is None or not is_terminal(stream):
         return None
     stated = os.environ.get("COLUMNS", "")
     if stated.isdigit() and int(stated):
@@ -30,9 +30,24 @@ def width(*, err: bool = False) -> int | None:
         return _UNKNOWN_WIDTH
 
 
+def is_terminal(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal. Tests replace it."""
+    return stream.isatty()
+
+
 def wrapped(text: str, columns: int | None) -> str:
     """Return a message in lines of at most ``columns``, with names and options whole; unchanged for None."""
     return text if columns is None else "\n".join(_lines(text, columns))
+
+
+def wrapped_command(command: str, columns: int | None) -> str:
+    """Return a shell command in lines of at most ``columns``, with backslashes to paste it; unchanged for None."""
+    if columns is None or len(command) <= columns or "'" in command:
+        return command
+    lines = textwrap.wrap(
+        command, columns - 2, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False
+    )
+    return " \\\n".join(lines)
 
 
 def _lines(text: str, columns: int) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.exceptions import BadOptionUsage, BadParameter, MissingParameter, NoSuchCommand, NoSuchOption
 
-from eks_hardware.printable import joined, quoted
+from eks_hardware.printable import quoted
 from eks_hardware.suggestions import question
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ _EXTRA = re.compile(r"Got unexpected extra arguments? \((?P<given>.*)\)")
 
 
 def usage_message(error: click.ClickException) -> str:
-    """Return Click's error as one lower-case line, with the command that prints the help."""
+    """Return Click's error as one lower-case line. Where options are unclear, it names the command that lists them."""
     said = next((translate(error) for kind, translate in _TRANSLATIONS if isinstance(error, kind)), None)
-    context = error.ctx if isinstance(error, click.UsageError) else None
+    context = error.ctx if isinstance(error, _UNCLEAR) else None
     hint = f" (`{context.command_path} -h` shows the options)" if context else ""
     return f"{said or _in_lower_case(error.format_message())}{hint}"
 
@@ -41,7 +41,7 @@ def _in_lower_case(message: str) -> str:
 
 def _missing(error: MissingParameter) -> str:
     choices = error.param.type.choices if error.param and isinstance(error.param.type, click.Choice) else ()
-    fix = f"choose {joined([str(each) for each in choices], 'or')}" if choices else "add it"
+    fix = f"choose one of {', '.join(map(str, choices))}" if choices else "add it"
     return f"{_name(error)} is missing; {fix}"
 
 
@@ -59,7 +59,7 @@ def _wrong_value(error: BadParameter) -> str:
     name, said = _name(error), error.message.rstrip(".")
     type_ = error.param.type if error.param else None
     if (found := _NOT_A_CHOICE.fullmatch(said)) and isinstance(type_, click.Choice):
-        return f"{name} must be {joined([str(each) for each in type_.choices], 'or')}, got {quoted(found['given'])}"
+        return f"{name} must be one of {', '.join(map(str, type_.choices))}, got {quoted(found['given'])}"
     if (found := _OUT_OF_RANGE.fullmatch(said)) and isinstance(type_, click.IntRange):
         least, most = type_.min, type_.max
         limits = f"from {least} to {most}" if most is not None else f"at least {least}"
@@ -86,6 +86,7 @@ def _name(error: BadParameter) -> str:
     return (error.param.name or "").upper()
 
 
+_UNCLEAR = (MissingParameter, NoSuchOption, BadOptionUsage)
 _TRANSLATIONS: tuple[tuple[type[click.ClickException], Callable[..., str]], ...] = (
     (MissingParameter, _missing),
     (BadParameter, _wrong_value),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail_with
+from eks_hardware.cli.errors import fail_with
 from eks_hardware.cli.parameters import Function
 from eks_hardware.printable import quoted
 
@@ -44,7 +44,7 @@ OPTIONS = {
     "context_length": "--context",
     "concurrent_sequences": "--concurrency",
     "precision": "--precision",
-    "budget": "--budget",
+    "budget": "--priority",
     "region": "--region",
     "regions": "--region",
     "purchase": "--capacity",
@@ -71,7 +71,7 @@ _DECORATORS = (
         "concurrent_sequences",
         type=int,
         metavar="N",
-        help="Inference: concurrent requests per replica.",
+        help="Inference: requests that one replica serves at the same moment.",
     ),
     click.option(
         "--precision",
@@ -80,16 +80,18 @@ _DECORATORS = (
         help="Format of the weights: fp32, bf16, fp16, fp8, int8, int4.",
     ),
     click.option(
+        "--priority",
         "--budget",
+        "budget",
         metavar="AIM",
         shell_complete=completion.words_of("budget"),
-        help="cost, balanced or performance; default: balanced.",
+        help="Aim of the ranking: cost, balanced or performance; default: balanced.",
     ),
 )
 
 
 def workload_options(function: Function) -> Function:
-    """Add the options ``--task``, ``--model``, ``--context``, ``--concurrency``, ``--precision`` and ``--budget``."""
+    """Add the options ``--task``, ``--model``, ``--context``, ``--concurrency``, ``--precision`` and ``--priority``."""
     for each in reversed(_DECORATORS):
         function = each(function)
     return function
@@ -124,14 +126,13 @@ def request_of_fields(fields: Mapping[str, Any], *, folder: Path | None = None) 
 
 
 def request_or_stop(fields: Mapping[str, Any], *, folder: Path | None = None) -> tuple[Request, tuple[str, ...]]:
-    """Like :func:`request_of_fields`, but end the command: with 1 for a faulty config.json, otherwise with 2."""
+    """Like :func:`request_of_fields`, but end the command with the faults."""
     from eks_hardware.findings import StrategyError
 
     try:
         return request_of_fields(fields, folder=folder)
     except StrategyError as error:
-        code = FAILED if any(each.code.startswith("HF_CONFIG") for each in error.findings) else WRONG_USAGE
-        fail_with(error.findings, code)
+        fail_with(error.findings)
 
 
 def _option(path: str) -> str:

@@ -169,7 +169,7 @@ def _most(
 
 def _counted(pool: ResolvedNodePool, kind: InstanceType) -> dict[str, Fraction]:
     """Return how much of each limit Karpenter counts for a node: shared GPUs, memory without the hypervisor's part."""
-    counted: dict[str, Fraction] = node_capacity(kind)
+    counted = dict(node_capacity(kind))
     kept = Fraction(str(facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]))
     counted["memory"] *= 1 - kept
     shares = pool.gpu_shares

@@ -226,6 +226,11 @@ _TEMPLATES: dict[str, tuple[str, _Template]] = {
 }
 
 
+_OTHER_VERSION = (
+    "; 1 is the only version of this format: write version: 1, or upgrade eks-hardware if the file needs a newer one"
+)
+
+
 def _translate_one(detail: ErrorDetails, root: yn.Mapping, model: Any) -> _Translated:
     place = _walk(detail["loc"], root, model)
     ctx = detail.get("ctx", {})
@@ -241,7 +246,8 @@ def _translate_one(detail: ErrorDetails, root: yn.Mapping, model: Any) -> _Trans
         code, template = _TEMPLATES[kind]
         need = template(place, ctx)
         choices = _choices(place, ctx) if template is _one_of else ()
-        finding = Finding(code, place.path, _needs(need, kind, place, choices), position=place.position())
+        message = f"{_needs(need, kind, place, choices)}{_OTHER_VERSION if place.path == 'version' else ''}"
+        finding = Finding(code, place.path, message, position=place.position())
         return _Translated(kind, finding, place, need, choices)
     return _custom(detail, place)
 

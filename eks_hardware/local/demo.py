@@ -23,9 +23,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from eks_hardware.findings import StrategyError
 from eks_hardware.kubernetes.files.summary import read_summary
 from eks_hardware.kubernetes.files.tree import RELEASES_FILE
-from eks_hardware.loader.discovery import OVERLAY_VARIABLE, read_environment
+from eks_hardware.loader.discovery import OVERLAY_VARIABLE, named_strategy, read_environment
 from eks_hardware.local import cluster_tools, demo_folder, emulator, processes, terraform, terraform_output, tools
 from eks_hardware.local.cluster import ClusterError
 from eks_hardware.local.demo_cluster import ClusterHalf, Options
@@ -36,6 +37,8 @@ from eks_hardware.local.karpenter_process import KarpenterError
 from eks_hardware.local.readback import Account, ClusterFacts, left_over
 from eks_hardware.local.steps import Step, Steps
 from eks_hardware.printable import counted
+from eks_hardware.resolve import provider_floor
+from eks_hardware.validation import load_strategy
 from eks_hardware.versions import numbers
 
 _RUNS = Path(".build") / "demo"
@@ -44,6 +47,7 @@ _RECORD = "demo.json"
 _OVERLAY = "local"
 # A temporary deployment needs no checksums for other platforms. A separate step has synthesized the stack.
 _APPLY = ("--auto-approve", "--skip-provider-lock", "--skip-synth")
+_STARTS_EMPTY = "The emulator starts empty. It cannot deploy a stack that reads existing resources, such as a cluster."
 _FAILURES = (
     ClusterError,
     DemoError,
@@ -71,6 +75,7 @@ def run_demo(
     *,
     root: Path,
     stack: str,
+    named: str,
     keep: bool,
     cluster: Options | None = None,
     stay: Callable[[], None] | None = None,
@@ -81,6 +86,7 @@ def run_demo(
         console: where to print.
         root: the project.
         stack: the stack.
+        named: its strategy as other commands find it: a file or a name.
         keep: leave it running, and print how to inspect and stop it.
         cluster: what to run on a local Kubernetes; None for AWS alone.
         stay: with ``keep`` and a cluster, a function that waits until a signal ends this process. Threads and
@@ -89,7 +95,7 @@ def run_demo(
     runs = root / _RUNS
     runs.mkdir(parents=True, exist_ok=True)
     run_dir = Path(tempfile.mkdtemp(prefix=f"{re.sub(r'[^A-Za-z0-9_-]', '-', stack)}-", dir=runs))
-    demo = _Demo(console, root, run_dir, stack, cluster, stay)
+    demo = _Demo(console, root, run_dir, stack, named, cluster, stay)
     try:
         with processes.signals_unwind():
             left_running = demo.run(keep=keep)
@@ -122,6 +128,16 @@ def stop_kept(console: Console, root: Path) -> None:
         console.print("no demo is running")
 
 
+def _provider_reason(named: str) -> str:
+    """Return the field for which a strategy needs its provider version; empty for the stacks of another app."""
+    paths, overlays = read_environment(os.environ)
+    try:
+        loaded = load_strategy(named_strategy(named, paths), overlays=overlays)
+    except StrategyError:
+        return ""
+    return provider_floor(loaded.strategy)[1]
+
+
 class _Demo:
     """One run."""
 
@@ -131,6 +147,7 @@ class _Demo:
         root: Path,
         run_dir: Path,
         stack: str,
+        named: str,
         cluster: Options | None = None,
         stay: Callable[[], None] | None = None,
     ) -> None:
@@ -138,6 +155,7 @@ class _Demo:
         self._root = root
         self._run_dir = run_dir
         self._stack = stack
+        self._named = named
         self._steps = Steps(console)
         self._outdir = run_dir / "cdktf.out"
         self._log_file = run_dir / "demo.log"
@@ -277,7 +295,9 @@ class _Demo:
             finally:
                 processes.stop(process)
         if code:
-            raise DemoError(f"cdktf {command} failed:\n" + "\n".join(terraform_output.errors(lines)))
+            said = "\n".join(terraform_output.errors(lines))
+            empty = f"\n{_STARTS_EMPTY}" if command == "deploy" and " in data." in said else ""
+            raise DemoError(f"cdktf {command} failed:\n{said}{empty}")
         return progress
 
     def _document(self) -> dict[str, Any]:
@@ -296,12 +316,13 @@ class _Demo:
     def _check_provider(self, document: Mapping[str, Any], providers: terraform.Providers) -> None:
         """Fail early if the stack needs a newer AWS provider than this machine has."""
         required = document.get("terraform", {}).get("required_providers", {}).get("aws", {}).get("version", "")
-        lowest = re.match(r">= ?([0-9.]+)", required)
+        lowest = re.match(r"(?:>=|=)? ?([0-9.]+)", required)
         if providers.mirror and lowest and numbers(lowest[1]) > providers.mirror.version:
+            reason = _provider_reason(self._named)
+            fix = "remove that setting" if reason else "allow older ones with an override of required_providers.aws"
             raise DemoError(
-                f"{self._stack} needs the AWS provider {required}, but the demo uses {providers.where}; set "
-                f"{terraform.MIRROR_VARIABLE} to a mirror with a newer one, or remove the setting that needs it. "
-                f"`eks-hardware explain {self._stack}` names it next to provider_version"
+                f"{self._stack} needs the AWS provider {required}{f' ({reason})' if reason else ''}, but the demo uses "
+                f"{providers.where}; {fix}, or set {terraform.MIRROR_VARIABLE} to a mirror with a newer one"
             )
 
     def _region(self, document: Mapping[str, Any]) -> str:
@@ -319,8 +340,9 @@ class _Demo:
         for part in describe_manifests(read_summary(folder)):
             self._console.print(part)
         self._console.print()
-        render = f"`eks-hardware render {self._stack} --output FOLDER` writes the files."
-        more = f"`eks-hardware demo {self._stack} --cluster` installs them on a local Kubernetes, and runs workloads."
+        name = shlex.quote(self._named)
+        render = f"`eks-hardware render {name} --output FOLDER` writes the files."
+        more = f"`eks-hardware demo {name} --cluster` installs them on a local Kubernetes, and runs workloads."
         for line in (f"In {self._shown(folder)}." if keep else render, more):
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
         self._console.print()

@@ -22,7 +22,7 @@ from eks_hardware.local.demo import run_demo
 from eks_hardware.local.demo_cluster import Options
 
 
-def run_in_background(root: Path, stack: str, options: Options) -> int:
+def run_in_background(root: Path, stack: str, named: str, options: Options) -> int:
     """Run the demo in a process that stays, and return the exit code when its cluster is ready or has failed."""
     heard, told = os.pipe()
     # A session of its own: Ctrl-C in this terminal stops it only until it is ready.
@@ -36,7 +36,7 @@ def run_in_background(root: Path, stack: str, options: Options) -> int:
     assert process.stdin is not None
     try:
         with processes.signals_unwind(), os.fdopen(heard, "rb") as ready:
-            process.stdin.write(pickle.dumps((root, stack, options)))
+            process.stdin.write(pickle.dumps((root, stack, named, options)))
             process.stdin.close()
             stays = bool(ready.read(1))
     except (KeyboardInterrupt, processes.Terminated) as interrupt:
@@ -71,10 +71,11 @@ def _stay(told: int) -> Callable[[], None]:
 def main() -> int:
     """Run the demo that standard input describes; the argument is the file descriptor that the command reads."""
     # The other end is the command of this package that started this process.
-    root, stack, options = pickle.load(sys.stdin.buffer)
+    root, stack, named, options = pickle.load(sys.stdin.buffer)
     # A shell that starts a command in the background lets its children ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    return run_demo(Console(), root=root, stack=stack, keep=True, cluster=options, stay=_stay(int(sys.argv[1])))
+    stay = _stay(int(sys.argv[1]))
+    return run_demo(Console(), root=root, stack=stack, named=named, keep=True, cluster=options, stay=stay)
 
 
 if __name__ == "__main__":

@@ -32,23 +32,7 @@ START_TIMEOUT_SECONDS = 60.0
 ATTEMPTS = 5
 LOG_LINES_SHOWN = 15
 
-# The program: ministack, and a thread that ends it when standard input ends, because the process at the other end of
-# the pipe is gone. One byte on standard input lets it continue.
-_PROGRAM = """
-import os, shutil, signal, sys, threading, time
-def watch():
-    if not os.read(0, 1):
-        shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
-        os.killpg(os.getpid(), signal.SIGTERM)
-        time.sleep(5)
-        os.killpg(os.getpid(), signal.SIGKILL)
-threading.Thread(target=watch, daemon=True).start()
-if sys.argv.pop():
-    from eks_hardware.local import emulator_patches
-    emulator_patches.install()
-from ministack.app import main
-main()
-"""
+_PROGRAM = "eks_hardware.local.emulator_program"
 
 # Environment variables that the emulator inherits. Others could change where it listens or stores data.
 _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "PYTHONPATH", "PYTHONHOME", "SYSTEMROOT", "TZ", "USER")
@@ -199,7 +183,7 @@ class Emulator:
 
     def _launch(self, log: IO[bytes]) -> None:
         self._process = processes.start(
-            [sys.executable, "-c", _PROGRAM, "patched" if self._faithful else ""],
+            [sys.executable, "-m", _PROGRAM, *(["patched"] if self._faithful else [])],
             cwd=self.work_dir,
             env=server_environment(self.port, self.work_dir, self.token, os.environ),
             stdin=subprocess.PIPE,

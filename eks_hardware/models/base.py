@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, f
 from pydantic_core import PydanticCustomError
 
 from eks_hardware import field_paths
-from eks_hardware.printable import joined
+from eks_hardware.printable import joined, quoted
 from eks_hardware.spellings import DNS_LABEL
 
 _WORDS: dict[str, str] = {}
@@ -100,7 +100,7 @@ def refuse_other_than_one(code: str, given: Mapping[str, object], *, at_second: 
     )
 
 
-LISTED_TWICE = "'{value}' is listed twice; remove one"
+LISTED_TWICE = '"{value}" is listed twice; remove one'
 
 
 def refuse_second(
@@ -198,7 +198,7 @@ def _fault_of_evaluation(value: str) -> _ValueFault | None:
         message = "must not contain '${' or '%{', which Terraform would evaluate"
         return _ValueFault("text_template", message, "remove them")
     if mark := _MARK.search(value):
-        message = f"must not contain {mark.group()!r}, which marks a reference"
+        message = f"must not contain {quoted(mark.group())}, which marks a reference"
         return _ValueFault("text_template", message, "use other text")
     if _TOKEN in value or value in _TOKEN_VALUES:
         message = "must not contain a reference marker of CDK for Terraform"

@@ -111,7 +111,7 @@ class AccessEntry(StrategyModel):
     @model_validator(mode="after")
     def _unique_policies(self) -> AccessEntry:
         policies = [each.policy for each in self.policies]
-        message = "'{value}' is listed twice; merge the two and their namespaces"
+        message = '"{value}" is listed twice; merge the two and their namespaces'
         refuse_second(policies, "policies", "access_policy_duplicate", message, key="policy")
         return self
 
@@ -230,6 +230,6 @@ class ClusterSpec(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_entry_names(self) -> ClusterSpec:
-        message = "two access entries have the name '{value}', and names must be unique in a cluster; rename one"
+        message = 'two access entries have the name "{value}", and names must be unique in a cluster; rename one'
         refuse_second_name(self.access_entries, "access_entries", message)
         return self

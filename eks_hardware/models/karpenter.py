@@ -67,6 +67,6 @@ class KarpenterSpec(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_pool_names(self) -> KarpenterSpec:
-        message = "two node pools have the name '{value}', and names must be unique in a strategy; rename one"
+        message = 'two node pools have the name "{value}", and names must be unique in a strategy; rename one'
         refuse_second_name(self.node_pools, "node_pools", message)
         return self

@@ -159,6 +159,6 @@ class KubernetesSpec(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_team_names(self) -> KubernetesSpec:
-        message = "two teams have the name '{value}', and names must be unique in a strategy; rename one"
+        message = 'two teams have the name "{value}", and names must be unique in a strategy; rename one'
         refuse_second_name(self.teams, "teams", message)
         return self

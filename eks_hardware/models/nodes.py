@@ -266,7 +266,7 @@ class NodeTemplate(StrategyModel):
     def _no_taint_twice(self) -> NodeTemplate:
         # Both spellings of an effect mean the same effect.
         taints = [f"{taint.key}:{kubernetes_effect(taint.effect)}" for taint in self.taints]
-        message = "'{value}' is listed twice, and a node can have only one taint with this key and effect; remove one"
+        message = '"{value}" is listed twice, and a node can have only one taint with this key and effect; remove one'
         refuse_second(taints, "taints", "item_duplicate", message)
         return self
 

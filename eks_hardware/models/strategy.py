@@ -214,13 +214,13 @@ class Strategy(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_names(self) -> Strategy:
-        message = "two node groups have the name '{value}', and names must be unique in a strategy; rename one"
+        message = 'two node groups have the name "{value}", and names must be unique in a strategy; rename one'
         refuse_second_name(self.node_groups, "node_groups", message)
         # Placement groups and node-level resources are named after groups and pools.
         groups = [group.name for group in self.node_groups]
         pools = self.karpenter.node_pools if self.karpenter else ()
         for path, pool in field_paths.items("karpenter.node_pools", pools):
             if pool.name in groups:
-                message = f"a node group and a node pool have the name '{pool.name}'; rename one"
+                message = f'a node group and a node pool have the name "{pool.name}"; rename one'
                 raise invalid("name_duplicate", message, field_paths.below(path, "name"))
         return self

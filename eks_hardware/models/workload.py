@@ -45,7 +45,7 @@ def count(value: str) -> int:
 
 def _refuse_uncountable(value: str | None, field: str, of: str) -> None:
     if value is not None and not 1 <= count(value) <= _MOST:
-        raise invalid("model_size", f"'{value}' is not a number of {of}; write for example 8B", field)
+        raise invalid("model_size", f'"{value}" is not a number of {of}; write for example 8B', field)
 
 
 class ModelShape(StrategyModel):

@@ -21,6 +21,7 @@ from eks_hardware.loader.discovery import PROJECT_FILE, PROJECT_FOLDER
 from eks_hardware.printable import reason
 
 __all__ = [
+    "BUILD_WHEEL",
     "FILES",
     "ProjectFile",
     "has_schema",
@@ -45,6 +46,11 @@ _CI_COMMENT = (
     "# This workflow fails until requirements.txt names a wheel in the repository, an index or a Git URL. It names a\n"
     "# path of one machine, which CI cannot install. README.md shows how.\n"
 )
+BUILD_WHEEL = (
+    ".venv/bin/pip wheel --no-deps --wheel-dir wheels -r requirements.txt",
+    f"echo ./wheels/{installed_from.WHEEL} > requirements.txt",
+)
+"""Commands after which the project's requirements can be installed everywhere."""
 _OUR_APP = re.compile(r"-m\s+eks_hardware\b")
 
 
@@ -60,10 +66,9 @@ class ProjectFile:
     purpose: str
     needed: str = ""
 
-    def line(self, *, written: bool) -> str:
-        """Return the line that commands print about the file."""
-        said = self.purpose if written else f"kept{self.needed and f'; {self.needed}'}"
-        return f"  {self.path:<33} {said}"
+    def status(self, *, written: bool) -> str:
+        """Return what commands say about the file."""
+        return self.purpose if written else f"kept{self.needed and f'; {self.needed}'}"
 
 
 FILES = (
@@ -147,14 +152,12 @@ def write_project(folder: Path, name: str, private_in: str | None = None) -> Ite
 
 
 def local_source_notice(source: installed_from.Source) -> str:
-    """Return what to do before CI can install the project's requirements; empty if it can."""
+    """Return what to do before CI can install the project's requirements, above ``BUILD_WHEEL``; empty if it can."""
     if not source.local:
         return ""
     return (
         "requirements.txt names a path of this machine, which CI and other machines cannot install. Before you push, "
-        "name an index or a Git URL in it, or build a wheel and commit wheels/:\n"
-        "  .venv/bin/pip wheel --no-deps --wheel-dir wheels -r requirements.txt\n"
-        f"  echo ./wheels/{installed_from.WHEEL} > requirements.txt"
+        "name an index or a Git URL in it, or build a wheel and commit wheels/:"
     )
 
 

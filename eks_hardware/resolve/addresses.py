@@ -21,6 +21,7 @@ import ipaddress
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, InstanceType, address_count
@@ -75,17 +76,17 @@ class SubnetBudget:
     shares: tuple[Share, ...]
     others: Mapping[str, int] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def usable(self) -> int:
         """Addresses that AWS does not reserve."""
-        return usable(ipaddress.IPv4Network(self.cidr).prefixlen)
+        return usable(_prefix(self.cidr))
 
     @property
     def rest(self) -> int:
         """Addresses that resources other than nodes use."""
         return sum(self.others.values())
 
-    @property
+    @cached_property
     def own(self) -> int:
         """Addresses that the node groups' own interfaces use at max, and other resources.
 
@@ -94,7 +95,7 @@ class SubnetBudget:
         """
         return self.rest + sum(each.nodes * each.own for each in self.shares if isinstance(each.of, NodeGroupSpec))
 
-    @property
+    @cached_property
     def total(self) -> int:
         """Addresses that groups and pools use at max, with pods on every node, and other resources."""
         return self.rest + sum(each.total for each in self.shares)
@@ -235,4 +236,4 @@ def _number(environment: Mapping[str, object], name: str) -> int:
 
 
 def _prefix(cidr: str) -> int:
-    return ipaddress.IPv4Network(cidr).prefixlen
+    return int(cidr.rpartition("/")[2])

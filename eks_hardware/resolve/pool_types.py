@@ -6,8 +6,10 @@ can be priced and simulated, and cannot grow to other hardware (docs/adr/0010).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from eks_hardware import facts
@@ -23,13 +25,14 @@ from eks_hardware.units import GIB
 _CONSOLIDATION_POLICIES = {"when-empty": "WhenEmpty", "when-empty-or-underutilized": "WhenEmptyOrUnderutilized"}
 
 
-def node_capacity(kind: InstanceType) -> dict[str, Fraction]:
+@lru_cache(maxsize=2048)
+def node_capacity(kind: InstanceType) -> Mapping[str, Fraction]:
     """Return what a node of a type counts towards a pool's ``limits``, by limit name; memory in bytes."""
     counted = {"nodes": Fraction(1), "cpu": Fraction(kind.vcpus), "memory": Fraction(kind.memory_gib) * GIB}
     resource = accelerator_resource(kind.hardware)
     if resource and kind.accelerator:
         counted[resource] = Fraction(kind.accelerator.count)
-    return counted
+    return MappingProxyType(counted)
 
 
 def pool_types(pool: NodePoolSpec, region: str, catalogue: Catalogue) -> tuple[str, ...]:

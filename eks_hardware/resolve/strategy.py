@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eks_hardware import aws_names, facts
+from eks_hardware import aws_names, facts, field_paths
 from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.data import Cited, cite
 from eks_hardware.models import (
@@ -271,15 +271,18 @@ def provider_floor(strategy: Strategy) -> tuple[str, str]:
 
 def _provider_floor(strategy: Strategy) -> tuple[Cited[str], str]:
     floor, reason = cite(*_PROVIDER_VERSIONS, "lowest"), "the lowest release that the tests run"
-    used = {
-        "deletion_protection": strategy.cluster.deletion_protection is not None,
-        "control_plane_scaling_config": strategy.cluster.control_plane_tier != "standard",
-        "update_strategy": any(group.update.strategy for group in strategy.node_groups),
+    groups = [field_paths.item("node_groups", each.name) for each in strategy.node_groups if each.update.strategy]
+    fields = {
+        "deletion_protection": None if strategy.cluster.deletion_protection is None else "cluster.deletion_protection",
+        "control_plane_scaling_config": (
+            None if strategy.cluster.control_plane_tier == "standard" else "cluster.control_plane_tier"
+        ),
+        "update_strategy": f"{groups[0]}.update.strategy" if groups else None,
     }
     for setting in facts.eks()["provider_versions"]["since"]:
         since = cite(*_PROVIDER_VERSIONS, "since", setting, "version")
-        if used[setting] and numbers(since.value) > numbers(floor.value):
-            floor, reason = since, f"{setting} needs it"
+        if fields[setting] and numbers(since.value) > numbers(floor.value):
+            floor, reason = since, f"{fields[setting]} needs it"
     return floor, reason
 
 

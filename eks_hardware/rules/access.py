@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from eks_hardware import facts, field_paths
 from eks_hardware.models import AccessEntry, S3BackendSpec
+from eks_hardware.printable import quoted
 from eks_hardware.resolve.cluster import has_admin
 from eks_hardware.rules.cluster import kms_keys
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
@@ -101,7 +102,7 @@ def _unknown_policy(context: Context) -> Iterator[Breach]:
                 yield f"{path}.policy", f"only AWS service-linked roles can have {given.policy}; remove it"
             elif given.policy not in known["names"]:
                 hint = did_you_mean(given.policy, known["names"], "see `aws eks list-access-policies`")
-                yield f"{path}.policy", f"EKS has no access policy {given.policy!r}; {hint}"
+                yield f"{path}.policy", f"EKS has no access policy {quoted(given.policy)}; {hint}"
 
 
 # --- ARNs and accounts

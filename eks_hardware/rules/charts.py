@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eks_hardware import facts
+from eks_hardware.printable import quoted
 from eks_hardware.rules.chart_values import derived_values
 from eks_hardware.rules.delivery import charts
 from eks_hardware.rules.registry import Breach, Context, error, warning
@@ -49,7 +50,7 @@ def _unknown_value(context: Context) -> Iterator[Breach]:
             hint = f"; {question(unknown.close)}" if unknown.close else "; remove it"
             yield (
                 f"kubernetes.charts.{name}.values.{unknown}",
-                f"{name} {version} has no value {str(unknown)!r}, so this has no effect{hint}",
+                f"{name} {version} has no value {quoted(str(unknown))}, so this has no effect{hint}",
             )
 
 

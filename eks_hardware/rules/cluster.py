@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from eks_hardware import facts
 from eks_hardware.models import S3BackendSpec
+from eks_hardware.printable import quoted
 from eks_hardware.resolve import provider_floor
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.suggestions import did_you_mean
@@ -93,7 +94,7 @@ def _provider_version(context: Context) -> Iterator[Breach]:
     stated = re.findall(r"(?:^|,)\s*(?:>=|>|~>|=)?\s*(\d+(?:\.\d+){0,2})\s*(?=,|$)", wanted)
     lowest = max((numbers(text) for text in stated), default=(0, 0, 0))
     if lowest < numbers(floor):
-        yield "aws.version", f"{wanted!r} allows versions before {floor} ({reason}); write '>= {floor}, < 7.0.0'"
+        yield "aws.version", f"{quoted(wanted)} allows versions before {floor} ({reason}); write '>= {floor}, < 7.0.0'"
 
 
 _Version: TypeAlias = tuple[int, int, int]
@@ -107,7 +108,7 @@ def _provider_range(context: Context) -> Iterator[Breach]:
         floor, _ = provider_floor(context.strategy)
         yield (
             "aws.version",
-            f"no version matches {wanted!r}; write '>= {floor}, < {facts.eks()['provider_versions']['below']}'",
+            f"no version matches {quoted(wanted)}; write '>= {floor}, < {facts.eks()['provider_versions']['below']}'",
         )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import calendar
 from collections.abc import Mapping
 
+from eks_hardware.printable import quoted
+
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if number}
 _DAYS = {name: number for number, name in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}
 _FIELDS: tuple[tuple[str, int, int, Mapping[str, int]], ...] = (
@@ -26,7 +28,7 @@ def cron_fault(schedule: str) -> str | None:
         return None
     fields = schedule.split()
     if len(fields) != len(_FIELDS):
-        return f"must have five fields (minute, hour, day, month and day of the week), got {schedule!r}"
+        return f"must have five fields (minute, hour, day, month and day of the week), got {quoted(schedule)}"
     for text, (noun, low, high, names) in zip(fields, _FIELDS, strict=True):
         for part in text.split(","):
             if fault := _fault(part, noun, low, high, names):
@@ -37,15 +39,15 @@ def cron_fault(schedule: str) -> str | None:
 def _fault(part: str, noun: str, low: int, high: int, names: Mapping[str, int]) -> str | None:
     span, slash, step = part.partition("/")
     if slash and not (step.isdecimal() and int(step)):
-        return f"the step must be a whole number of at least 1, got {part!r}; write for example */15"
+        return f"the step must be a whole number of at least 1, got {quoted(part)}; write for example */15"
     if span == "*":
         return None
     ends = []
     for text in span.split("-"):
         number = names.get(text.lower(), int(text) if text.isdecimal() else None)
         if number is None or not low <= number <= high:
-            return f"the {noun} must be {low} to {high}, got {text or part!r}"
+            return f"the {noun} must be {low} to {high}, got {quoted(text or part)}"
         ends.append(number)
     if len(ends) > 2 or ends != sorted(ends):
-        return f"a range must start with its lower end, got {part!r}"
+        return f"a range must start with its lower end, got {quoted(part)}"
     return None

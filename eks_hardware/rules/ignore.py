@@ -22,7 +22,6 @@ def _covers(field: str, path: str) -> bool:
 
 @error("IGNORE_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
-    warnings = [code for code, each in RULES.items() if each.severity is Severity.WARNING]
     for path, entry in field_paths.items("ignore", context.strategy.ignore):
         if entry.code not in RULES:
             # Imported only for a wrong entry, because reading the texts is slow.
@@ -34,6 +33,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
                     f"{entry.code} cannot be ignored, because it is not a warning about a strategy; remove the entry",
                 )
                 continue
+            warnings = [code for code, each in RULES.items() if each.severity is Severity.WARNING]
             hint = did_you_mean(entry.code, warnings, "`eks-hardware rules` lists them")
             yield f"{path}.code", f"{entry.code} is not a known warning; {hint}"
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.models import NodeGroupSpec
+from eks_hardware.printable import quoted
 from eks_hardware.resolve import ami_family
 from eks_hardware.rules.karpenter import image_releases
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
@@ -90,7 +91,7 @@ def _format_fault(context: Context, family: str, text: str) -> str | None:
             return None
     if other:
         return f"must be a release of {family}, got {text}, a release of {other}"
-    return f"must be a release of {family}, got {text!r}"
+    return f"must be a release of {family}, got {quoted(text)}"
 
 
 def _example(context: Context, family: str) -> str:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.models import NodePoolSpec
+from eks_hardware.printable import quoted
 from eks_hardware.resolve import has_huge_pages
 from eks_hardware.rules.hardware import nodes_for_coredns, nodes_open_to
 from eks_hardware.rules.registry import Breach, Context, error, hardware_field, node_path, type_names, warning
@@ -249,7 +250,7 @@ def _format_fault(family: str, release: str, today: datetime.date) -> str | None
     if release == "latest":
         return None
     if not re.fullmatch(facts.karpenter()["ami_aliases"]["pattern"][family], f"{family}@{release}"):
-        return f"must be a release of {family}, got {release!r}"
+        return f"must be a release of {family}, got {quoted(release)}"
     return day_fault(release, today) if family == "al2023" else None
 
 

@@ -8,6 +8,7 @@ from ipaddress import IPv4Network
 
 from eks_hardware import facts, field_paths
 from eks_hardware.models import NodeGroupSpec
+from eks_hardware.printable import quoted
 from eks_hardware.resolve import cidrs
 from eks_hardware.resolve.addresses import Share, SubnetBudget, wider
 from eks_hardware.resolve.cluster import enabled_addons
@@ -292,7 +293,7 @@ def _unknown_endpoint(context: Context) -> Iterator[Breach]:
             bare = service.removeprefix(f"com.amazonaws.{context.strategy.region}.")
             otherwise = "write the part after com.amazonaws.<region>"
             hint = question([bare]) if bare in known else did_you_mean(service, known, otherwise)
-            yield path, f"{service!r} is not a known interface endpoint; {hint}"
+            yield path, f"{quoted(service)} is not a known interface endpoint; {hint}"
 
 
 # The largest network that IANA has assigned:

@@ -11,6 +11,7 @@ from typing import Any
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import NodePoolSpec, PoolReservation
+from eks_hardware.printable import quoted
 from eks_hardware.resolve import accelerator_resource, known_to_karpenter
 from eks_hardware.resolve.pool_types import candidates, left_out, node_capacity
 from eks_hardware.rules.cron import cron_fault
@@ -48,7 +49,7 @@ def _family_unknown(context: Context) -> Iterator[Breach]:
         for path, family in field_paths.items(node_path(pool, "instance_families"), pool.instance_families):
             if family not in families:
                 hint = did_you_mean(family, families, "see 'eks-hardware instances'")
-                yield path, f"{family!r} is not a known instance family; {hint}"
+                yield path, f"{quoted(family)} is not a known instance family; {hint}"
 
 
 @warning("POOL_TYPE_NOT_OFFERED")
@@ -63,7 +64,7 @@ def _accelerator_unknown(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         if pool.accelerator and not candidates(pool, context.catalogue):
             hint = did_you_mean(pool.accelerator, context.catalogue.accelerators)
-            yield node_path(pool, "accelerator"), f"{pool.accelerator!r} is not a known accelerator; {hint}"
+            yield node_path(pool, "accelerator"), f"{quoted(pool.accelerator)} is not a known accelerator; {hint}"
 
 
 @error("POOL_SIZE_UNKNOWN")
@@ -73,7 +74,7 @@ def _size_unknown(context: Context) -> Iterator[Breach]:
         for path, size in field_paths.items(node_path(pool, "instance_sizes"), pool.instance_sizes):
             if sizes and size not in sizes:
                 of = " or ".join(pool.instance_families) or str(pool.accelerator)
-                yield path, f"{of} has no size {size!r}; {did_you_mean(size, sizes)}"
+                yield path, f"{of} has no size {quoted(size)}; {did_you_mean(size, sizes)}"
 
 
 def _left_out(context: Context, pool: NodePoolSpec, kinds: Sequence[InstanceType]) -> str:

@@ -112,7 +112,8 @@ def _that_differ(context: Context, difference: str) -> Iterator[tuple[str, str]]
 
     Each item is the path of the pool's hardware, and the start of the message.
     """
-    groups, pools = _places(context, context.strategy.node_groups), _places(context, context.pools)
+    pools = _places(context, context.pools)
+    groups = _places(context, context.strategy.node_groups) if pools else []
     for index, place in enumerate(pools):
         for other in (*groups, *pools[:index]):
             if _difference(other.node, place.node) == difference and (types := _alike(other, place)):

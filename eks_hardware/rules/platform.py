@@ -8,6 +8,7 @@ from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Team
 from eks_hardware.models.kubernetes import COUNTED_OBJECTS
+from eks_hardware.printable import quoted
 from eks_hardware.resolve import ami_family, extended_resources_of
 from eks_hardware.resolve.gpu_sharing import gpu_shares
 from eks_hardware.rules.delivery import charts
@@ -141,9 +142,12 @@ def _reserved(context: Context) -> Iterator[Breach]:
         installed.add(context.strategy.karpenter.namespace)
     for team in context.strategy.kubernetes.teams:
         if team.name in _RESERVED or team.name.startswith("kube-"):
-            yield _team_path(team, "name"), f"{team.name!r} is reserved for Kubernetes; choose another name"
+            yield _team_path(team, "name"), f"{quoted(team.name)} is reserved for Kubernetes; choose another name"
         elif team.name in installed:
-            yield _team_path(team, "name"), f"charts of this strategy use namespace {team.name!r}; choose another name"
+            yield (
+                _team_path(team, "name"),
+                f"charts of this strategy use namespace {quoted(team.name)}; choose another name",
+            )
 
 
 @warning("TEAM_QUOTA_UNUSED")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
+from eks_hardware.printable import quoted
 from eks_hardware.resolve import ami_family, has_pod_subnets
 from eks_hardware.resolve import node as nodes
 from eks_hardware.resolve.storage import node_shell
@@ -76,7 +77,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
             where = f"{'.'.join(above)} of a NodeConfig" if above else "the spec of a NodeConfig"
             yield _Fault(
                 setting_path(node, found.path),
-                f"{where} has no {name!r}, so this has no effect; {hint}",
+                f"{where} has no {quoted(name)}, so this has no effect; {hint}",
                 sure=True,
             )
         settings = setting(node.user_data, ("kubelet", "config"))
@@ -85,7 +86,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
             hint = question([meant]) if meant else "see the KubeletConfiguration of your version"
             yield _Fault(
                 setting_path(node, ("kubelet", "config", *found.path)),
-                f"the kubelet has no setting {found.path[-1]!r} and ignores it; {hint}",
+                f"the kubelet has no setting {quoted(found.path[-1])} and ignores it; {hint}",
                 sure=meant is not None,
             )
 
@@ -106,7 +107,7 @@ def _bottlerocket_faults(context: Context) -> Iterator[_Fault]:
             hint = question([meant]) if meant else "see the settings of your version"
             yield _Fault(
                 setting_path(node, found.path),
-                f"Bottlerocket has no setting {name!r} and rejects the whole user data, so the node never joins; "
+                f"Bottlerocket has no setting {quoted(name)} and rejects the whole user data, so the node never joins; "
                 f"{hint}",
                 sure=meant is not None,
             )
@@ -161,7 +162,7 @@ def _value(context: Context) -> Iterator[Breach]:
             allowed = fact["values"].get(".".join(keys))
             for each in value if isinstance(value, list | tuple) else (value,):
                 if allowed and each not in allowed:
-                    yield setting_path(node, keys), f"must be one of {', '.join(allowed)}, got {each!r}"
+                    yield setting_path(node, keys), f"must be one of {', '.join(allowed)}, got {quoted(each)}"
 
 
 def _typed(

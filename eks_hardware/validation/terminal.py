@@ -16,11 +16,12 @@ from pathlib import Path
 
 from eks_hardware.findings import Finding, Position, StrategyError
 from eks_hardware.loader.yaml_files import read_text
-from eks_hardware.printable import shown
+from eks_hardware.printable import joined, shown
 
-_BEFORE = 50
-"""Number of characters of a long line that are shown before the finding."""
+_DOTS = "..."
 _WIDTH = 68
+"""Number of characters of a line that are shown, if the terminal is wide enough."""
+_LEAST_WIDTH = 20
 _WORD = re.compile(r'"[^"]*"?|\'[^\']*\'?|\[[^\[\]]*\]?|\{[^{}]*\}?|[^\s,\[\]{}#:]+(?::+[^\s,\[\]{}#:]+)*')
 
 
@@ -30,17 +31,49 @@ def as_text(findings: Iterable[Finding], width: int | None = None) -> str:
     Messages are wrapped at ``width``. Without it, each is one line, as editors and CI logs need it.
     """
     return "\n".join(
-        line for finding in findings for line in (*_message(str(finding), width), *_excerpt(finding.position))
+        line
+        for finding, *others in _grouped(findings)
+        for line in (
+            *_message(as_line(finding), width),
+            *_excerpt(finding.position, width),
+            *_message(_others(others), width),
+        )
     )
+
+
+def as_line(finding: Finding) -> str:
+    """Return a finding as one line.
+
+    A finding without a position is about the command line, and has the form of other errors there:
+    ``error: --task must be one of ..., got "x"``.
+    """
+    if finding.position:
+        return str(finding)
+    about = f"{finding.path}{' ' if finding.message.startswith('must ') else ': '}" if finding.path else ""
+    return f"{finding.severity.value}: {about}{finding.message}"
+
+
+def _grouped(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """Return findings that differ only in their positions together, in the order of the first of each."""
+    groups: dict[Finding, list[Finding]] = {}
+    for each in findings:
+        groups.setdefault(each, []).append(each)
+    return groups.values()
+
+
+def _others(findings: Sequence[Finding]) -> str:
+    """Return the places of equal findings; empty without any."""
+    places = joined([str(each.position) for each in findings], "and") if findings else ""
+    return f"  also in {places}" if places else ""
 
 
 def _message(text: str, width: int | None) -> Sequence[str]:
     if width is None:
-        return (text,)
+        return (text,) if text else ()
     return textwrap.wrap(text, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
-def _excerpt(position: Position | None) -> Iterator[str]:
+def _excerpt(position: Position | None, width: int | None) -> Iterator[str]:
     if position is None or not position.line:
         return
     lines = _lines(position.file, Path.cwd())
@@ -49,16 +82,15 @@ def _excerpt(position: Position | None) -> Iterator[str]:
     line, start = lines[position.line - 1], position.column - 1
     word = _WORD.match(line, start)
     end = word.end() if word else start + 1
-    cut = max(0, start - _BEFORE) if start >= _WIDTH else 0
-    # Limit the underline for very long words.
-    end = min(end, start + _WIDTH)
-    before, at, after = (_plain(part) for part in (line[cut:start], line[start:end], line[end:]))
-    dots = "..." if cut else ""
     number = f"{position.line:>5} | "
-    # Marks only the word, so the rest of the line can be cut.
+    room = _WIDTH if width is None else max(_LEAST_WIDTH, min(_WIDTH, width - len(number) - len(_DOTS)))
+    # The word is shown whole, or its start if it is very long.
+    end = min(end, start + room - len(_DOTS))
+    cut = end - room + len(_DOTS) if end > room else 0
+    before, at, after = (_plain(part) for part in (line[cut:start], line[start:end], line[end:]))
+    dots = _DOTS if cut else ""
     text = f"{dots}{before}{at}{after}"
-    limit = max(_WIDTH, len(f"{dots}{before}{at}"))
-    yield f"{number}{text if len(text) <= limit else text[:limit] + '...'}".rstrip()
+    yield f"{number}{text if len(text) <= room else text[:room] + _DOTS}".rstrip()
     yield f"{'|':>{len(number) - 1}} {' ' * (_columns(before) + len(dots))}{'^' * max(1, _columns(at))}"
 
 

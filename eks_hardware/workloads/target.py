@@ -11,10 +11,11 @@ from eks_hardware.kubernetes.nodes import Node, name_label
 from eks_hardware.kubernetes.nodes import nodes as all_nodes
 from eks_hardware.models import NodeTemplate, Strategy
 from eks_hardware.models.node_lists import pools_of
+from eks_hardware.printable import quoted
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
 from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.suggestions import did_you_mean
-from eks_hardware.workloads.request import WorkloadError, shown
+from eks_hardware.workloads.request import WorkloadError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +93,7 @@ def find_target(strategy: Strategy, resolved: ResolvedStrategy, name: str, catal
     if name not in nodes:
         fix = did_you_mean(name, nodes)
         raise WorkloadError(
-            "WORKLOAD_GROUP_UNKNOWN", "--group", f"{resolved.name} has no node group or pool {shown(name)}; {fix}"
+            "WORKLOAD_GROUP_UNKNOWN", "--group", f"{resolved.name} has no node group or pool {quoted(name)}; {fix}"
         )
     template: NodeTemplate = next(each for each in (*strategy.node_groups, *pools_of(strategy)) if each.name == name)
     node = nodes[name]

@@ -43,8 +43,8 @@ function fonts(folder) {
 // Frames are drawn only for screenshots. Measurements are the same, with half the processor time.
 const UNDRAWN = ["--enable-begin-frame-control", "--run-all-compositor-stages-before-draw"];
 
-/** A browser; `folder` is where it is unpacked to, once. Only one that is `drawn` takes screenshots, and tells a
- *  page of other colours. */
+/** A browser; `folder` is where it is unpacked to, once. Only one that is `drawn` takes screenshots, and shows
+ *  pages in other colors. */
 export async function launch(folder, { drawn = false } = {}) {
   const own = process.env.PUPPETEER_EXECUTABLE_PATH;
   if (!own && !existsSync(folder)) await unpack(folder);

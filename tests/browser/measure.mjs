@@ -65,7 +65,7 @@ export function contrasts() {
   return { counted: found.length, low: found.filter((each) => each.ratio < each.least) };
 }
 
-/** Names in the drawing, and what in it lies where it should not. */
+/** Return the names in the drawing, and the elements that overlap others or its edge. */
 export function drawing() {
   const SLACK = 1.5;
   const inside = (inner, outer) =>

@@ -1,4 +1,8 @@
-"""`cdktf deploy mixed-hardware` with everything real except AWS: what it creates, and that destroy removes it all."""
+"""`cdktf deploy mixed-hardware` with everything real except AWS: what it creates, and that destroy removes it all.
+
+The last part runs the deployed cluster: a local Kubernetes that the EKS cluster describes as its own, nodes from the
+instances' user data, the releases and Karpenter. It is skipped without the programs of ``make cluster-tools``.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,27 @@ from typing import Any
 
 import pytest
 
+from eks_hardware.catalogue import Hardware, load
+from eks_hardware.kubernetes.allocatable import allocatable
+from eks_hardware.kubernetes.nodes import nodes as groups_and_pools
 from eks_hardware.loader.discovery import DEFAULT_FOLDER
+from eks_hardware.local import cluster_tools
+from eks_hardware.local.cluster import Cluster
+from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.readback import Account
-from eks_hardware.resolve import ResolvedStrategy, resolve
+from eks_hardware.resolve import ResolvedNodePool, ResolvedStrategy, resolve
 from eks_hardware.validation import load_strategy
+from helpers.cluster_programs import programs
+from helpers.kubernetes.installed import Installed, installed, long_running, source_of
+from helpers.kubernetes.objects import bundle_of, manifest_list
+from helpers.kubernetes.scheduling import quantity
+from helpers.polling import eventually
 from helpers.secrets import secrets_in
+from helpers.strategies import strategy_of
 
 NAME = "mixed-hardware"
 REGION = "us-west-2"
+CLUSTER_TOOLS = ("kubernetes", "etcd", "helm", "kwok", "kwok-files", "karpenter", "karpenter-files")
 
 
 class Deployed:
@@ -48,7 +65,20 @@ def resolved() -> ResolvedStrategy:
 
 
 @pytest.fixture(scope="module")
-def deployed(deploy: Any, account: Callable[[str], Account]) -> Iterator[Deployed]:
+def kubernetes(emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster | None]:
+    """Return a Kubernetes that EKS clusters describe as their own, or ``None`` without its programs."""
+    try:
+        tools = cluster_tools.paths(*CLUSTER_TOOLS)
+    except cluster_tools.ToolsMissing:
+        yield None
+        return
+    with Cluster(tmp_path_factory.mktemp("kubernetes"), programs=tools, kwok=True) as cluster:
+        emulator.set_api_server(cluster.endpoint, cluster.certificate_authority)
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def deployed(deploy: Any, account: Callable[[str], Account], kubernetes: Cluster | None) -> Iterator[Deployed]:  # noqa: ARG001
     """Deploy once with the real cdktf; destroy and look for leftovers at the end of the module."""
     here = account(REGION)
     before = here.inventory()
@@ -299,3 +329,213 @@ def test_second_plan_changes_nothing(deployed: Deployed) -> None:
     plan = deployed.project.plan()
     assert plan.changes == {}
     assert plan.exit_code == 0
+
+
+# --- the running cluster
+
+
+@pytest.fixture(scope="module")
+def running(
+    deployed: Deployed,
+    kubernetes: Cluster | None,
+    emulator: Emulator,
+    resolved: ResolvedStrategy,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Installed]:
+    """Install the releases with ``install.sh`` and start Karpenter; at the end, ``uninstall.sh`` with running work."""
+    tools = programs(*CLUSTER_TOOLS)
+    assert kubernetes is not None
+    outputs = json.loads(deployed.project.run("output", "-json").stdout)
+    with installed(
+        strategy_of(DEFAULT_FOLDER / f"{NAME}.yaml"),
+        resolved,
+        bundle_of(NAME),
+        cluster=kubernetes,
+        account=deployed.account,
+        emulator=emulator,
+        rendered=deployed.project.stack_dir / "kubernetes",
+        outputs={key: each["value"] for key, each in outputs.items() if isinstance(each["value"], str)},
+        tools=tools,
+        directory=tmp_path_factory.mktemp("running"),
+    ) as parts:
+        yield parts
+    assert [each for each in parts.instances().values() if source_of(each) in _pools(resolved)] == []
+
+
+@pytest.fixture(scope="module")
+def placed(running: Installed, resolved: ResolvedStrategy) -> dict[str, Any]:
+    """Run the printed job of every group and pool; return the instance on which it ran, by group or pool."""
+    workers = [each.name for each in groups_and_pools(resolved) if each.hardware is not Hardware.CPU]
+    for group in resolved.node_groups:
+        if group.name in workers:
+            running.scale(group.name, 1)
+    found: dict[str, Any] = {}
+    objects = [each for name in workers for each in running.printed(name)]
+    with running.created(objects):
+        jobs = [each["metadata"]["name"] for each in objects if each["kind"] == "Job"]
+        expected = dict.fromkeys(jobs, "Succeeded")
+        states = eventually(lambda: {job: _phase(running, job) for job in jobs}, expected, seconds=240)
+        running.check()
+        assert states == expected, running.karpenter.log_tail()
+        instances = running.instances()
+        for name, job in zip(workers, jobs, strict=True):
+            ((_, node),) = running.pods(f"batch.kubernetes.io/job-name={job}").values()
+            found[name] = instances[node]
+    return found
+
+
+def _pools(resolved: ResolvedStrategy) -> dict[str, ResolvedNodePool]:
+    return {each.name: each for each in resolved.node_pools}
+
+
+def _phase(running: Installed, job: str) -> str:
+    return next((phase for phase, _ in running.pods(f"batch.kubernetes.io/job-name={job}").values()), "")
+
+
+def test_the_system_group_runs_the_releases(running: Installed) -> None:
+    """``install.sh`` waited for them; only the plugins' daemonsets need other nodes."""
+    assert len(running.instances_of("system")) == 2
+    pending = [each["metadata"]["name"] for each in running.get("pods") if each["status"]["phase"] != "Running"]
+    assert pending == []
+
+
+def test_printed_jobs_run_on_their_group_or_pool(placed: dict[str, Any], resolved: ResolvedStrategy) -> None:
+    assert {name: source_of(instance) for name, instance in placed.items()} == {name: name for name in placed}
+    for node in groups_and_pools(resolved):
+        if node.name in placed:
+            assert placed[node.name]["InstanceType"] in node.instance_types
+
+
+def test_only_workloads_and_plugins_run_on_accelerators(placed: dict[str, Any], running: Installed) -> None:
+    accelerated = {each["PrivateDnsName"] for each in placed.values()}
+    owners = {
+        each["metadata"]["ownerReferences"][0]["kind"]
+        for each in running.get("pods")
+        if each["spec"].get("nodeName") in accelerated
+    }
+    assert owners <= {"DaemonSet", "Job"}
+
+
+def test_karpenter_launches_what_the_strategy_says(
+    placed: dict[str, Any], running: Installed, resolved: ResolvedStrategy
+) -> None:
+    ec2 = running.account.client("ec2")
+    zones = {each["ZoneName"]: each["ZoneId"] for each in ec2.describe_availability_zones()["AvailabilityZones"]}
+    for name, pool in _pools(resolved).items():
+        instance, kind = placed[name], load().get(placed[name]["InstanceType"])
+        lifecycle = instance.get("InstanceLifecycle", "on-demand")
+        assert lifecycle == ("spot" if "spot" in pool.capacity_types else "on-demand")
+        assert zones[instance["Placement"]["AvailabilityZone"]] in pool.zone_ids
+        (image,) = ec2.describe_images(ImageIds=[instance["ImageId"]])["Images"]
+        assert pool.ami_alias is not None
+        variant = "nvidia" if kind.hardware is Hardware.NVIDIA_GPU else "neuron"
+        assert image["Name"] == f"amazon-eks-node-al2023-x86_64-{variant}-1.35-{pool.ami_alias.partition('@')[2]}"
+        interfaces = [each["InterfaceType"] for each in instance["NetworkInterfaces"]]
+        wanted = [each.interface_type for each in pool.network_interfaces] or ["interface"]
+        assert sorted(interfaces) == sorted(wanted)
+        group = instance["Placement"].get("GroupId") or instance["Placement"].get("GroupName")
+        assert bool(group) == bool(pool.placement_group_name)
+        volumes = ec2.describe_volumes(VolumeIds=[each["Ebs"]["VolumeId"] for each in instance["BlockDeviceMappings"]])
+        assert sorted((each["Size"], each["VolumeType"], each["Encrypted"]) for each in volumes["Volumes"]) == sorted(
+            (device.size_gib, device.volume_type, True) for device in pool.block_devices
+        )
+        assert pool.tags.items() <= _tags(instance).items()
+
+
+@pytest.mark.usefixtures("placed")
+def test_nodes_have_what_karpenter_and_explain_expect(running: Installed, resolved: ResolvedStrategy) -> None:
+    """Karpenter computes it before a node exists, ``explain`` before anything exists."""
+    nodes = {each["metadata"]["name"]: each["status"]["allocatable"] for each in running.get("nodes")}
+    for claim in running.get("nodeclaims"):
+        node, expected = nodes[claim["status"]["nodeName"]], claim["status"]["allocatable"]
+        pool = _pools(resolved)[claim["metadata"]["labels"]["karpenter.sh/nodepool"]]
+        kind = load().get(claim["metadata"]["labels"]["node.kubernetes.io/instance-type"])
+        ours = allocatable(pool, kind)
+        for resource in ("cpu", "memory"):
+            amount = float(quantity(node[resource]))
+            assert float(quantity(expected[resource])) == pytest.approx(amount, rel=0.01), (pool.name, resource)
+            assert float(ours[resource]) == pytest.approx(amount, rel=0.01), (pool.name, resource)
+        for resource, amount in expected.items():
+            is_device = "/" in resource and not resource.endswith("pod-eni")
+            if is_device or resource.startswith("hugepages"):
+                assert quantity(node[resource]) == quantity(amount), (pool.name, resource)
+
+
+def warn_of_interruption(account: Account, instance_id: str) -> None:
+    """Deliver EC2's warning as EventBridge does: to the queues of the rules that match it.
+
+    Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
+    """
+    event = {
+        "version": "0",
+        "id": "12345678-1234-1234-1234-123456789012",
+        "detail-type": "EC2 Spot Instance Interruption Warning",
+        "source": "aws.ec2",
+        "account": "000000000000",
+        "time": "2026-11-23T00:00:00Z",
+        "region": REGION,
+        "resources": [f"arn:aws:ec2:{REGION}:000000000000:instance/{instance_id}"],
+        "detail": {"instance-id": instance_id, "instance-action": "terminate"},
+    }
+    delivered = 0
+    for rule in account.items("events", "list_rules", "Rules"):
+        pattern = json.loads(rule["EventPattern"])
+        if all(event[field] in values for field, values in pattern.items() if field != "detail"):
+            for target in account.items("events", "list_targets_by_rule", "Targets", Rule=rule["Name"]):
+                queue = account.client("sqs").get_queue_url(QueueName=target["Arn"].rpartition(":")[2])["QueueUrl"]
+                account.client("sqs").send_message(QueueUrl=queue, MessageBody=json.dumps(event))
+                delivered += 1
+    assert delivered == 1
+
+
+def test_an_interruption_drains_the_node(placed: dict[str, Any], running: Installed) -> None:
+    instance = placed["inferentia"]
+    pod = long_running(running.printed("inferentia"), "interrupted")
+    with running.created([pod]):
+        there = {"interrupted": ("Running", instance["PrivateDnsName"])}
+        assert eventually(lambda: running.pods("long-running=interrupted"), there) == there
+        warn_of_interruption(running.account, instance["InstanceId"])
+        ended = eventually(lambda: instance["PrivateDnsName"] not in running.instances(), seconds=240)
+        assert ended, running.karpenter.log_tail()
+        assert running.pods("long-running=interrupted") == {}
+
+
+def test_without_spot_capacity_a_pool_launches_on_demand(placed: dict[str, Any], running: Installed) -> None:
+    assert placed["gpu-inference"]["InstanceLifecycle"] == "spot"
+    running.cluster.kubectl("delete", "nodeclaims", "-l", "karpenter.sh/nodepool=gpu-inference")
+    running.emulator.set_no_capacity({"lifecycle": "spot"})
+    pod = long_running(running.printed("gpu-inference"), "on-demand")
+    with running.created([pod]):
+        found = eventually(
+            lambda: [phase for phase, _ in running.pods("long-running=on-demand").values()], ["Running"], seconds=240
+        )
+        assert found == ["Running"], running.karpenter.log_tail()
+        (instance,) = running.instances_of("gpu-inference")
+        assert "InstanceLifecycle" not in instance
+    running.emulator.set_no_capacity()
+
+
+def test_limits_hold(placed: dict[str, Any], running: Installed) -> None:
+    """The pool's limit of 16 GPUs is two nodes."""
+    assert source_of(placed["gpu-efa"]) == "gpu-efa"
+    pods = [long_running(running.printed("gpu-efa"), f"training-{number}") for number in range(3)]
+    for each in pods:
+        each["metadata"]["labels"]["long-running"] = "training"
+
+    def phases() -> list[str]:
+        return sorted(phase for phase, _ in running.pods("long-running=training").values())
+
+    with running.created(pods):
+        assert eventually(phases, ["Pending", "Running", "Running"]) == ["Pending", "Running", "Running"]
+        assert len(running.instances_of("gpu-efa")) == 2
+
+
+@pytest.mark.usefixtures("placed")
+def test_work_runs_until_the_releases_are_removed(running: Installed) -> None:
+    """``uninstall.sh``, which runs at the end of the module, ends its node."""
+    pod = long_running(running.printed("gpu-inference"), "serving")
+    # Karpenter waits for pods with this annotation: https://karpenter.sh/v1.14/concepts/disruption/#pod-level-controls
+    del pod["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"]
+    running.cluster.kubectl("create", "-f", "-", stdin=manifest_list([pod]))
+    found = eventually(lambda: [phase for phase, _ in running.pods("long-running=serving").values()], ["Running"])
+    assert found == ["Running"]

@@ -138,16 +138,6 @@ def test_what_the_home_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert ran == {"validate", "explain", "cost"}
 
 
-def test_common_questions_have_answers_two_clicks_from_the_readme() -> None:
-    """The first click opens the page, the second one the answer; test_site.py follows the links."""
-    assert "](docs/questions.md)" in page_text("README.md")
-    answers = page_text("docs/questions.md").split("\n## ")[1:]
-    assert len(answers) >= 10
-    for answer in answers:
-        assert answer.split("\n", 1)[0].endswith("?")
-        assert re.search(r"\]\([a-z/-]+\.md", answer), answer
-
-
 @pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/guides/try-without-aws.md"])
 def test_the_number_of_resources_in_the_demo(name: str) -> None:
     addresses = (GOLDEN / "mixed-hardware" / "addresses.txt").read_text(encoding="utf-8").split()

@@ -1,4 +1,4 @@
-"""Text that a person reads is plain English, as ``make prose`` checks it, and the check finds what it is for."""
+"""Text that a person reads is plain English, as ``make prose`` checks it, and the check finds what it looks for."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def test_there_is_nothing_to_rewrite() -> None:
 
 def test_every_kind_of_file_is_read() -> None:
     suffixes = {Path(name).suffix for name in sentences.files()}
-    assert {".py", ".md", ".yaml", ".json", ".toml"} <= suffixes
-    for name in ("README.md", "eks_hardware/rules/gpu.py", "eks_hardware/rules/explained/gpu.yaml"):
+    assert {".py", ".md", ".yaml", ".json", ".toml", ".j2", ".sh", ".mjs", ".js", ".css"} <= suffixes
+    for name in ("README.md", "Makefile", "eks_hardware/rules/gpu.py", "eks_hardware/rules/explained/gpu.yaml"):
         assert len(list(sentences.sentences(name))) > 5
 
 
@@ -50,6 +50,17 @@ def test_every_kind_of_file_is_read() -> None:
         (".yaml", "why: the bill tells of it\nbreaks: 'it stands: here'", '"tells"'),
         (".yaml", "# the dearest first\na: 1", '"dearest"'),
         (".json", '{"note": "the spot price is unknown"}', '"spot"'),
+        (".yaml", "# all (each overlay, with each strategy that it is for)\na: 1", '"it is for"'),
+        (".sh", "# nobody reads it\nls", '"nobody"'),
+        (".sh", 'echo "a wheel that is the same for all machines"', '"the same for all machines"'),
+        (".tf", "# it lies in the bucket\n", '"lies"'),
+        (".mjs", "const a = 1; // it tells the width of a page", '"tells"'),
+        (".js", "/* What no page has\n   is there. */", '"What no"'),
+        (".js", "throw new Error('a page that nobody can open')", '"nobody"'),
+        (".css", "/* next to a box, beside it */ a { color: red }", '"beside"'),
+        (".j2", "{# the cells stand in a row #}<p>One cell</p>", '"stand"'),
+        (".html", "<style>/* it lies below the bar */</style>", '"lies"'),
+        (".sh", "ls -l | grep x  # lists the files of x", ""),
     ],
 )
 def test_what_is_found(suffix: str, text: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

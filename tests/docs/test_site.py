@@ -22,6 +22,7 @@ from docs.hooks.site import on_page_markdown, public_packages
 from helpers.browser import browser_folder
 from helpers.paths import ROOT
 from helpers.public_api import PUBLIC
+from helpers.questions import QUESTIONS
 
 DOCS = ROOT / "docs"
 _SCRIPT = Path(__file__).with_name("visit.mjs")
@@ -139,6 +140,12 @@ def test_links_lead_somewhere(site: Path, pages: dict[Path, Page]) -> None:
     assert wrong == []
 
 
+def test_answers_to_questions_have_the_same_anchors(site: Path, pages: dict[Path, Page]) -> None:
+    for answer in QUESTIONS.values():
+        page, anchor = answer.removeprefix("docs/").split("#")
+        assert pages[built_page(site, page)].ids[anchor] == 1, answer
+
+
 def test_an_anchor_stands_once(site: Path, pages: dict[Path, Page]) -> None:
     twice = {
         f"{file.relative_to(site)}#{name}"
@@ -191,6 +198,11 @@ FOUND = {
 }
 
 
+def _is_written(site: Path, page: Path) -> bool:
+    """Return whether a page is neither generated from code nor a decision, which all have the same shapes."""
+    return not page.relative_to(site).as_posix().startswith(("source/", "reference/api/", "adr/", "404"))
+
+
 @pytest.fixture(scope="module")
 def seen(site: Path) -> dict[str, Any]:
     """Return the browser's results for pages that are opened from the folder."""
@@ -199,6 +211,9 @@ def seen(site: Path) -> dict[str, Any]:
         "site": str(site),
         "widths": (1280, 390),
         "pages": LOOKED_AT,
+        "phone": [
+            page.relative_to(site).as_posix() for page in sorted(site.rglob("*.html")) if _is_written(site, page)
+        ],
         "questions": [*FOUND],
     }
     done = subprocess.run(
@@ -220,6 +235,10 @@ def test_a_browser_shows_the_pages(seen: dict[str, Any]) -> None:
         assert (look["requests"], look["errors"]) == ([], []), look
         assert look["scroll"] <= look["width"], f"{look['page']} is wider than the screen"
         assert look["dark"] == (look["scheme"] == "dark"), look
+
+
+def test_no_page_is_wider_than_a_phone(seen: dict[str, Any]) -> None:
+    assert seen["wide"] == []
 
 
 def test_code_and_tables_fit_a_phone(seen: dict[str, Any]) -> None:

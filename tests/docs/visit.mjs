@@ -1,8 +1,15 @@
 // Opens pages of the built site from their folder and reports what they show; the test checks the result.
 //
-// Reads {browser, site, widths, pages, questions} and writes {pages: [{page, width, scheme, requests, errors, scroll, dark,
-// outputs, cut}], found: {question: [titles of a result: its page, then its sections]}}. "cut" lists the first lines of code
-// blocks that are wider than they should be.
+// Input: {browser, site, widths, pages, phone, questions}.
+//
+// Output: {pages: [{page, width, scheme, requests, errors, scroll, dark, outputs, cut}], wide: [page],
+// found: {question: [titles]}}.
+//
+// The titles of a result are its page and then its sections.
+//
+// "cut" lists the first lines of code blocks that are too wide.
+//
+// "wide" lists the pages of "phone" that are wider than 390 px.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -61,6 +68,18 @@ function codeBlocks() {
   return { outputs: codes.filter(isOutput).length, cut: cut.map((code) => code.textContent.split("\n")[0]) };
 }
 
+async function widerThanAPhone(browser, site, names) {
+  const { context, page } = await open(browser, site, "index.html");
+  await page.setViewport({ width: 390, height: 900 });
+  const wide = [];
+  for (const name of names) {
+    await page.goto(String(pathToFileURL(join(site, name))), { waitUntil: "domcontentloaded" });
+    if ((await page.evaluate(() => document.documentElement.scrollWidth)) > 390) wide.push(name);
+  }
+  await context.close();
+  return wide;
+}
+
 function enter(field, typed) {
   field.focus();
   field.value = typed;
@@ -89,14 +108,15 @@ async function search(browser, site, questions) {
   return found;
 }
 
-const { browser: folder, site, widths, pages, questions } = JSON.parse(readFileSync(0, "utf-8"));
+const { browser: folder, site, widths, pages, phone, questions } = JSON.parse(readFileSync(0, "utf-8"));
 const browser = await launch(folder, { drawn: true }); // a page gets other colors with the next frame
 try {
   const states = widths.flatMap((width) => ["light", "dark"].map((scheme) => ({ width, scheme })));
   const visits = [];
   for (const [index, name] of pages.entries())
     visits.push(...(await visit(browser, site, name, index % 2 ? [...states].reverse() : states)));
-  console.log(JSON.stringify({ pages: visits, found: await search(browser, site, questions) }));
+  const wide = await widerThanAPhone(browser, site, phone);
+  console.log(JSON.stringify({ pages: visits, wide, found: await search(browser, site, questions) }));
 } finally {
   await browser.close();
 }

@@ -6,12 +6,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-_SECONDS = 60
 
+def eventually(
+    read: Callable[[], Any], expected: Any = True, *, ignored: tuple[type[Exception], ...] = (), seconds: float = 60
+) -> Any:
+    """Return what is read once it is as expected, or at the end of the time.
 
-def eventually(read: Callable[[], Any], expected: Any = True, *, ignored: tuple[type[Exception], ...] = ()) -> Any:
-    """Return what is read once it is as expected, or after a minute. ``ignored`` errors of reading count as not yet."""
-    deadline = time.monotonic() + _SECONDS
+    ``ignored`` errors of reading count as not yet.
+    """
+    deadline = time.monotonic() + seconds
     while True:
         is_last = time.monotonic() > deadline
         try:

@@ -17,7 +17,9 @@ from helpers.paths import ROOT
 VERSION = eks_hardware.__version__
 TAG = f"v{VERSION}"
 WORKFLOW: dict[Any, Any] = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))
-SCRIPTS = {step["name"]: step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step}
+SCRIPTS = {
+    step["name"]: step["run"] for job in WORKFLOW["jobs"].values() for step in job.get("steps", ()) if "run" in step
+}
 BUILD = "Build the sdist, and the wheel from it"
 
 

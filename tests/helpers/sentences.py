@@ -1,7 +1,8 @@
 """The sentences that a person can read in this repository, each with its file and line.
 
 They are in Markdown pages, in the docstrings, comments and messages of Python files, and in the comments and texts of
-data files. Code, links and names in backticks are left out.
+data files. Scripts, makefiles, templates and style sheets have comments and messages, too. Code, links and names
+in backticks are left out.
 """
 
 from __future__ import annotations
@@ -19,8 +20,19 @@ import yaml
 from helpers.paths import ROOT, repository_files
 
 # Generated from texts in other files, or quoted.
-_LEFT_OUT = ("docs/reference/", "tests/golden/", "tests/corpus/", "tests/docs/phrases.yaml", "LICENSE", "node_modules/")
-_SUFFIXES = {".py", ".md", ".yaml", ".yml", ".json", ".html", ".j2", ".toml"}
+_LEFT_OUT = (
+    "docs/reference/",
+    "tests/golden/",
+    "tests/corpus/",
+    "tests/docs/phrases.yaml",
+    "LICENSE",
+    "node_modules/",
+    "iframe-worker.js",
+)
+_SUFFIXES = {
+    *(".py", ".md", ".yaml", ".yml", ".json", ".html", ".j2", ".toml"),
+    *(".sh", ".mjs", ".js", ".css", ".tf", "Makefile"),
+}
 _END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[\"'(`*\[]*[A-Z0-9{`$])")
 _ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|approx|no|max|min)\.$", re.IGNORECASE)
 _FEWEST_WORDS = 3
@@ -47,18 +59,23 @@ def files(only: Iterable[str] = ()) -> list[str]:
     return [
         name
         for name in repository_files()
-        if Path(name).suffix in _SUFFIXES
+        if _kind(name) in _SUFFIXES
         and not any(part in name for part in _LEFT_OUT)
         and (not starts or name.startswith(starts))
         and not (ROOT / name).is_symlink()
     ]
 
 
+def _kind(file: str) -> str:
+    """Return the suffix of a file, or its name if it has none."""
+    return Path(file).suffix or Path(file).name
+
+
 def sentences(file: str) -> Iterator[Sentence]:
     """Yield the sentences of one file."""
     text = (ROOT / file).read_text(encoding="utf-8")
     # Strings in tests are input and expectations.
-    reader = _python_of_tests if file.startswith("tests/") and file.endswith(".py") else _READERS[Path(file).suffix]
+    reader = _python_of_tests if file.startswith("tests/") and file.endswith(".py") else _READERS[_kind(file)]
     for line, paragraph in reader(text):
         yield from _split(file, line, paragraph)
 
@@ -212,9 +229,45 @@ def _scalars(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
 
 
 def _html(text: str) -> Iterator[tuple[int, str]]:
+    for match in re.finditer(r"\{#-?(.*?)-?#\}|<!--(.*?)-->", text, re.DOTALL):
+        first = text.count("\n", 0, match.start())
+        yield from ((first + line, each) for line, each in _paragraphs(match.group(1) or match.group(2) or "", r"$^"))
+    for match in re.finditer(r"<(style|script)\b[^>]*>(.*?)</\1>", text, re.DOTALL):
+        first = text.count("\n", 0, match.start(2))
+        yield from ((first + line, each) for line, each in _styled(re.sub(r"\{[{%#].*?[}%#]\}", "X", match.group(2))))
     text = re.sub(r"\{%.*?%\}|\{#.*?#\}|<(style|script|svg)\b.*?</\1>", _blank, text, flags=re.DOTALL)
     text = re.sub(r"\{\{.*?\}\}", "X", text, flags=re.DOTALL)
     yield from _paragraphs(re.sub(r"<[^>]*>", _blank, text, flags=re.DOTALL), r"$^")
+
+
+def _script(text: str) -> Iterator[tuple[int, str]]:
+    """Yield comments after ``#``, and quoted messages of shell scripts and makefiles."""
+    code = re.sub(r"\$\{?[#\w@*][^\s}\"']*\}?", "X", text)
+    yield from _comments(code)
+    yield from _messages(re.sub(r"(^|\s)#.*", r"\1", code))
+
+
+def _styled(text: str) -> Iterator[tuple[int, str]]:
+    """Yield comments ``/* */`` and ``//``, and quoted messages of JavaScript and CSS."""
+    blocks = list(re.finditer(r"/\*+(.*?)\*/", text, re.DOTALL))
+    for match in blocks:
+        line = text.count("\n", 0, match.start()) + 1
+        yield from ((line + first - 1, each) for first, each in _paragraphs(match.group(1).replace("*", " "), r"$^"))
+    rest = re.sub(r"/\*.*?\*/", _blank, text, flags=re.DOTALL)
+    found = [
+        (number, match.start(), match.group(1))
+        for number, line in enumerate(rest.split("\n"), start=1)
+        if (match := re.search(r"(?:^|\s)//\s*(.*)$", line))
+    ]
+    yield from _joined(found)
+    yield from _messages(re.sub(r"(^|\s)//.*", r"\1", rest))
+
+
+def _messages(text: str) -> Iterator[tuple[int, str]]:
+    """Yield quoted texts of several words on one line."""
+    for match in re.finditer(r"""(["'`])((?:(?!\1|\n).)*)\1""", text):
+        if len(re.findall(r"[a-z]{2,} [a-z]{2,}", match.group(2))) > 1:
+            yield text.count("\n", 0, match.start()) + 1, _plain(match.group(2).replace("\\n", " "))
 
 
 _READERS = {
@@ -226,4 +279,10 @@ _READERS = {
     ".html": _html,
     ".j2": _html,
     ".toml": _comments,
+    ".tf": _script,
+    ".sh": _script,
+    "Makefile": _script,
+    ".mjs": _styled,
+    ".js": _styled,
+    ".css": _styled,
 }

@@ -48,10 +48,8 @@ def test_where_there_is_no_strategy_the_way_to_one_is_said(
 ) -> None:
     """And the shipped ones are not deployed."""
     done = installed.run(*command, cwd=tmp_path)
-    assert done.returncode == 1
-    assert 'error STRATEGY_PATH: "strategies": no such file or directory; `eks-hardware init NAME`' in (
-        done.stdout + done.stderr
-    )
+    assert done.returncode == 2
+    assert 'error: "strategies": no such file or directory; `eks-hardware init NAME`' in (done.stdout + done.stderr)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from helpers.environments import environment
 from helpers.installed import Distributions, Installed
@@ -45,7 +46,7 @@ def test_only_a_version_tag_releases() -> None:
 
 
 def test_every_action_is_pinned_to_a_commit_with_its_version() -> None:
-    lines = re.findall(r"uses: (.*)", (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))
+    lines = re.findall(r"uses: (?!\./)(.*)", (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))
     assert len(lines) == 10
     assert [each for each in lines if not re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", each)] == []
 
@@ -54,6 +55,7 @@ def test_only_jobs_without_our_code_can_sign_publish_and_write() -> None:
     jobs = WORKFLOW["jobs"]
     assert WORKFLOW["permissions"] == {}
     assert {name: job["permissions"] for name, job in jobs.items()} == {
+        "test": {"contents": "read"},
         "build": {"contents": "read"},
         "attest": {"id-token": "write", "attestations": "write"},
         "publish": {"id-token": "write"},
@@ -63,8 +65,17 @@ def test_only_jobs_without_our_code_can_sign_publish_and_write() -> None:
     trusted = [step.get("uses", "") for name in ("attest", "publish", "release") for step in jobs[name]["steps"]]
     assert not [each for each in trusted if each.startswith("actions/checkout@")]
     assert [(name, job["needs"]) for name, job in jobs.items() if "needs" in job] == [
-        ("attest", "build"), ("publish", "attest"), ("release", "publish")
+        ("build", "test"), ("attest", "build"), ("publish", "attest"), ("release", "publish")
     ]  # fmt: skip
+
+
+def test_all_tests_pass_before_anything_is_built() -> None:
+    called = WORKFLOW["jobs"]["test"]["uses"]
+    checks = yaml.safe_load((ROOT / called).read_text(encoding="utf-8"))
+    assert "workflow_call" in checks[True]
+    commands = [step["run"] for job in checks["jobs"].values() for step in job["steps"] if "run" in step]
+    assert commands == ["make lint", "make test"]
+    assert "\n$ make test " in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_no_value_of_github_is_code() -> None:

@@ -77,7 +77,7 @@ def test_commands_need_neither_node_nor_the_framework(tmp_path: Path) -> None:
 def test_a_full_disk_is_said_in_a_line(command: str) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = process(MAIN, command, STRATEGY, stdout=full)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "error: cannot write the output: no space left on device" in done.stderr
 
@@ -184,7 +184,7 @@ def test_init_asks_at_a_terminal(tmp_path: Path, answers: tuple[str, ...], code:
         [sys.executable, "-c", program, "init", "chat"],
         **dict.fromkeys(("stdin", "stdout", "stderr"), theirs),
         cwd=tmp_path,
-        env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"},
+        env={**os.environ, "COLUMNS": "60", "NO_COLOR": "1", "TERM": "dumb"},
     ) as asking:
         os.close(theirs)
         while chunk := _read(terminal):
@@ -202,7 +202,7 @@ def test_init_asks_at_a_terminal(tmp_path: Path, answers: tuple[str, ...], code:
     os.close(terminal)
     assert (tmp_path / "strategies" / "chat.yaml").exists() == (code == 0)
     if code == 0:
-        assert max(map(len, said.splitlines())) <= 80
+        assert max(map(len, said.splitlines())) <= 60
     else:
         assert said.endswith("Interrupted; nothing was written.\r\n")
         assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,7 @@ def output_of(code: str, *arguments: str, **variables: str) -> str:
     command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    assert not done.stderr or "1 warning; `eks-hardware validate" in done.stderr
+    assert not done.stderr or "1 warning; see `eks-hardware validate" in done.stderr
     return done.stdout
 
 

@@ -17,9 +17,11 @@ def test_reuse_guide_runs(tmp_path: Path) -> None:
     assert len(blocks) == 3
     shutil.copy(SHIPPED / "mixed-hardware.yaml", tmp_path / "our-cluster.yaml")
     assert guides.run_program(tmp_path, "\n".join([*blocks, "app.synth()"])) == (0, "")
-    written = (tmp_path / "out" / "stacks" / "team-nodes" / "cdk.tf.json").read_text(encoding="utf-8")
-    assert '"create": "60m"' in written
-    assert '"shared-h100-efa"' in written
+    stacks = tmp_path / "out" / "stacks"
+    assert '"shared-h100-efa"' in (stacks / "team-nodes" / "cdk.tf.json").read_text(encoding="utf-8")
+    strategy = Template.from_json(stacks / "mixed-hardware" / "cdk.tf.json")
+    strategy.has("aws_eks_node_group", {"node_group_name": "gpu-training", "timeouts": {"create": "60m"}})
+    assert "nvidia-device-plugin" in {each["name"] for each in strategy.resources("helm_release").values()}
 
 
 def test_one_node_group_takes_ten_lines_and_three_imports(tmp_path: Path) -> None:

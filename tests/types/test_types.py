@@ -62,3 +62,13 @@ def test_pyright_would_find_an_import_that_leads_nowhere(tmp_path: Path) -> None
 def test_mypy_finds_nothing() -> None:
     done = subprocess.run([sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.splitlines()[:-1]) == (0, []), done.stdout
+
+
+def test_mypy_knows_the_types_of_the_provider(tmp_path: Path) -> None:
+    """Its package, which imports 2,200 modules, is not read (pyproject.toml), but the modules are."""
+    file = tmp_path / "app.py"
+    file.write_text("from eks_hardware._cdk import EksCluster\nreveal_type(EksCluster.nowhere)\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", str(file)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert 'error: "type[EksCluster]" has no attribute "nowhere"' in done.stdout, done.stdout

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -51,6 +53,19 @@ def test_a_submodule_is_imported_when_it_is_asked_for() -> None:
     root = _root()
     assert root.bucket.Bucket.__module__ == f"{NAME}.bucket"
     assert importlib.import_module(f"{NAME}.bucket") is root.bucket
+
+
+def test_type_hints_of_a_function_are_evaluated_once(package: Path) -> None:
+    """Generated classes ask for them in every constructor. Other modules keep the ``typing`` that they imported."""
+    source = "import typing\n\ndef stub(name: 'typing.Optional[Bucket]') -> None: ...\n\nclass Bucket: ...\n"
+    (package / "hinted.py").write_text(source, encoding="utf-8")
+    module = _root().hinted
+    hints = module.typing.get_type_hints(module.stub)
+    assert hints == typing.get_type_hints(module.stub)
+    assert hints["name"] == module.Bucket | None
+    assert module.typing.get_type_hints(module.stub) is hints
+    assert typing.get_type_hints(module.stub) is not hints
+    assert inspect.getsource(module) == source
 
 
 @pytest.mark.usefixtures("package")

@@ -64,10 +64,10 @@ def shown_in_readme(command: str) -> str:
 
 def test_what_validate_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    text = (GOLDEN / "readme" / "my-cluster.yaml").read_text(encoding="utf-8")
-    (tmp_path / "my-cluster.yaml").write_text(text, encoding="utf-8")
-    printed = CliRunner().invoke(app, ["validate", "my-cluster.yaml"]).stdout
-    assert missing_lines(shown_in_readme("eks-hardware validate my-cluster.yaml"), printed) == []
+    text = (GOLDEN / "readme" / "mistakes.yaml").read_text(encoding="utf-8")
+    (tmp_path / "mistakes.yaml").write_text(text, encoding="utf-8")
+    printed = CliRunner().invoke(app, ["validate", "mistakes.yaml"]).stdout
+    assert missing_lines(shown_in_readme("eks-hardware validate mistakes.yaml"), printed) == []
 
 
 def test_what_cost_prints(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from eks_hardware.advisor.fitting.memory_inference import InferenceMemory
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory
@@ -104,7 +105,13 @@ def _training_layouts(memory: TrainingMemory, pool: Pool, nodes: int) -> Iterato
             if data * tensor * pipeline != devices:
                 continue
             for sharding in pool.shardings:
-                yield Parallelism(data=data, tensor=tensor, pipeline=pipeline, sharding=sharding)
+                yield _layout(data, tensor, pipeline, sharding)
+
+
+# The search over types and numbers of nodes meets the same layouts again and again.
+@lru_cache(maxsize=4096)
+def _layout(data: int, tensor: int, pipeline: int, sharding: str) -> Parallelism:
+    return Parallelism(data=data, tensor=tensor, pipeline=pipeline, sharding=sharding)
 
 
 def _stages(pool: Pool, nodes: int, *, layers: int) -> Iterator[int]:

@@ -77,13 +77,13 @@ class TrainingMemory:
         data, tensor = layout.data, layout.tensor
         stage = -(-shape.layers // layout.pipeline) / shape.layers
         held = (self._layers_parameters * stage + self._tables) / tensor
-        spread = {part: data if part in sharded else 1 for part in ("weights", "gradients", "optimizer")}
-        weights = held * self._weight_each / spread["weights"]
+        weights_over = data if "weights" in sharded else 1
+        weights = held * self._weight_each / weights_over
         trained = held if self.run.method == "full" else self.trained * stage / tensor
-        gradients = trained * self._gradient_each / spread["gradients"]
-        optimizer = trained * self._optimizer_each / spread["optimizer"]
-        weights += self._adapter_weights * stage / tensor / spread["weights"]
-        gathered = self._unit * self._gathered_each / tensor if spread["weights"] > 1 else 0.0
+        gradients = trained * self._gradient_each / (data if "gradients" in sharded else 1)
+        optimizer = trained * self._optimizer_each / (data if "optimizer" in sharded else 1)
+        weights += self._adapter_weights * stage / tensor / weights_over
+        gathered = self._unit * self._gathered_each / tensor if weights_over > 1 else 0.0
         # The first stage has one batch in flight per stage, so stages save nothing here.
         activations = batches * (self._boundaries + self._working + self._output) / tensor
         held_in_all = weights + gathered + gradients + optimizer + activations

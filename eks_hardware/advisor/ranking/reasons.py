@@ -11,6 +11,7 @@ from eks_hardware.advisor.model import Candidate, Rejection, Request
 from eks_hardware.advisor.ranking.draft import Draft
 from eks_hardware.advisor.ranking.policy import Branch, Match, way_of
 from eks_hardware.advisor.ranking.score import Scored
+from eks_hardware.printable import ratio
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.policy import Basis
@@ -20,7 +21,8 @@ _BASIS_WORDS: dict[Basis, str] = {
     "usd_per_million_tokens": "per million tokens",
     "usd_per_hour": "per hour",
 }
-_SAME = 1.005  # values below round to 1.00
+_SAME = 1.005  # smaller differences come from rounding
+_CLOSE = 1.05  # smaller ratios round to 1.0
 _TIGHT = 0.95
 _HOURS = 24
 _MONTH_DAYS = 30
@@ -83,7 +85,9 @@ def _cost(draft: Draft, scored: Scored, basis: Basis) -> str:
         return "price unknown" if draft.usd_per_hour is None else f"cost {_BASIS_WORDS[basis]} unknown"
     if scored.times_the_cheapest < _SAME:
         return f"lowest cost {_BASIS_WORDS[basis]}"
-    return f"{scored.times_the_cheapest:.3g} times the lowest cost {_BASIS_WORDS[basis]}"
+    if scored.times_the_cheapest < _CLOSE:
+        return f"close to the lowest cost {_BASIS_WORDS[basis]}"
+    return f"{ratio(scored.times_the_cheapest)} the lowest cost {_BASIS_WORDS[basis]}"
 
 
 def _speed(draft: Draft, scored: Scored) -> str:
@@ -93,7 +97,9 @@ def _speed(draft: Draft, scored: Scored) -> str:
     run = "" if hours is None else f": {_span(hours)}"
     if scored.times_slower < _SAME:
         return f"fastest{run}"
-    return f"{scored.times_slower:.3g} times slower than the fastest{run}"
+    if scored.times_slower < _CLOSE:
+        return f"almost as fast as the fastest{run}"
+    return f"{ratio(scored.times_slower)} slower than the fastest{run}"
 
 
 def _span(hours: float) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Literal, get_args
 
 from eks_hardware import facts
 from eks_hardware.advisor.strategies.strategy_text import Group, WriteError
 from eks_hardware.advisor.strategies.write import last_sdk
 from eks_hardware.catalogue import load
+from eks_hardware.printable import joined
 
 Kind = Literal["gpu", "trainium", "inferentia", "cpu", "mixed"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -21,7 +23,7 @@ def purposes(kind: Kind) -> tuple[str, ...]:
 def refuse_purpose(kind: Kind, purpose: str | None) -> None:
     """Raise a WriteError if the hardware has no group for a purpose."""
     if kind != "mixed" and purpose not in purposes(kind):
-        raise WriteError(f"there is no starter for {kind} and {purpose}; choose {' or '.join(purposes(kind))}")
+        raise WriteError(f"the task for {kind} must be {joined(purposes(kind), 'or')}, got {purpose}")
 
 
 def starter_types(kind: Kind, purpose: str | None, region: str) -> tuple[str, ...]:
@@ -52,8 +54,22 @@ def starter_groups(kind: Kind, purpose: str | None, region: str, *, pick: int = 
     types = starter_types(kind, purpose, region)
     if purpose is not None and types:
         return (_group(kind, purpose, types[pick - 1]),)
-    mixed = ((*each, _offered(*each, region)) for each in facts.starters()["mixed"])
-    return tuple(_group(hardware, task, offered[0]) for hardware, task, offered in mixed if offered)
+    return tuple(_group(*each, offered[0]) for each, offered in _mixed(region))
+
+
+def mixed_types(region: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the instance types for each group of ``mixed`` that a region offers, best first."""
+    return {_name(*each): offered for each, offered in _mixed(region)}
+
+
+def _mixed(region: str) -> Iterator[tuple[tuple[str, str], tuple[str, ...]]]:
+    for kind, purpose in facts.starters()["mixed"]:
+        if offered := _offered(kind, purpose, region):
+            yield (kind, purpose), offered
+
+
+def _name(kind: str, purpose: str) -> str:
+    return f"{kind}-{purpose}"
 
 
 def _offered(kind: str, purpose: str, region: str) -> tuple[str, ...]:
@@ -67,7 +83,7 @@ def _group(kind: str, purpose: str, name: str) -> Group:
     if sdk := last_sdk(load().get(name), needs.get("framework"), purpose):
         needs["neuron_sdk"] = sdk
     return Group(
-        name=f"{kind}-{purpose}",
+        name=_name(kind, purpose),
         workload=purpose,
         instance_types=(name,),
         most=row["most"],

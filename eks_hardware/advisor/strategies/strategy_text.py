@@ -13,7 +13,7 @@ from eks_hardware.catalogue import load
 from eks_hardware.loader import parse_strategy
 from eks_hardware.loader.yaml_scalars import resolve_plain
 from eks_hardware.models import ClusterSpec
-from eks_hardware.printable import shown
+from eks_hardware.printable import quoted, shown
 from eks_hardware.rules import check
 from eks_hardware.spellings import RESERVED, Capacity
 
@@ -57,11 +57,12 @@ class Settings:
     state_bucket: str | None = None  # S3 bucket of the Terraform state; None for a local file
 
 
-def refuse_name(name: str) -> None:
-    """Raise a WriteError if a name is not valid for a cluster."""
+def refuse_name(name: str, label: str = "the cluster name") -> None:
+    """Raise a WriteError if a name is not valid for a cluster. Its text starts with the ``label``, if there is one."""
     if not _NAME.fullmatch(name):
         raise WriteError(
-            f'"{shown(name)}" is not a valid cluster name; use at most 100 letters, digits, hyphens and underscores'
+            f"{label} must be at most 100 letters, digits, hyphens and underscores, and start with a letter or digit, "
+            f"got {quoted(name)}".lstrip()
         )
 
 

@@ -76,6 +76,7 @@ def _group(recommendation: Recommendation, chosen: Candidate) -> Group:
         workload=workload.purpose,
         instance_types=names,
         most=fit.nodes * copies,
+        fewest=_fewest(workload, chosen),
         efa=efa,
         capacity=_bought(chosen.purchase),
         zone_id=next(iter(chosen.zone_ids), None),
@@ -92,10 +93,16 @@ def _bought(purchase: str) -> Capacity:
     return ways.get(purchase, "on-demand")
 
 
+def _fewest(workload: WorkloadSpec, chosen: Candidate) -> int:
+    """Return the nodes of one replica for a served model: nothing else starts them. A Capacity Block starts later."""
+    serves = workload.task == "inference" and chosen.purchase != "capacity-block"
+    return chosen.fit.nodes if serves else 0
+
+
 def _scaling_comment(workload: WorkloadSpec, nodes: int) -> str:
     if workload.task == "inference":
         one = "one node" if nodes == 1 else f"{nodes} nodes"
-        return f"a replica needs {one}; add desired: {nodes} to start with one replica"
+        return f"one replica needs {one}"
     return f"a job needs {nodes} nodes; set desired: {nodes} while it runs"
 
 
@@ -171,7 +178,7 @@ def name_of(file: Path) -> str:
     """
     if file.suffix.lower() not in SUFFIXES:
         raise WriteError(f"{display_name(file)}: a strategy file must be called NAME.yaml")
-    refuse_name(file.stem)
+    refuse_name(file.stem, f"the name of {display_name(file)}")
     return file.stem
 
 

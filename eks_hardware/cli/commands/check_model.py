@@ -9,7 +9,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
-from eks_hardware.cli.errors import FAILED, fail_with, refuse_unknown
+from eks_hardware.cli.errors import FAILED, exit_codes, fail_with, refuse_unknown
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eks_hardware.advisor.model import Request
 
 
-@click.command()
+@click.command(epilog=exit_codes("the model cannot run on the hardware"))
 @click.argument("config", type=parameters.FILE, help="The model's Hugging Face config.json.")
 @click.option(
     "--target", type=click.Choice(["trainium", "inferentia", "gpu"]), required=True, help="Hardware to move to."
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def check_model(config: Path, target: Target, task: str | None, framework: str | None, format_: str) -> None:
     """Check from its config.json whether a model can run on other hardware.
 
-    Exit codes: 0 yes, yes with changes, or unknown; 1 no, or an unusable config.json; 2 wrong usage.
+    The verdict is yes, yes with changes, no or unknown.
 
     \b
     Example:
@@ -52,7 +52,7 @@ def check_model(config: Path, target: Target, task: str | None, framework: str |
 
 
 def _request(path: Path, task: str, framework: str | None) -> Request:
-    """Return the request. Exit with code 1 for an unusable config.json, 2 for an unknown framework."""
+    """Return the request, or end the command for an unusable config.json or an unknown framework."""
     from eks_hardware.advisor.model import Request, ShapeError
     from eks_hardware.advisor.shapes.hf_config import read_hf_config
     from eks_hardware.findings import Finding
@@ -60,7 +60,7 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
     from eks_hardware.models.needs import Framework
     from eks_hardware.models.workload import ModelShape
 
-    refuse_unknown("framework", framework, get_args(Framework))
+    refuse_unknown("--framework", framework, get_args(Framework))
     try:
         shape = read_hf_config(path)
     except ShapeError as error:

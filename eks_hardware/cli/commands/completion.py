@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
+from eks_hardware.cli.errors import exit_codes
+
 _VARIABLE = "_EKS_HARDWARE_COMPLETE"
 
 
-@click.command()
+@click.command(epilog=exit_codes())
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), help="Your shell.")
 def completion(shell: str) -> None:
     """Print a script for shell completion of commands, options, strategies and overlays.

@@ -7,11 +7,11 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
 from eks_hardware.cli.checked_strategy import checked
-from eks_hardware.cli.errors import FAILED
+from eks_hardware.cli.errors import FAILED, exit_codes
 from eks_hardware.cli.output import print_json
 
 
-@click.command()
+@click.command(epilog=exit_codes("errors in the strategy, or a cost above its budget"))
 @parameters.strategy()
 @parameters.overlays("the file")
 @click.option("--all", "everything", is_flag=True, help="Show volumes, other purchasing options, and price sources.")
@@ -19,8 +19,7 @@ from eks_hardware.cli.output import print_json
 def cost(strategy: str, overlays: tuple[str, ...], everything: bool, format_: str) -> None:
     """Show what a strategy costs at the minimum, desired and maximum number of nodes.
 
-    Exit codes: 0 success; 1 errors in the strategy, printed as validate prints them; 2 wrong usage. A strategy whose
-    only error is its budget is shown, with exit code 1.
+    The cost is also shown if it is above the strategy's budget. Other errors are shown instead of it.
 
     \b
     Examples:

@@ -11,13 +11,13 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import completion
 from eks_hardware.cli.checked_strategy import checked, validated
-from eks_hardware.cli.errors import FAILED, fail, tell_findings
+from eks_hardware.cli.errors import FAILED, exit_codes, fail, tell_findings
 
 if TYPE_CHECKING:
     from eks_hardware.local.demo_cluster import Options
 
 
-@click.command()
+@click.command(epilog=exit_codes("errors in the strategy, or the deployment failed"))
 @click.argument(
     "stack",
     required=False,
@@ -64,6 +64,7 @@ def demo(stack: str | None, keep: bool, stop: bool, cluster: bool, charts: Path 
     if charts and not cluster:
         raise click.UsageError("--charts needs --cluster")
     console = Console()
+    named = stack
     if stack and Path(stack).suffix in SUFFIXES and not stop:
         file = Path(stack).absolute()
         # The strategy as the demo deploys it. Errors are shown before anything starts.
@@ -82,9 +83,9 @@ def demo(stack: str | None, keep: bool, stop: bool, cluster: bool, charts: Path 
     if options and keep:
         from eks_hardware.local.demo_background import run_in_background
 
-        code = run_in_background(root, chosen, options)
+        code = run_in_background(root, chosen, named or chosen, options)
     else:
-        code = run_demo(console, root=root, stack=chosen, keep=keep, cluster=options)
+        code = run_demo(console, root=root, stack=chosen, named=named or chosen, keep=keep, cluster=options)
     if code:
         raise Exit(code)
 

@@ -11,7 +11,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
-from eks_hardware.cli.errors import FAILED, fail, tell_findings
+from eks_hardware.cli.errors import FAILED, exit_codes, fail, tell_findings
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ REPLACED = 3
 """Exit code if ``--fail-on`` finds a match."""
 
 
-@click.command()
+@click.command(epilog=exit_codes("errors in a strategy", "; 3 a match of --fail-on"))
 @parameters.strategy("old", text="Strategy before the change: a file or a name; or a folder of strategies.")
 @parameters.strategy("new", text="Strategy after the change: a file or a name; or a folder of strategies.")
 @parameters.overlays("both")
@@ -44,9 +44,6 @@ def diff(old: str, new: str, overlays: tuple[str, ...], all_overlays: bool, form
 
     Of two folders, the command compares the strategies with the same name. It reports new and removed strategies with
     their cost, and leaves out unchanged ones.
-
-    Exit codes: 0 with or without changes; 1 errors in a strategy, a failed synthesis, or --fail-on without Node;
-    2 wrong usage; 3 a match of --fail-on.
 
     \b
     Examples:

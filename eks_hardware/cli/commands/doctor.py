@@ -11,7 +11,8 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
 from eks_hardware.cli.checked_strategy import validated
-from eks_hardware.cli.errors import FAILED, fail, tell_findings
+from eks_hardware.cli.errors import FAILED, exit_codes, fail, fail_with
+from eks_hardware.cli.failures import summary
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -20,10 +21,9 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _JSON_VERSION = 1
-_NOT_ASKED = 2
 
 
-@click.command()
+@click.command(epilog=exit_codes("errors in the strategy or the account"))
 @parameters.strategy()
 @parameters.overlays("the file")
 @click.option("--profile", metavar="NAME", help="AWS profile; default: the strategy's, then AWS_PROFILE.")
@@ -31,8 +31,8 @@ _NOT_ASKED = 2
 def doctor(strategy: str, overlays: tuple[str, ...], profile: str | None, format_: str) -> None:
     """Check a strategy against your AWS account: quotas, offerings, reservations, VPC, keys, roles, permissions.
 
-    Also checks Kubernetes and add-on versions. All calls are read-only. Exit codes: 0 no errors; 1 errors; 2 AWS
-    could not be queried.
+    Also checks Kubernetes and add-on versions. All calls are read-only. AWS is not queried for a strategy with
+    errors.
 
     \b
     Examples:
@@ -45,7 +45,7 @@ def doctor(strategy: str, overlays: tuple[str, ...], profile: str | None, format
     try:
         report = examine(loaded, profile=profile)
     except AwsError as error:
-        fail(str(error), _NOT_ASKED)
+        fail(str(error))
     if format_ == "json":
         print_json(_as_json(report, loaded))
     else:
@@ -55,13 +55,12 @@ def doctor(strategy: str, overlays: tuple[str, ...], profile: str | None, format
 
 
 def _load(name: str, overlays: tuple[str, ...]) -> LoadedStrategy:
-    """Return the strategy if it passes the rules. Otherwise print its findings and exit with code 1."""
+    """Return the strategy if it passes the rules. Otherwise end the command with its findings."""
     found = validated(name, overlays)
     if found.errors:
-        tell_findings(found.errors)
-        fail("the strategy has errors; AWS was not queried")
+        fail_with(found.errors)
     if len(found.strategies) != 1:
-        fail(f"{name} contains {len(found.strategies)} strategies; name one of them", _NOT_ASKED)
+        fail(f"{name} contains {len(found.strategies)} strategies; name one of them")
     return found.strategies[0][0]
 
 
@@ -120,6 +119,7 @@ def _as_json(report: Report, loaded: LoadedStrategy) -> dict[str, Any]:
         "account": report.caller.account if report.caller else None,
         "caller": report.caller.arn if report.caller else None,
         "region": report.region,
+        **({"error": summary(report.errors)} if report.errors else {}),
         "errors": len(report.errors),
         "warnings": len(report.warnings),
         "seconds": round(report.seconds, 3),

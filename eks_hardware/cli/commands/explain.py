@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eks_hardware.cli import completion, parameters
+from eks_hardware.cli.errors import exit_codes, refuse_unknown
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _KINDS = "strategy, network, cluster, addons, groups, karpenter, pools, charts, storage, provider"
 
 
-@click.command()
+@click.command(epilog=exit_codes("errors in the strategy"))
 @parameters.strategy()
 @parameters.overlays("the file")
 @click.option("--group", "groups", multiple=True, metavar="NAME", help="Only this node group; can be repeated.")
@@ -43,8 +44,6 @@ def explain(
 ) -> None:
     """Show every value derived from a strategy, with its reason and the rule or table row behind it.
 
-    Exit codes: 0 success; 1 errors in the strategy, printed as validate prints them; 2 wrong usage.
-
     \b
     Examples:
       eks-hardware explain mixed-hardware --group gpu-training
@@ -56,16 +55,14 @@ def explain(
     from eks_hardware.resolve import resolve
 
     resolved = resolve(checked(strategy, overlays).strategy)
-    _known("--group", groups, [each.name for each in resolved.node_groups], resolved.name)
-    _known("--pool", pools, [each.name for each in resolved.node_pools], resolved.name)
+    for group in groups:
+        refuse_unknown("--group", group, [each.name for each in resolved.node_groups])
+    for pool in pools:
+        refuse_unknown("--pool", pool, [each.name for each in resolved.node_pools])
     every = sections(resolved)
     for part in parts:
-        if part not in KINDS and part not in {each.path for each in every}:
-            kinds = ", ".join(KINDS)
-            raise click.UsageError(
-                f"--section {part}: {resolved.name} has no such part; choose a kind ({kinds}) "
-                "or the name of a part; explain without --section ends with a list of them"
-            )
+        hint = f"choose a kind ({', '.join(KINDS)}) or a part; explain without --section ends with a list of parts"
+        refuse_unknown("--section", part, [*KINDS, *(each.path for each in every)], hint)
     chosen = [each for each in every if _chosen(each, groups, pools, parts)]
     if format_ == "json":
         content = {
@@ -78,13 +75,6 @@ def explain(
     explanation.show(chosen, derived=derived)
     if not (groups or pools or parts):
         explanation.show_parts(chosen)
-
-
-def _known(option: str, wanted: Sequence[str], names: Sequence[str], strategy: str) -> None:
-    for each in wanted:
-        if each not in names:
-            there = f"it has {', '.join(names)}" if names else "it has none"
-            raise click.UsageError(f"{option} {each}: not found in {strategy}; {there}")
 
 
 def _chosen(section: Section, groups: Sequence[str], pools: Sequence[str], parts: Sequence[str]) -> bool:

@@ -13,10 +13,10 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.cluster_settings import api_access_option, with_admins, with_api_access, with_state
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, say, tell
+from eks_hardware.cli.errors import FAILED, exit_codes, fail, say
 from eks_hardware.cli.hardware_questions import DEFAULT_REGION, KINDS, SHOWN, choose_hardware
-from eks_hardware.cli.next_steps import show_next
-from eks_hardware.cli.questions import at_terminal
+from eks_hardware.cli.next_steps import show_files, show_next
+from eks_hardware.cli.questions import at_terminal, interrupted
 from eks_hardware.cli.streams import width
 from eks_hardware.cli.workload_options import given_fields, workload_options
 from eks_hardware.printable import reason
@@ -24,11 +24,21 @@ from eks_hardware.printable import reason
 if TYPE_CHECKING:
     from eks_hardware.new_project import ProjectFile
 
-_INTERRUPTED = 130
+
+def _valid_name(context: click.Context, _: click.Parameter, name: str) -> str:
+    """Return the name of a cluster; refuse any other before the first question."""
+    from eks_hardware.advisor.strategies.strategy_text import WriteError, refuse_name
+
+    try:
+        if not context.resilient_parsing:
+            refuse_name(name, "")
+    except WriteError as error:
+        raise click.BadParameter(str(error)) from None
+    return name
 
 
-@click.command()
-@click.argument("name", help="Name of the strategy, its stack and its cluster.")
+@click.command(epilog=exit_codes("no hardware fits"))
+@click.argument("name", callback=_valid_name, help="Name of the strategy, its stack and its cluster.")
 @click.option("--hardware", type=click.Choice(KINDS), help="Kind of hardware, instead of a model.")
 @workload_options
 @click.option(
@@ -77,15 +87,14 @@ def init(
     production, a pre-commit hook and a workflow for pull requests. In a folder without a project, init creates one.
     Existing files are kept. In the folder of another CDKTF app, init writes only NAME.yaml.
 
-    At a terminal, init asks for missing options, and writes nothing before the last answer. Exit codes: 0 success; 1
-    no hardware fits, or config.json has errors; 2 wrong usage, or the file exists.
+    At a terminal, init asks for missing options, and writes nothing before the last answer.
 
     \b
     Examples:
       eks-hardware init demo --hardware gpu --task inference
       eks-hardware init chat --model 8B --task inference --concurrency 16 --yes
     """
-    from eks_hardware.advisor.strategies.strategy_text import WriteError, refuse_name
+    from eks_hardware.advisor.strategies.strategy_text import WriteError
     from eks_hardware.advisor.strategies.write import write_new
     from eks_hardware.new_project import has_schema, runs_strategies, strategy_path, with_schema, write_project
 
@@ -94,7 +103,6 @@ def init(
     asks = not yes and at_terminal()
     around: list[tuple[ProjectFile, bool]] = []
     try:
-        refuse_name(name)
         if file.exists() and not force:
             raise WriteError(f"{file}: already exists; choose another name, or use --force")
         _refuse_read_only(file.parent)
@@ -109,12 +117,11 @@ def init(
         if place == "new" or (project and runs_strategies(output)):
             around.extend(write_project(output, name, private_in))
     except WriteError as error:
-        fail(str(error), WRONG_USAGE)
+        fail(str(error))
     except OSError as error:
-        fail(f"{file.parent}: {reason(error)}", WRONG_USAGE)
+        fail(f"{file.parent}: {reason(error)}")
     except click.Abort:
-        tell("\nInterrupted; nothing was written.")
-        raise Exit(_INTERRUPTED) from None
+        interrupted("nothing was written")
     _report(file, reach, around)
     show_next(name, file, output if place != "none" else None, created=place == "new", private_in=private_in)
 
@@ -141,8 +148,6 @@ def _refuse_read_only(folder: Path) -> None:
 
 
 def _report(file: Path, reach: str, around: Sequence[tuple[ProjectFile, bool]]) -> None:
-    from eks_hardware.installed_from import source
-    from eks_hardware.new_project import local_source_notice
     from eks_hardware.printable import counted
     from eks_hardware.validation import validate
     from eks_hardware.validation.terminal import as_text
@@ -156,9 +161,6 @@ def _report(file: Path, reach: str, around: Sequence[tuple[ProjectFile, bool]]) 
         click.echo(as_text(found.shown, width()))
     if around:
         click.echo("\nProject files:")
-        for each, written in around:
-            click.echo(each.line(written=written))
-        if notice := local_source_notice(source()):
-            say(f"\n{notice}")
+        show_files(around)
     if found.errors:
         raise Exit(FAILED)

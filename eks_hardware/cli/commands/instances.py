@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import fail, refuse_unknown, tell
+from eks_hardware.cli.errors import FAILED, exit_codes, fail, refuse_unknown, tell
 from eks_hardware.cli.output import console, print_json, table
 from eks_hardware.installed_from import install_command
 
@@ -27,7 +27,7 @@ def _filter(name: str, names: str, text: str) -> Callable[[parameters.Function],
     return click.option(f"--{name}", metavar="NAME", shell_complete=complete, help=text)
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, epilog=exit_codes())
 @click.pass_context
 @_filter("family", "families", "Only this family, such as g6e.")
 @_filter("accelerator", "accelerators", "Only with this accelerator, such as h100.")
@@ -65,10 +65,10 @@ def instances(
     family = family and family.lower()
     accelerator = accelerator and label_name(accelerator)
     hardware = hardware and hardware.lower()
-    refuse_unknown("family", family, catalogue.families)
-    refuse_unknown("accelerator", accelerator, catalogue.accelerators)
-    refuse_unknown("region", region, catalogue.regions)
-    refuse_unknown("hardware", hardware, tuple(kind.value for kind in Hardware))
+    refuse_unknown("--family", family, catalogue.families)
+    refuse_unknown("--accelerator", accelerator, catalogue.accelerators)
+    refuse_unknown("--region", region, catalogue.regions)
+    refuse_unknown("--hardware", hardware, tuple(kind.value for kind in Hardware))
     found = catalogue.select(family=family, accelerator=accelerator, efa=efa or None, region=region, hardware=hardware)
     if format_ == "json":
         rows = [_as_json(catalogue, item, region) for item in sorted(found, key=lambda item: item.name)]
@@ -135,7 +135,7 @@ def _accelerator(item: InstanceType) -> str:
     return f"{chip.count if chip.fraction is None else f'{chip.fraction:g}'} x {chip.name}"
 
 
-@instances.command()
+@instances.command(epilog=exit_codes("--check finds a file that is out of date"))
 @click.option(
     "--from",
     "source",
@@ -172,7 +172,7 @@ def refresh(source: str, check: bool, prices: bool, output: Path | None) -> None
     if not changed:
         click.echo("The catalogue is up to date.")
     elif check:
-        fail(f"out of date: {', '.join(changed)}; run eks-hardware instances refresh")
+        fail(f"out of date: {', '.join(changed)}; run `eks-hardware instances refresh`", FAILED)
     else:
         click.echo(f"Wrote {', '.join(changed)} to {folder}")
 

@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, say, tell_findings
+from eks_hardware.cli.errors import FAILED, exit_codes, fail, fail_with, refuse_unknown, say
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eks_hardware.loader import LoadedStrategy
 
 
-@click.command()
+@click.command(epilog=exit_codes("errors in a strategy, or --check finds a difference"))
 @click.argument(
     "files",
     nargs=-1,
@@ -40,8 +40,7 @@ def lock(
     """Choose hardware for `workload: {...}`, and write it to FILE.lock.json next to the strategy.
 
     Locked choices stay: a newer catalogue changes them only with --upgrade. Commit the lock file: validate and cdktf
-    synth read it. Exit codes: 0 success; 1 errors in a strategy, or a different choice with --check; 2 wrong usage,
-    or a folder that cannot be written.
+    synth read it. After errors, nothing is written.
 
     \b
     Examples:
@@ -97,10 +96,8 @@ def _refuse_unknown(groups: Sequence[str], strategies: Sequence[LoadedStrategy])
     from eks_hardware.advisor.strategies.questions import described_nodes
 
     names = {node.name for each in strategies for node in described_nodes(each).values()}
-    unknown = [each for each in groups if each not in names]
-    if unknown:
-        known = ", ".join(sorted(names)) or "none"
-        raise click.UsageError(f"--group {unknown[0]}: no such group or pool with `workload: {{...}}`; known: {known}")
+    for each in groups:
+        refuse_unknown("--group", each, sorted(names))
 
 
 def _relocked(
@@ -235,14 +232,12 @@ def _hardware(entry: Entry) -> str:
 
 
 def _stop_for(error: StrategyError) -> NoReturn:
-    from eks_hardware.printable import counted
-
-    tell_findings(error.findings)
-    fail(f"{counted(len(error.errors), 'error')} in the strategies; no lock file was written")
+    fail_with(error.findings)
 
 
 def _refuse(error: LockError) -> NoReturn:
     from eks_hardware.findings import Finding, Position
 
-    found = Finding(error.code, "", error.message, position=Position(error.file))
-    fail_with([found], WRONG_USAGE if error.code == "LOCK_UNWRITABLE" else FAILED)
+    if error.code == "LOCK_UNWRITABLE":
+        fail(f"{error.file}: {error.message}")
+    fail_with([Finding(error.code, "", error.message, position=Position(error.file))])

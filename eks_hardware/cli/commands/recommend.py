@@ -11,10 +11,10 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.cluster_settings import UnknownAddressError, api_access_option, with_api_access
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, tell
-from eks_hardware.cli.next_steps import show_next
+from eks_hardware.cli.errors import FAILED, exit_codes, fail, fail_with, tell
+from eks_hardware.cli.next_steps import show_files, show_next
 from eks_hardware.cli.output import print_json
-from eks_hardware.cli.questions import at_terminal
+from eks_hardware.cli.questions import at_terminal, interrupted
 from eks_hardware.cli.workload_options import given_fields, request_or_stop, workload_options
 from eks_hardware.printable import reason
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _STDIN = "-"
 
 
-@click.command()
+@click.command(epilog=exit_codes("no hardware fits, or errors in the file of --from"))
 @workload_options
 @click.option(
     "--region",
@@ -50,7 +50,7 @@ _STDIN = "-"
     "file",
     type=parameters.FILE,
     metavar="FILE",
-    help="Workload file with these and further fields; - is stdin.",
+    help="Workload file, which can set more fields than the options; - is stdin.",
 )
 @click.option(
     "--top", type=click.IntRange(1, 100), metavar="N", default=5, show_default=True, help="Number of families to show."
@@ -96,7 +96,7 @@ def recommend(
     A workload file has the same fields and more: method, latency, framework, tokens of a training run, hardware to
     choose from. Options override the file.
 
-    Exit codes: 0 success; 1 nothing fits (the closest types are shown), or errors in a file; 2 wrong usage.
+    If nothing fits, the closest types are shown.
 
     \b
     Examples:
@@ -109,17 +109,22 @@ def recommend(
 
     needing = {"--pick": pick > 1, "--api-access": api_access, "--force": force, "--project": project}
     if output is None and any(needing.values()):
-        fail(f"{next(name for name, given in needing.items() if given)} requires --output FILE", WRONG_USAGE)
+        fail(f"{next(name for name, given in needing.items() if given)} requires --output FILE")
     request, only = _request(given_fields(options), file)
     found = recommend(request, only=only)
     if output and project:
         output.parent.mkdir(parents=True, exist_ok=True)
-    # Written first: the file exists even if stdout closes early, and errors are not hidden below a long table.
-    written = _written(found, output, pick, api_access, force) if output and found.candidates else None
+    writes = output and found.candidates
+    asks = api_access is None and at_terminal()
+    # Users read the ranking before they answer. Without a question, the file is written first: it exists even if stdout
+    # closes early, and errors are not hidden below a long table.
+    written = _written(found, output, pick, api_access, force) if output and writes and not asks else None
     if format_ == "json":
         print_json(recommendation.content(found))
     else:
         recommendation.show(found, top=top, everything=everything, written=output is not None)
+    if output and writes and asks:
+        written = _written(found, output, pick, api_access, force)
     if isinstance(written, UnknownAddressError):
         raise written
     if not found.candidates:
@@ -149,9 +154,9 @@ def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[st
     except StrategyError as error:
         fail_with(error.findings)
     if document is None and "task" not in said:
-        fail("no workload given; use --task and --model, or --from FILE", WRONG_USAGE)
+        fail("no workload given; use --task and --model, or --from FILE")
     if document is None and "model" not in said:
-        fail("--model is missing; give the number of parameters, such as 8B, or the model's config.json", WRONG_USAGE)
+        fail("--model is missing; give the number of parameters, such as 8B, or the model's config.json")
     before = document.value.model_dump(mode="json", exclude_unset=True) if document else {}
     if "regions" in said:
         before.pop("region", None)
@@ -179,6 +184,8 @@ def _written(
         return _write(found, file, pick, api_access, force)
     except UnknownAddressError as error:
         return error
+    except click.Abort:
+        interrupted("nothing was written")
 
 
 def _write(found: Recommendation, file: Path, pick: int, api_access: str | None, force: bool) -> tuple[str, str | None]:
@@ -189,7 +196,8 @@ def _write(found: Recommendation, file: Path, pick: int, api_access: str | None,
 
     shown = best_of_families(found.candidates)
     if pick > len(shown):
-        fail(f"--pick {pick}: the table has {len(shown)} candidates", WRONG_USAGE)
+        limits = f"from 1 to {len(shown)}" if len(shown) > 1 else "1"
+        raise click.BadParameter(f"must be {limits}, got {pick}", param_hint="--pick")
     chosen = shown[pick - 1]
     try:
         name = name_of(file)
@@ -197,7 +205,7 @@ def _write(found: Recommendation, file: Path, pick: int, api_access: str | None,
         text = strategy_yaml(by_family(found), settings, name=name, candidate=pick - 1)
         write_new(file, with_schema(text) if has_schema(file) else text, force=force)
     except WriteError as error:
-        fail(str(error), WRONG_USAGE)
+        fail(str(error))
     nodes = f"{chosen.fit.nodes} x " if chosen.fit.nodes > 1 else ""
     said = f"Wrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.\n{reach}".rstrip()
     return said, None if settings.public_cidrs else chosen.region
@@ -206,14 +214,7 @@ def _write(found: Recommendation, file: Path, pick: int, api_access: str | None,
 def _project_around(file: Path, wanted: bool | None, private_in: str | None, *, force: bool) -> Path | None:
     """Create a project for a written strategy if the user wants one, move the strategy there, and return the folder."""
     from eks_hardware.advisor.strategies.strategy_text import WriteError
-    from eks_hardware.installed_from import source
-    from eks_hardware.new_project import (
-        local_source_notice,
-        project_above,
-        strategy_path,
-        with_schema,
-        write_project,
-    )
+    from eks_hardware.new_project import project_above, strategy_path, with_schema, write_project
 
     folder = file.parent.parent if file.parent.name == "strategies" else file.parent
     if wanted is False or (wanted is None and project_above(folder)):
@@ -228,14 +229,11 @@ def _project_around(file: Path, wanted: bool | None, private_in: str | None, *, 
             moved.parent.mkdir(exist_ok=True)
             file.rename(moved)
         moved.write_text(with_schema(moved.read_text(encoding="utf-8")), encoding="utf-8")
-        for each, written in write_project(folder, file.stem, private_in):
-            click.echo(each.line(written=written), err=True)
-        if notice := local_source_notice(source()):
-            tell(f"\n{notice}")
+        show_files(list(write_project(folder, file.stem, private_in)), err=True)
     except WriteError as error:
-        fail(str(error), WRONG_USAGE)
+        fail(str(error))
     except OSError as error:
-        fail(f"{moved.parent}: {reason(error)}", WRONG_USAGE)
+        fail(f"{moved.parent}: {reason(error)}")
     return folder
 
 

@@ -12,14 +12,14 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
 from eks_hardware.cli.checked_strategy import checked
-from eks_hardware.cli.errors import FAILED, fail
+from eks_hardware.cli.errors import FAILED, exit_codes, fail
 from eks_hardware.cli.output import console, print_json
 
 if TYPE_CHECKING:
     from eks_hardware.kubernetes import Reference
 
 
-@click.command()
+@click.command(epilog=exit_codes("errors in the strategy"))
 @parameters.strategy()
 @parameters.output("FOLDER", "Folder to write to.", required=True)
 @click.option(
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def render(strategy: str, output: Path, outputs: IO[str] | None, force: bool, format_: str) -> None:
     """Write manifests and chart values for Argo CD, Flux, or helm and kubectl.
 
-    Exit codes: 0 success; 1 errors in the strategy, printed as validate prints them: nothing is written.
+    For a strategy with errors, nothing is written.
 
     \b
     Examples:

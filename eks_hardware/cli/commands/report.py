@@ -11,23 +11,22 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
 from eks_hardware.cli.checked_strategy import checked
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail
+from eks_hardware.cli.errors import FAILED, exit_codes, fail
 from eks_hardware.printable import reason
 
 _STDOUT = "-"
 _DOCTYPE = b"<!doctype html"
 
 
-@click.command()
+@click.command(epilog=exit_codes("errors in the strategy, or a cost above its budget"))
 @parameters.strategy()
 @parameters.output("FILE", "HTML file to write; - is stdout.", required=True)
 @parameters.overlays("the file")
 def report(strategy: str, output: Path, overlays: tuple[str, ...]) -> None:
     """Write an HTML page with a diagram of the cluster, its cost and quotas, and every derived setting.
 
-    The page works offline. The same strategy produces the same page until facts or prices change. Exit codes: 0
-    success; 1 errors in the strategy, printed as validate prints them: no page is written, unless the only error is
-    the budget; 2 wrong usage.
+    The page works offline. The same strategy produces the same page until facts or prices change. A strategy with
+    errors has no page, unless its only error is a cost above its budget.
 
     \b
     Example:
@@ -85,4 +84,4 @@ def _is_stdout(output: Path) -> bool:
 
 
 def _refuse(problem: str) -> NoReturn:
-    fail(f"--output {problem}", WRONG_USAGE)
+    fail(f"--output {problem}")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import WRONG_USAGE, fail
+from eks_hardware.cli.errors import exit_codes, refuse_unknown
 from eks_hardware.cli.output import console, print_json
 
 if TYPE_CHECKING:
     from eks_hardware.rules.explanations import Explanation
 
 
-@click.command()
+@click.command(epilog=exit_codes())
 @click.argument(
     "code", required=False, shell_complete=completion.rule_codes, help="Code to explain; default: list all codes."
 )
@@ -35,13 +35,9 @@ def rules(code: str | None, format_: str) -> None:
     if code is None:
         _list(list(known.values()), as_json)
         return
-    found = known.get(code.upper().replace("-", "_"))
-    if found is None:
-        from eks_hardware.printable import quoted
-        from eks_hardware.suggestions import did_you_mean
-
-        hint = did_you_mean(code, known, "`eks-hardware rules` lists the codes")
-        fail(f"unknown code {quoted(code)}; {hint}", WRONG_USAGE)
+    name = code.upper().replace("-", "_")
+    refuse_unknown("CODE", name, tuple(known), "`eks-hardware rules` lists the codes")
+    found = known[name]
     if as_json:
         example = {"why": found.why, "breaks": found.breaks, "fixed": found.fixed, "says": _says(found)}
         print_json(_row(found) | example)

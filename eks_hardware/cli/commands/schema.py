@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
+from eks_hardware.cli.errors import exit_codes
+
 _KINDS = ("strategy", "adoption")
 
 
-@click.command()
+@click.command(epilog=exit_codes())
 @click.argument(
     "kind",
     type=click.Choice(_KINDS),

@@ -12,7 +12,8 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail
+from eks_hardware.cli.errors import exit_code, exit_codes, fail, tell_findings
+from eks_hardware.cli.failures import summary
 from eks_hardware.cli.output import print_json
 from eks_hardware.cli.streams import width
 from eks_hardware.printable import reason
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from eks_hardware.validation import Validation
 
 
-@click.command()
+@click.command(epilog=exit_codes("errors, or warnings with --strict"))
 @click.argument(
     "files",
     nargs=-1,
@@ -50,8 +51,6 @@ def validate(
 
     Also checks node pools for an existing cluster: files with `karpenter` that have no `version` and no `node_groups`.
 
-    Exit codes: 0 no errors; 1 errors, or warnings with --strict; 2 wrong usage.
-
     \b
     Examples:
       eks-hardware validate
@@ -71,12 +70,15 @@ def validate(
         found, checked = _with_all_overlays(chosen)
     else:
         found, checked = validate(chosen, list(overlays) or default_overlays, adoptions=True), {}
+    failed = found.shown if strict else found.errors
     if sarif:
         _write_sarif(found, sarif)
     if format_ == "json":
         from eks_hardware.validation.json import as_json as report
 
         content = report(found)
+        if failed:
+            content["error"] = summary(failed)
         if all_overlays:
             content["overlays"] = checked
         if quotas:
@@ -91,8 +93,8 @@ def validate(
 
             for strategy in _sound(found):
                 click.echo(f"\n{quota_table(strategy)}")
-    if found.errors or (strict and found.warnings):
-        raise Exit(FAILED)
+    if failed:
+        raise Exit(exit_code(failed))
 
 
 def _sound(found: Validation) -> list[Strategy]:
@@ -123,8 +125,11 @@ def _print(found: Validation, overlays: Mapping[str, Sequence[str]]) -> None:
     from eks_hardware.printable import counted
     from eks_hardware.validation.terminal import as_text
 
-    if found.shown:
-        click.echo(as_text(found.shown, width()))
+    wrong_names = [each for each in found.shown if each.position is None]
+    if wrong_names:
+        tell_findings(wrong_names)
+    if in_files := [each for each in found.shown if each.position]:
+        click.echo(as_text(in_files, width()))
     for file in found.adoptions:
         click.echo(f"{file} was checked as node pools for an existing cluster")
     for file, names in overlays.items():
@@ -148,4 +153,4 @@ def _write_sarif(found: Validation, file: Path) -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        fail(f"--sarif {file}: {reason(error)}", WRONG_USAGE)
+        fail(f"--sarif {file}: {reason(error)}")

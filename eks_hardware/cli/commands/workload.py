@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from eks_hardware.cli import parameters
-from eks_hardware.cli.errors import WRONG_USAGE, fail_with, tell
+from eks_hardware.cli.errors import exit_codes, fail_with, tell
 from eks_hardware.cli.output import print_json
 
 _KINDS = ("job", "deployment", "pytorchjob", "smoke-test")
 _CHECKS = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective", "all")
 
 
-@click.command()
+@click.command(epilog=exit_codes("errors in the strategy"))
 @parameters.strategy()
 @click.option("--group", "--pool", required=True, metavar="NAME", help="Node group or node pool to run on.")
 @click.option("--kind", type=click.Choice(_KINDS), required=True, help="Kind of manifest.")
@@ -55,8 +55,6 @@ _CHECKS = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective", "all")
 def workload(strategy: str, command: str | None, checks: tuple[str, ...], format_: str, **said: Any) -> None:
     """Print a Kubernetes manifest with the node selector, tolerations and resources of a node group or pool.
 
-    Exit codes: 0 success; 1 errors in the strategy; 2 wrong usage, or a workload that the nodes cannot run.
-
     \b
     Examples:
       eks-hardware workload mixed-hardware --group gpu-training --kind smoke-test
@@ -77,7 +75,7 @@ def workload(strategy: str, command: str | None, checks: tuple[str, ...], format
         read = checked(strategy).strategy
         found = manifest(read, resolve(read), request)
     except WorkloadError as problem:
-        fail_with([Finding(problem.code, problem.option, problem.message)], WRONG_USAGE)
+        fail_with([Finding(problem.code, problem.option, problem.message)])
     for warning in found.warnings:
         tell(f"warning: {warning}")
     if format_ == "json":

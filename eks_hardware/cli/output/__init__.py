@@ -5,37 +5,86 @@ Rich is imported on first use: JSON output does not need it.
 
 from __future__ import annotations
 
+import io
 import json
+import re
+import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
 from eks_hardware.cli.failures import record_document
+from eks_hardware.cli.streams import width
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
 
+_LINES = 24
 _GAP = 2
 """Spaces between two columns of a table."""
 _JSON_VERSION = 1
 """Version of every JSON document: raised if a key is removed or changes its meaning."""
+_MONEY = "usd"
+_RATES = ("usd_per_hour", "usd_per_million_tokens")
+"""Keys of prices, which are multiplied by hours or tokens. All other amounts are in whole cents."""
+_RATE_DIGITS, _AMOUNT_DIGITS = 4, 2
+_PADDING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$", re.MULTILINE)
+"""Spaces at the end of a line, with the styles among them."""
 
 
 def print_json(content: Mapping[str, Any]) -> None:
     """Print a document as JSON on stdout, with its ``version`` first. Kubernetes objects have their own."""
-    record_document()
-    versioned = content if "apiVersion" in content else {"version": _JSON_VERSION, **content}
-    click.echo(json.dumps(versioned, indent=2, ensure_ascii=False))
+    errors = record_document()
+    versioned = content if "apiVersion" in content else {"version": _JSON_VERSION, **content, **errors}
+    click.echo(json.dumps(rounded(versioned), indent=2, ensure_ascii=False))
+
+
+def rounded(content: Any, digits: int | None = None) -> Any:
+    """Return a document with rounded money: the numbers at and below a key ``usd...``, with its number of decimals."""
+    if isinstance(content, Mapping):
+        return {key: rounded(value, _digits(key, digits)) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [rounded(each, digits) for each in content]
+    return round(content, digits) if isinstance(content, float) and digits is not None else content
+
+
+def _digits(key: str, inherited: int | None) -> int | None:
+    if not key.startswith(_MONEY):
+        return inherited
+    return _RATE_DIGITS if key in _RATES else _AMOUNT_DIGITS
+
+
+class _Unpadded(io.TextIOBase):
+    """Stdout without spaces at the ends of lines, with which Rich fills the last column of a table."""
+
+    def __init__(self) -> None:
+        self._stream = sys.stdout
+
+    def write(self, text: str, /) -> int:
+        self._stream.write(_PADDING.sub(lambda found: found[0].replace(" ", ""), text))
+        return len(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
 
 
 def console(*, highlight: bool = False) -> Console:
     """Return the console for tables."""
     from rich.console import Console
 
-    return Console(highlight=highlight)
+    columns = width()
+    # With both, Rich also uses them on a terminal that it calls dumb. No output depends on the number of lines.
+    height = None if columns is None else _LINES
+    return Console(highlight=highlight, file=cast("IO[str]", _Unpadded()), width=columns, height=height)
 
 
 def table(

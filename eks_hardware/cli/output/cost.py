@@ -275,6 +275,8 @@ def _unpriced(cost: StrategyCost, most: int | None = None) -> list[str]:
 
 def _of_block(line: CostLine) -> str:
     """Return what is unknown about a Capacity Block without an AWS account."""
+    if line.capacity_types == ("reserved",) and line.figure:
+        return " as a Capacity Block, which you pay for when you buy it; the totals have the On-Demand price"
     if "capacity-block" not in line.capacity_types:
         return ""
     return "; you pay for the block when you buy it, and only `eks-hardware doctor` reads its size from AWS"

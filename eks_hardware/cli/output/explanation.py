@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _NAME_WIDTH = 24
 _LEAST_WIDTH = 20
+_GAP = "  "
 
 
 def _rows(section: Section, *, derived: bool) -> list[Row]:
@@ -58,25 +59,46 @@ def show(chosen: Sequence[Section], *, derived: bool) -> None:
 
 def show_parts(sections: Sequence[Section]) -> None:
     """Print one line per part after the last part, where a reader of a long output is."""
-    click.secho("\nparts (show one with --section NAME, or a kind: addons, groups, pools, charts)", bold=True)
-    width = max(len(each.path) for each in sections)
+    import shutil
+
+    from eks_hardware.explain.columns import wrapped
+
+    width = shutil.get_terminal_size().columns
+    heading = "parts (show one with --section NAME, or a kind: addons, groups, pools, charts)"
+    click.secho("\n" + "\n".join(wrapped(heading, width)), bold=True)
+    widest = max(len(each.path) for each in sections)
     for each in sections:
         count, derived = len(each.rows), sum(row.derived for row in each.rows)
-        click.echo(f"{each.path:{width}}  {count:2} value{' ' if count == 1 else 's'}, {derived:2} derived")
+        numbers = f"{count:2} value{' ' if count == 1 else 's'}, {derived:2} derived"
+        if widest + len(_GAP + numbers) <= width:
+            click.echo(f"{each.path:{widest}}{_GAP}{numbers}")
+        else:
+            click.echo(f"{each.path}\n{_GAP}{' '.join(numbers.split())}")
 
 
 def _table(rows: Sequence[Row], notes: dict[str, int], width: int) -> Iterator[str]:
-    """Yield the lines of field, value and reason. Sources are numbered in ``notes`` and listed below."""
+    """Yield the lines of field, value and reason. Sources are numbered in ``notes`` and listed below.
+
+    On a narrow terminal, values and reasons are below the fields.
+    """
     from eks_hardware.explain.columns import columns, widest
 
     cells = []
     for row in rows:
         why = "strategy" if not row.derived else f"{row.reason.origin.value}: {row.reason.text}"
         why += _mark(row, notes)
-        cells.append((_broken(row.field), row.lines, why))
-    first = widest(line for name, _, _ in cells for line in name)
-    rest = max(width - first - 2, 2 * _LEAST_WIDTH)
-    return columns(cells, (first, rest // 2, rest - rest // 2))
+        cells.append((row.field, row.lines, why))
+    names = [_broken(field) for field, _, _ in cells]
+    first = widest(line for name in names for line in name)
+    rest = width - first - 2
+    if rest >= 2 * _LEAST_WIDTH:
+        together = ((name, value, why) for name, (_, value, why) in zip(names, cells, strict=True))
+        yield from columns(together, (first, rest // 2, rest - rest // 2))
+        return
+    for field, value, why in cells:
+        yield field
+        yield from columns([("", value)], (1, width - 2))
+        yield from columns([("", why)], (3, width - 4))
 
 
 def _mark(row: Row, notes: dict[str, int]) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from eks_hardware import facts as data
+from eks_hardware.advisor.fitting.defaults import concurrent_sequences, context_length
+from eks_hardware.advisor.fitting.gates import learns, weight_format
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.reasons import plain, short
+from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families
 from eks_hardware.catalogue import load
 from eks_hardware.cli.output import console, facts, fits, table
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from eks_hardware.advisor.model import Candidate, Miss, Recommendation, Request
     from eks_hardware.cost import Purchase
 
-_UNKNOWN = "?"
+_UNBROKEN = "\u00a0"
 _REASONS = 3
 _NOTES = 3
 _SHOWN = 10
@@ -137,11 +142,14 @@ def show(found: Recommendation, *, top: int, everything: bool, written: bool = F
     out = console()
     best = best_of_families(found.candidates)
     _print(out, _work(found.request))
+    if assumed := ", ".join(each.replace(" ", _UNBROKEN) for each in _assumed(found)):
+        _print(out, textwrap.fill(f"Assumed: {assumed}", out.width, break_on_hyphens=False).replace(_UNBROKEN, " "))
     if not best:
         _show_nothing(out, found)
         return
     out.print()
     out.print(_table(best[:top], out))
+    _print(out, *_without_price(best[:top], found.request))
     if len(best) > top:
         _print(out, f"{len(best) - top} more families fit; --top {len(best)} shows them", style="dim")
     if everything:
@@ -164,22 +172,33 @@ def show(found: Recommendation, *, top: int, everything: bool, written: bool = F
 def show_choices(found: Recommendation, *, top: int) -> None:
     """Print the workload and a table of the best candidates."""
     out = console()
+    best = best_of_families(found.candidates)[:top]
     _print(out, "", _work(found.request))
-    out.print(_table(best_of_families(found.candidates)[:top], out))
+    out.print(_table(best, out))
+    _print(out, *_without_price(best, found.request))
 
 
-def show_types(rows: Iterable[tuple[str, str]], region: str, *, label: str = "#") -> None:
-    """Print a table of instance types with their memory and price, each with a label."""
-    found = table((label, "Instance type", "Accelerator", "Memory GiB", "$/h"), right=("#", "Memory GiB", "$/h"))
-    for row, name in rows:
-        kind, price = load().get(name), load().price(name, region)
-        chip = kind.accelerator
-        devices = f"{chip.count} x {chip.name}" if chip else f"{kind.vcpus} vCPUs"
-        memory = chip.memory_gib_total if chip and chip.memory_gib_total else kind.memory_gib
-        found.add_row(row, name, devices, f"{memory:.1f}", _usd(price.usd_per_hour if price else None))
+def show_types(groups: Mapping[str, Sequence[str]], region: str) -> None:
+    """Print a table of instance types, best first, with their memory and price, below the names of their groups."""
+    found = table(("#", "Instance type", "Accelerator", "Memory GiB", "$/h"), right=("#", "Memory GiB", "$/h"))
+    unknown = []
+    for group, names in groups.items():
+        if group:
+            found.add_row("", group, style="bold")
+        for number, name in enumerate(names, 1):
+            kind, price = load().get(name), load().price(name, region)
+            chip = kind.accelerator
+            devices = f"{chip.count} x {chip.name}" if chip else f"{kind.vcpus} vCPUs"
+            memory = chip.memory_gib_total if chip and chip.memory_gib_total else kind.memory_gib
+            found.add_row(str(number), name, devices, f"{memory:.1f}", _usd(price.usd_per_hour if price else None))
+            unknown += [name] if price is None else []
     out = console()
     _print(out, "")
     out.print(found)
+    if unknown:
+        _print(out, f"Price unknown: {', '.join(unknown)}. The order does not depend on prices.")
+    if len(groups) > 1:
+        _print(out, "Each group gets its number 1; change instance_types in the file for another.")
 
 
 def _show_nothing(out: Console, found: Recommendation) -> None:
@@ -233,7 +252,35 @@ def _work(request: Request) -> str:
     if workload.training_tokens:
         parts.append(f"{workload.training_tokens} tokens")
     regions = request.regions[0] if len(request.regions) == 1 else f"{len(request.regions)} regions"
-    return f"{workload.task.capitalize()}: {', '.join(parts)}; budget {workload.budget}; {regions}"
+    return f"{workload.task.capitalize()}: {', '.join(parts)}; priority {workload.budget}; {regions}"
+
+
+def _assumed(found: Recommendation) -> Iterator[str]:
+    """Yield the options that were not given, each with its default."""
+    workload, said = found.request.workload, found.request.workload.model_fields_set
+    if not learns(workload):
+        if "concurrent_sequences" not in said:
+            yield f"--concurrency {concurrent_sequences(workload)}"
+        if "context_length" not in said:
+            yield f"--context {context_length(workload)}"
+    if "precision" not in said and found.candidates:
+        yield f"--precision {weight_format(found.request, found.candidates[0].fit.kind)}"
+    if "purchase" not in said:
+        yield f"--capacity {workload.purchase[0]}"
+    if "budget" not in said:
+        yield f"--priority {workload.budget}"
+    if found.request.regions == DEFAULT_REGIONS:
+        yield f"--region {DEFAULT_REGIONS[0]} and {len(DEFAULT_REGIONS) - 1} more"
+
+
+def _without_price(best: Sequence[Candidate], request: Request) -> Iterator[str]:
+    """Yield a sentence about candidates with an unknown price, if there are any."""
+    names = [each.fit.kind.name for each in best if each.usd_per_hour is None]
+    if not names:
+        return
+    points = data.ranking()["weights"][request.workload.budget]["cost"] * 100
+    after = ", after all types with a price" if request.workload.budget == "cost" else ""
+    yield f"Price unknown: {', '.join(names)}. Ranked with 0 of {points:.0f} points for cost{after}."
 
 
 def _table(best: Sequence[Candidate], out: Console) -> Table:
@@ -282,7 +329,7 @@ def _devices(each: Candidate) -> str:
 
 
 def _usd(value: float | None) -> str:
-    return _UNKNOWN if value is None else usd(value)
+    return usd(value)
 
 
 def _whys(best: Sequence[Candidate]) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from eks_hardware.local.emulator_patches import control, ec2_instances, ec2_offers, eks_nodes
+from eks_hardware.local.emulator_patches import control, ec2_instances, ec2_offers, eks_nodes, price_list
 from eks_hardware.local.emulator_patches.ec2_protocol import read, render, shape
 
 _PREFIX = "LaunchTemplateData"
@@ -32,7 +32,7 @@ def install() -> None:
     _keep_connections()
     server: Any = importlib.import_module("ministack.app")
     if hasattr(server, "app"):
-        server.app = control.controlled(answered_once(server.app))
+        server.app = control.controlled(price_list.priced(answered_once(server.app)))
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
     if {"_parse_lt_data", "_lt_data_xml", "_p"} <= ec2.keys():
         _complete_launch_templates(ec2)

@@ -1,9 +1,9 @@
-"""What tests and the demo set in a running emulator, by requests to paths that AWS does not have.
+"""Settings of a running emulator, changed by requests to paths that AWS does not have.
 
 ``POST /_eks_hardware/api-server`` with ``{"endpoint": …, "certificate_authority": …}``: the local Kubernetes that all
 EKS clusters describe as theirs; the certificate is in base64.
 ``POST /_eks_hardware/no-capacity`` with a list of ``{"type": …, "zone": …, "lifecycle": …}``: EC2 starts none of these;
-a field that is missing stands for all values.
+a missing field means all values.
 """
 
 from __future__ import annotations

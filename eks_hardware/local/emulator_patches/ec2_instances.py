@@ -1,7 +1,7 @@
 """EC2 instances as Karpenter and managed node groups start and see them.
 
-ministack starts real instances in a dry run, reports no error for unknown launch templates, leaves most of a fleet's
-response out, and gives instances no zone, network interfaces or user data of their own.
+ministack starts instances in a dry run, and reports no error for unknown launch templates. The response for a fleet is
+incomplete, and instances have no zone, network interfaces or user data of their own.
 """
 
 from __future__ import annotations

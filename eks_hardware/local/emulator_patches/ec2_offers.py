@@ -1,4 +1,4 @@
-"""What EC2 offers: instance types with their zones from AWS's recorded answers, and the images that EKS publishes.
+"""EC2's offers: instance types with their zones from AWS's recorded answers, and the images that EKS publishes.
 
 The recorded answers are those of moto, without our catalogue's corrections. ministack numbers zones differently, so
 that offerings are joined by zone id.
@@ -19,6 +19,7 @@ from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.local.emulator_patches.ec2_protocol import render, request, response, shape
+from eks_hardware.local.emulator_patches.price_list import on_demand_price
 
 _TYPES_PER_PAGE = 100
 _OFFERINGS_PER_PAGE = 1000
@@ -213,8 +214,7 @@ def _spot_prices(name: str, region: str) -> Iterable[float]:
     """Return the prices in a type's zones, in USD per hour."""
     if known := facts.spot_prices()["types"].get(name, {}).get(region):
         return known
-    by_source = facts.on_demand_prices()["types"].get(name, {}).values()
-    price = next((prices[region] for prices in by_source if region in prices), None)
+    price = on_demand_price(name, region)
     return () if price is None else itertools.repeat(price)
 
 

@@ -79,39 +79,7 @@ def _security_groups(eks: dict[str, Any], ec2: Map) -> None:
         network = record["resourcesVpcConfig"]
         subnets = [ec2["_subnets"].get(each) for each in network["subnetIds"]]
         network["vpcId"] = next((each["VpcId"] for each in subnets if each), network["vpcId"])
-        group = ec2["_new_sg_id"]()
-        network["clusterSecurityGroupId"] = group
-        ec2["_security_groups"][group] = {
-            "GroupId": group,
-            "GroupName": f"eks-cluster-sg-{name}-{group[3:12]}",
-            "Description": "EKS created security group for the control plane and nodes",
-            "VpcId": network["vpcId"],
-            "OwnerId": ec2["get_account_id"](),
-            "IpPermissions": [
-                {
-                    "IpProtocol": "-1",
-                    "IpRanges": [],
-                    "Ipv6Ranges": [],
-                    "PrefixListIds": [],
-                    "UserIdGroupPairs": [{"GroupId": group, "UserId": ec2["get_account_id"]()}],
-                }
-            ],
-            "IpPermissionsEgress": [
-                {
-                    "IpProtocol": "-1",
-                    "IpRanges": [{"CidrIp": "0.0.0.0/0"}],
-                    "Ipv6Ranges": [],
-                    "PrefixListIds": [],
-                    "UserIdGroupPairs": [],
-                }
-            ],
-        }
-        tags = {
-            "Name": ec2["_security_groups"][group]["GroupName"],
-            f"kubernetes.io/cluster/{name}": "owned",
-            "aws:eks:cluster-name": name,
-        }
-        ec2["_tags"][group] = [{"Key": key, "Value": value} for key, value in tags.items()]
+        network["clusterSecurityGroupId"] = _new_security_group(ec2, name, network["vpcId"])
         return eks["_json_resp"](200, {"cluster": eks["_sanitize"](record)})
 
     def delete(name: str) -> Any:
@@ -124,6 +92,25 @@ def _security_groups(eks: dict[str, Any], ec2: Map) -> None:
         return answer
 
     eks.update(_create_cluster=create, _delete_cluster=delete)
+
+
+def _new_security_group(ec2: Map, cluster: str, vpc: str) -> str:
+    """Create a cluster's security group, which allows everything inside it and everything out; return its ID."""
+    group, account = ec2["_new_sg_id"](), ec2["get_account_id"]()
+    name = f"eks-cluster-sg-{cluster}-{group[3:12]}"
+    rule = {"IpProtocol": "-1", "IpRanges": [], "Ipv6Ranges": [], "PrefixListIds": [], "UserIdGroupPairs": []}
+    ec2["_security_groups"][group] = {
+        "GroupId": group,
+        "GroupName": name,
+        "Description": "EKS created security group for the control plane and nodes",
+        "VpcId": vpc,
+        "OwnerId": account,
+        "IpPermissions": [{**rule, "UserIdGroupPairs": [{"GroupId": group, "UserId": account}]}],
+        "IpPermissionsEgress": [{**rule, "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}],
+    }
+    tags = {"Name": name, f"kubernetes.io/cluster/{cluster}": "owned", "aws:eks:cluster-name": cluster}
+    ec2["_tags"][group] = [{"Key": key, "Value": value} for key, value in tags.items()]
+    return str(group)
 
 
 def _node_groups(eks: dict[str, Any], groups: _Groups) -> None:

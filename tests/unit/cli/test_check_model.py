@@ -108,15 +108,16 @@ def test_lines_fit_into_80_columns(model: str, target: str) -> None:
 def test_a_wrong_file_is_a_coded_error(tmp_path: Path, text: str, code: str) -> None:
     file = tmp_path / "config.json"
     file.write_text(text, encoding="utf-8")
-    found = invoked(file, "--target", "gpu")
-    assert found.code == 1
-    assert found.err.startswith(f"error {code} CONFIG: ")
+    found = invoked(file, "--target", "gpu", "--json")
+    assert found.code == 2
+    assert found.err.startswith("error: CONFIG: ")
+    assert [each["code"] for each in json.loads(found.out)["findings"]] == [code]
     assert "Traceback" not in found.err
 
 
 def test_a_folder_and_a_missing_file(tmp_path: Path) -> None:
-    assert invoked(tmp_path, "--target", "gpu").err.startswith("error HF_CONFIG_UNREADABLE")
-    assert invoked(tmp_path / "none.json", "--target", "gpu").err.startswith("error HF_CONFIG_MISSING")
+    assert "is a folder" in invoked(tmp_path, "--target", "gpu").err
+    assert "does not exist" in invoked(tmp_path / "none.json", "--target", "gpu").err
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,23 @@ def test_what_is_unknown_is_not_in_the_sum() -> None:
     ) in short
 
 
+def test_a_pool_of_reservations_may_use_capacity_blocks(tmp_path: Path) -> None:
+    pool = {
+        "name": "blocks",
+        "workload": "training",
+        "instance_types": ["p5.48xlarge"],
+        "efa": True,
+        "capacity": ["capacity-block"],
+        "reservations": [{"id": "cr-0fedcba9876543210", "zone": "usw2-az2"}],
+        "limits": {"nvidia.com/gpu": 32},
+    }
+    said = " ".join(run(write_document(tmp_path / "demo.yaml", karpenter={"node_pools": [pool]})).out.split())
+    assert (
+        "- pool blocks: p5.48xlarge as a Capacity Block, which you pay for when you buy it; the totals have the "
+        "On-Demand price"
+    ) in said
+
+
 def test_what_the_always_on_part_costs_and_nodes_add() -> None:
     said = " ".join(run("mixed-hardware").out.split())
     assert (
@@ -108,8 +125,9 @@ def test_json_has_every_figure_with_its_source() -> None:
     found = cost_json("mixed-hardware")
     assert (found["strategy"], found["region"], found["hours_per_month"]) == ("mixed-hardware", "us-west-2", 730)
     for level, total in found["totals"].items():
-        assert total["usd_per_hour"] == pytest.approx(sum(line["usd_per_hour"][level] for line in found["lines"]))
-        assert total["usd_per_month"] == pytest.approx(total["usd_per_hour"] * 730)
+        parts = sum(line["usd_per_hour"][level] for line in found["lines"])
+        assert total["usd_per_hour"] == pytest.approx(parts, abs=0.0001 * len(found["lines"]))  # each is rounded
+        assert total["usd_per_month"] == pytest.approx(total["usd_per_hour"] * 730, abs=0.05)
         assert (total["at_least"], total["unknown"]) == (False, [])
     for line in found["lines"]:
         assert set(line["units"]) == set(line["usd_per_hour"]) == {"min", "desired", "max"}
@@ -163,16 +181,20 @@ def test_warnings_do_not_spoil_json(tmp_path: Path) -> None:
     )
     code, stdout, stderr = run(file, "--format", "json")
     assert code == 0
-    assert stderr == f"{file}: 1 warning; `eks-hardware validate {file}` shows it\n"
+    assert stderr == f"1 warning; see `eks-hardware validate {file}`\n"
     assert json.loads(stdout)["strategy"] == "demo"
 
 
 @pytest.mark.parametrize(
-    ("argument", "said"), [("no-such-strategy", "STRATEGY_PATH"), (str(TESTS / "synth" / "strategies"), "name one")]
+    ("argument", "said"),
+    [
+        ("no-such-strategy", "is not a file or the name of a strategy"),
+        (str(TESTS / "synth" / "strategies"), "name one"),
+    ],
 )
 def test_names_one_strategy(argument: str, said: str) -> None:
     code, stdout, stderr = run(argument)
-    assert (code, stdout) == (1, "")
+    assert (code, stdout) == (2, "")
     assert said in stderr
 
 

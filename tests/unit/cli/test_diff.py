@@ -58,7 +58,7 @@ def test_errors_are_those_of_validate(files: Any) -> None:
 
 def test_a_file_that_is_not_there() -> None:
     code, _, err = run("gone.yaml", "mixed-hardware")
-    assert (code, "STRATEGY_PATH" in err) == (1, True)
+    assert (code, "does not exist" in err) == (2, True)
 
 
 def test_overlays_lie_over_both(files: Any, tmp_path: Path) -> None:
@@ -92,5 +92,5 @@ def test_without_node_it_is_said_and_the_rest_compared(files: Any) -> None:
 def test_without_node_nothing_passes_for_unchanged(files: Any) -> None:
     """A pipeline that checks for replacements must not continue without the check."""
     code, out, err = run(*files(*SCALED), "--fail-on", "replace")
-    assert (code, "Capacity" in out) == (1, True)
+    assert (code, "Capacity" in out) == (2, True)
     assert "error: --fail-on requires a comparison of resources: resources and replacements are not compared" in err

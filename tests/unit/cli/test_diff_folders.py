@@ -149,7 +149,7 @@ def test_wrong_usage(arguments: tuple[str, ...], said: str) -> None:
 def test_fail_on_needs_a_comparison_of_resources() -> None:
     assert run("--fail-on", "replace").code == 0
     write_with_most("demo", 9)
-    assert run("--fail-on", "replace").code == 1
+    assert run("--fail-on", "replace").code == 2
 
 
 def test_a_budget_does_not_stop_it() -> None:

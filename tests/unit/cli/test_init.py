@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -74,7 +75,8 @@ def test_the_next_commands_are_said(project: bool) -> None:
     if project:
         Path("cdktf.json").write_text("{}", encoding="utf-8")
     _, said = outcome("demo", "--hardware", "gpu", "--task", "inference", "--output", "my strategies")
-    *commands, last = [line.strip() for line in said.partition("Next:")[2].splitlines() if line.strip()]
+    following = said.partition("Next:")[2].partition("No nodes yet:")[0]
+    *commands, last = [line.strip() for line in following.splitlines() if line.strip()]
     assert commands == [
         "eks-hardware validate 'my strategies/demo.yaml'",
         "eks-hardware cost 'my strategies/demo.yaml'",
@@ -103,7 +105,7 @@ def test_by_a_config_of_hugging_face() -> None:
     assert "llama" in Path("demo.yaml").read_text(encoding="utf-8")
 
 
-# Model or hardware; task; for a model users, context, precision, budget; region; number; networks, roles, state.
+# Model or hardware; task; for a model requests, context, precision, priority; region; number; networks, roles, state.
 ANSWERS = {
     "a model": ("8B\ninference\n16\n8192\nint8\ncost\nus-east-1\n1\n" + "\n" * 3, None),
     "training": ("7B\ntraining\nbf16\nperformance\nus-east-1\n\n" + "\n" * 3, None),
@@ -125,7 +127,7 @@ def test_by_questions(answers: str, name: str | None) -> None:
 SLIPS = {
     "eight\n8B": "a model must be a number such as 8B, 350M, 1.5T or 8030261248, got",
     "gone.json\n8B": "gone.json",
-    "8B\ninfer\ninference": "choose inference, training, fine-tuning or development",
+    "8B\ninfer\ninference": 'must be inference, training, fine-tuning or development, got "infer"',
     "8B\n\n0\n16": "must be at least 1, got the number 0",
     "8B\n\nmany\n16": "must be a whole number",
     "8B\n\n\n-5\n8192": "must be a whole number",
@@ -134,9 +136,10 @@ SLIPS = {
     "8B\n\n\n\n\ncheap\ncost": "must be one of cost, balanced, performance",
     "8B\n\n\n\n\n\nus-wset-2\nus-west-2": "did you mean us-west-2?",
     "trainium\n\neu-west-1\nus-east-1": "choose another region",
-    "gpu\n\n\n9\n4": "choose a number from 1 to",
+    "gpu\n\n\n9\n3": 'must be a number from 1 to 3, got "9"',
     "mixed\n\n10.0.0.0/8\n93.184.216.0/24": "never a client's address on the internet",
-    "mixed\n\neverybody\nprivate": "must be an IPv4 network",
+    "mixed\n\neverybody\nprivate": "must be one or more CIDR ranges such as 93.184.216.34/32, or private",
+    "mixed\n\n1\n93.184.216.34": 'or private, got "1"',
     "mixed\n\n\nplatform\narn:aws:iam::111122223333:role/platform": "must be the ARN of an IAM role or user",
     "mixed\n\n\n\nOur_State\nour-state": "must be a bucket name",
 }
@@ -163,7 +166,7 @@ def test_answers_are_in_the_strategy() -> None:
 
 OPTIONS = (
     *("--model", "8B", "--task", "inference", "--concurrency", "16", "--context", "8192", "--precision", "int8"),
-    *("--budget", "cost", "--region", "us-west-2", "--pick", "2", "--api-access", "private", "--state", "our-state"),
+    *("--priority", "cost", "--region", "us-west-2", "--pick", "2", "--api-access", "private", "--state", "our-state"),
     *("--admin-role", "arn:aws:iam::111122223333:role/platform"),
 )
 
@@ -207,6 +210,50 @@ def test_questions_that_end_early_write_nothing(answers: str) -> None:
     assert done.err.endswith("\nInterrupted; nothing was written.\n")
 
 
+# --- hardware
+
+
+def groups_below() -> dict[str, tuple[int, int | None]]:
+    """Return the minimum and desired number of nodes of each group but the first."""
+    groups = load_strategy("demo.yaml").strategy.node_groups[1:]
+    return {each.name: (each.scaling.min, each.scaling.desired) for each in groups}
+
+
+@pytest.mark.parametrize(
+    ("options", "scaling", "note"),
+    [
+        ("--model 8B --task inference", {"inference": (1, None)}, None),
+        (
+            "--model 8B --task training",
+            {"training": (0, None)},
+            "No nodes yet: training. To start them, set `desired`",
+        ),
+        ("--hardware gpu --task inference", {"gpu-inference": (0, None)}, "No nodes yet: gpu-inference."),
+    ],
+)
+def test_a_served_model_has_nodes_and_other_groups_say_that_they_have_none(
+    options: str, scaling: dict[str, tuple[int, int | None]], note: str | None
+) -> None:
+    code, said = outcome("demo", *options.split())
+    assert code == 0
+    assert groups_below() == scaling
+    assert note in said if note else "No nodes yet" not in said
+
+
+def test_mixed_shows_the_next_best_of_each_group() -> None:
+    lines = outcome("demo", "--hardware", "mixed")[1].splitlines()
+    after = lines.index("   gpu-inference") + 1
+    assert [line.split()[:2] for line in lines[after : after + 4]] == [
+        ["1", "g6.2xlarge"],
+        ["2", "g5.2xlarge"],
+        ["3", "g6e.2xlarge"],
+        ["4", "g4dn.2xlarge"],
+    ]
+    assert all(re.search(r" \d[\d.]+$", line) for line in lines[after : after + 4])
+    assert "Each group gets its number 1; change instance_types in the file for another." in lines
+    assert "g6.2xlarge" in types_in()
+
+
 # --- access to the API
 
 
@@ -224,7 +271,7 @@ def test_the_address_of_the_caller_is_the_default() -> None:
 def test_without_an_address_the_option_is_required(command: str) -> None:
     done = cli.run(*command.split())
     assert (done.code, Path("demo.yaml").exists()) == (2, False)
-    assert done.err.startswith("error: --api-access is required, because https://checkip.amazonaws.com did not return")
+    assert done.err.startswith("error: --api-access is missing, and https://checkip.amazonaws.com did not return")
     assert done.err.count("\n") == 1
     assert cli.run(*command.split(), "--api-access", "0.0.0.0/0").code == 0
     assert load_strategy("demo.yaml").strategy.cluster.endpoint.public_cidrs == ("0.0.0.0/0",)
@@ -236,6 +283,7 @@ def test_without_an_address_it_is_asked_without_a_default() -> None:
     assert done.code == 0
     assert load_strategy("demo.yaml").strategy.cluster.endpoint.public_cidrs == ("93.184.217.1/32",)
     assert "https://checkip.amazonaws.com did not return your address." in done.err
+    assert '  must be one or more CIDR ranges such as 93.184.216.34/32, or private, got ""\n' in done.err
 
 
 @pytest.mark.parametrize(
@@ -289,20 +337,26 @@ WRONG = {
     ),
     "another precision": (
         ["--model", "8B", "--task", "training", "--precision", "int8"],
-        "error WORKLOAD_PRECISION --precision",
+        "error: --precision must be fp32, bf16 or fp16 for training",
     ),
-    "no such row": (["--hardware", "trainium", "--task", "training", "--pick", "4"], "--pick 4: the table has"),
-    "no network": (["--yes", "--api-access", ""], "error CIDR_INVALID --api-access: must be an IPv4 network"),
+    "no such row": (
+        ["--hardware", "trainium", "--task", "training", "--pick", "4"],
+        "--pick must be 1, got 4",
+    ),
+    "no network": (
+        ["--yes", "--api-access", ""],
+        'error: --api-access must be one or more CIDR ranges such as 93.184.216.34/32, or private, got ""',
+    ),
     "a private network": (
         ["--yes", "--api-access", "10.0.0.0/8"],
-        "error ENDPOINT_CIDR_RESERVED --api-access: 10.0.0.0/8",
+        "error: --api-access: 10.0.0.0/8",
     ),
-    "no role": (["--yes", "--admin-role", "platform"], "--admin-role: must be the ARN of an IAM role or user"),
-    "code in a role": (["--yes", "--admin-role", "a]\nname: b"], "--admin-role: must be the ARN"),
-    "no bucket": (["--yes", "--state", "Our_State"], "--state: must be a bucket name"),
+    "no role": (["--yes", "--admin-role", "platform"], "--admin-role must be the ARN of an IAM role or user"),
+    "code in a role": (["--yes", "--admin-role", "a]\nname: b"], "--admin-role must be the ARN"),
+    "no bucket": (["--yes", "--state", "Our_State"], "--state must be a bucket name"),
     "hardware for another task": (
         ["--hardware", "inferentia", "--task", "training"],
-        "no starter for inferentia and training",
+        "the task for inferentia must be inference or development, got training",
     ),
 }
 
@@ -316,7 +370,7 @@ def test_wrong_usage(arguments: list[str], expected: str) -> None:
 
 def test_a_config_that_cannot_be_read() -> None:
     code, said = outcome("demo", "--model", "nowhere.json", "--task", "inference")
-    assert (code, Path("demo.yaml").exists()) == (1, False)
+    assert (code, Path("demo.yaml").exists()) == (2, False)
     assert "--model" in said
     assert "nowhere.json" in said
 
@@ -332,7 +386,7 @@ def test_a_model_that_fits_nowhere() -> None:
 def test_what_cannot_be_a_name(name: str) -> None:
     code, said = outcome("--yes", "--", name)
     assert code == 2
-    assert "is not a valid cluster name" in said
+    assert said.startswith("error: NAME must be at most 100 letters, digits, hyphens and underscores")
 
 
 def test_a_file_that_is_there_stays() -> None:

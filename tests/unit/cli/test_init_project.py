@@ -74,7 +74,7 @@ def test_a_second_strategy_joins_the_project() -> None:
     assert code == 0
     assert files_below() == sorted([*PROJECT, "strategies/other.yaml"])
     assert "\nstrategies/other.yaml written: 0 errors, 0 warnings\n" in said
-    assert said.endswith("  npx cdktf deploy other\n")
+    assert "\n  npx cdktf deploy other\n" in said
     assert "Project files" not in said
     first = Path("strategies/other.yaml").read_text(encoding="utf-8").splitlines()[0]
     assert first == "# yaml-language-server: $schema=../strategy.schema.json"
@@ -373,3 +373,23 @@ def test_every_input_is_used_and_described() -> None:
     assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(inputs)
     guide = (ROOT / "docs" / "guides" / "pull-requests.md").read_text(encoding="utf-8")
     assert set(re.findall(r"(?m)^\| `([\w-]+)` \|", guide)) >= set(inputs)
+
+
+@pytest.mark.parametrize("access", ["private", "93.184.216.34/32"])
+def test_every_path_and_page_in_the_written_files_exists(access: str) -> None:
+    assert cli.run("init", *INIT, "--yes", "--api-access", access).code == 0
+    titles = {each.read_text(encoding="utf-8").partition("\n")[0] for each in (ROOT / "docs").rglob("*.md")}
+    made_later = {"kubernetes/demo", "kubernetes/demo/install.sh", "strategies/NAME.yaml"}
+    for name in files_below(Path()):
+        text = Path(name).read_text(encoding="utf-8")
+        for guide in re.findall(r'guide\s+(?:# )?"(.+?)"', text):
+            assert f"# {guide}" in titles, (name, guide)
+        assert "docs/" not in text, name
+        if not str(name).endswith("README.md"):
+            continue
+        assert max(map(len, text.splitlines())) <= 120
+        paths = set(re.findall(r"`([\w.-]+(?:/[\w.-]+)*(?:/|\.\w+))`", text)) | set(
+            re.findall(r"\]\((?!http)(.+?)\)", text)
+        )
+        assert "strategies/" in paths
+        assert [each for each in paths - made_later if not Path(each).exists()] == []

@@ -112,5 +112,5 @@ def test_refresh_from_aws_without_credentials(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "nowhere")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     code, out, err = run("refresh", "--from", "aws", "--check")
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert "AWS did not answer" in err

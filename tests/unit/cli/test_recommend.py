@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from eks_hardware.cli import cluster_settings
+from eks_hardware.cli import app, cluster_settings
 from eks_hardware.validation import validate
 from helpers.recommend_command import asked, run
 
@@ -33,7 +35,7 @@ WORKLOADS = {
     "regions: [us-west-2, us-east-1]}",
     "pretraining-7b-cost": "{version: 1, task: training, model: {parameters: 7B}, framework: pytorch, budget: cost, "
     "training_tokens: 100B, region: us-east-2}",
-    "pretraining-70b-performance": "--task training --model 70B --budget performance --region us-west-2",
+    "pretraining-70b-performance": "--task training --model 70B --priority performance --region us-west-2",
     "bert-real-time": "{version: 1, task: inference, model: {parameters: 110M, architecture: bert}, precision: fp16, "
     "context_length: 512, latency: {first_token_ms: 20}, region: us-east-1}",
     "embeddings-batch": "{version: 1, task: inference, serving: batch, model: {parameters: 335M, architecture: bert}, "
@@ -63,11 +65,61 @@ def test_without_network_the_ranking_is_shown_before_the_error(tmp_path: Path, m
     code, out, err = run("--task", "inference", "--model", "8B", "-o", file)
     assert (code, file.exists()) == (2, False)
     assert out.startswith("Inference: 8B parameters")
-    assert err.startswith("error: --api-access is required, because https://checkip.amazonaws.com did not return your ")
-    assert (
-        "; nothing was written; add --api-access with networks such as 93.184.216.34/32, or --api-access private" in err
+    assert err.startswith(
+        "error: --api-access is missing, and https://checkip.amazonaws.com did not return your address"
     )
+    assert "; add --api-access with your networks (such as 93.184.216.34/32), or --api-access private" in err
     assert run("--task", "inference", "--model", "8B", "-o", file, "--api-access", "private").code == 0
+
+
+def test_at_a_terminal_the_ranking_is_shown_before_the_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_settings, "caller_address", lambda: None)
+    monkeypatch.setattr(sys.modules["eks_hardware.cli.commands.recommend"], "at_terminal", lambda: True)
+    arguments = ["recommend", "--task", "inference", "--model", "8B", "--no-project", "-o", str(tmp_path / "llm.yaml")]
+    done = CliRunner().invoke(app, arguments, input="\n1\n93.184.216.34\n", env={"COLUMNS": "80"})
+    assert done.exit_code == 0
+    assert done.output.index("Inference: 8B") < done.output.index("Networks with access to the Kubernetes API")
+    assert done.output.count('or private, got "') == 2
+    stopped = run(*arguments[1:-1], tmp_path / "other.yaml", stdin="")
+    assert (stopped.code, (tmp_path / "other.yaml").exists()) == (130, False)
+    assert stopped.out.startswith("Inference: 8B")
+    assert stopped.err.endswith("\nInterrupted; nothing was written.\n")
+
+
+ASSUMED = {
+    "--task inference --model 8B": "Assumed: --concurrency 1, --context 4096, --precision bf16, --capacity on-demand, "
+    "--priority balanced, --region us-east-1 and 4 more",
+    "--task inference --model 8B --concurrency 2 --context 8k --precision fp8 --region us-west-2 --priority cost": (
+        "Assumed: --capacity on-demand"
+    ),
+    "--task training --model 8B --capacity on-demand --region us-west-2": "Assumed: --precision bf16, "
+    "--priority balanced",
+}
+
+
+@pytest.mark.parametrize("options", ASSUMED)
+def test_the_defaults_of_other_options_are_shown(options: str) -> None:
+    lines = run(*options.split(), COLUMNS="200").out.splitlines()
+    assert lines[1] == ASSUMED[options]
+
+
+def test_without_options_left_nothing_is_assumed() -> None:
+    options = "--task training --model 8B --precision bf16 --capacity on-demand --budget cost --region us-west-2"
+    assert "Assumed" not in run(*options.split()).out
+
+
+@pytest.mark.parametrize(
+    ("priority", "ranked"),
+    [("balanced", "40 points for cost."), ("cost", "80 points for cost, after all types with a")],
+)
+def test_the_rank_of_an_unknown_price_has_a_reason(priority: str, ranked: str) -> None:
+    options = f"--task training --model 70B --region us-west-2 --capacity capacity-block --priority {priority}"
+    shown = run(*options.split(), COLUMNS="200").out
+    assert "unknown" in next(line for line in shown.splitlines() if line.startswith("1  "))
+    assert "Price unknown: " in shown
+    assert f"Ranked with 0 of {ranked}" in shown
 
 
 def recommended_json(text: str, *more: str) -> dict[str, Any]:
@@ -262,21 +314,21 @@ def test_a_config_of_hugging_face_is_found_beside_the_file(tmp_path: Path) -> No
         ("", "--task and --model, or --from FILE"),
         ("--task inference", "--model"),
         ("--task inferense --model 8B", 'did you mean inference?'),
-        ("--task inference --model 0B", "MODEL_SIZE --model"),
-        ("--task inference --model 8X", "FIELD_PATTERN --model"),
-        ("--task inference --model 99999999T", "FIELD_PATTERN --model"),
-        ("--task inference --model 8B --context -1", "FIELD_RANGE --context"),
-        ("--task inference --model 8B --context 99999999999999999999", "FIELD_RANGE --context"),
-        ("--task inference --model 8B --concurrency 0", "FIELD_RANGE --concurrency"),
-        ("--task training --model 8B --context 5", "WORKLOAD_FIELD --context"),
-        ("--task inference --model 8B --capacity cash", "FIELD_VALUE --capacity"),
+        ("--task inference --model 0B", 'error: --model: "0B" is not a number of parameters'),
+        ("--task inference --model 8X", "error: --model must be a number such as 8B"),
+        ("--task inference --model 99999999T", "error: --model must be a number such as 8B"),
+        ("--task inference --model 8B --context -1", "error: --context must be"),
+        ("--task inference --model 8B --context 99999999999999999999", "error: --context must be"),
+        ("--task inference --model 8B --concurrency 0", "error: --concurrency must be"),
+        ("--task training --model 8B --context 5", "error: --context"),
+        ("--task inference --model 8B --capacity cash", "error: --capacity must be one of"),
         ("--task inference --model 8B --precision fp9", 'did you mean fp8?'),
-        ("--task training --model 8B --precision int4", "WORKLOAD_PRECISION --precision"),
+        ("--task training --model 8B --precision int4", "error: --precision must be"),
         ("--task inference --model 8B --region us-west-9", "did you mean us-west-2"),
         ("--task inference --model 8B --region mars", "--region"),
         ("--task inference --model 8B --pick 2", "--pick requires --output"),
         ("--task inference --model 8B --force", "--force requires --output"),
-        ("--task inference --model 8B --output x.yaml --pick 99", "--pick 99"),
+        ("--task inference --model 8B --output x.yaml --pick 99", "--pick must be from 1 to"),
         ("--task inference --model 8B --output x.txt", "NAME.yaml"),
     ],
 )  # fmt: skip
@@ -290,8 +342,8 @@ def test_wrong_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str,
 
 def test_a_config_that_is_not_there() -> None:
     code, _, said = run("--task", "inference", "--model", "nowhere/config.json")
-    assert code == 1
-    assert "HF_CONFIG_MISSING --model" in said
+    assert code == 2
+    assert "nowhere/config.json does not exist; fix the path" in said
 
 
 def test_spot_says_that_the_work_survives_losing_a_node(tmp_path: Path) -> None:
@@ -300,7 +352,7 @@ def test_spot_says_that_the_work_survives_losing_a_node(tmp_path: Path) -> None:
     file = tmp_path / "workload.yaml"
     file.write_text("{version: 1, task: training, model: {parameters: 8B}, interruptible: false}", encoding="utf-8")
     code, _, said = run("--from", file, "--capacity", "spot")
-    assert (code, "WORKLOAD_SPOT --capacity" in said) == (2, True)
+    assert (code, "error: --capacity" in said) == (2, True)
 
 
 def test_only_the_hardware_of_a_file() -> None:

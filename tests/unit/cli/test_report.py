@@ -35,7 +35,7 @@ def test_stdout_has_the_page_and_nothing_else() -> None:
     code, page, said = run("mixed-hardware", "--output", "-")
     assert code == 0
     assert (page[:15], page[-8:]) == ("<!doctype html>", "</html>\n")
-    assert said == "mixed-hardware: 1 warning; `eks-hardware validate mixed-hardware` shows it\n"
+    assert said == "1 warning; see `eks-hardware validate mixed-hardware`\n"
 
 
 def test_a_page_is_replaced(tmp_path: Path) -> None:
@@ -107,13 +107,13 @@ def test_what_is_too_dear_can_be_looked_at(tmp_path: Path) -> None:
 
 def test_a_strategy_that_is_not_there(tmp_path: Path) -> None:
     code, _, problem = run("no-such", "--output", str(tmp_path / "report.html"))
-    assert code == 1
-    assert "STRATEGY_PATH" in problem
+    assert code == 2
+    assert "is not a file or the name of a strategy" in problem
 
 
 def test_a_folder_of_several_strategies(tmp_path: Path) -> None:
     code, _, problem = run(str(ROOT / "config" / "strategies"), "--output", str(tmp_path / "report.html"))
-    assert code == 1
+    assert code == 2
     assert f"contains {len(SHIPPED)} strategies; name one of them" in problem
 
 

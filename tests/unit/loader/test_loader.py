@@ -255,7 +255,8 @@ days: 30
 """
 
 GOLDEN_FINDINGS = [
-    "f.yaml:1:10: error FIELD_VALUE version: must be 1, got the number 2",
+    "f.yaml:1:10: error FIELD_VALUE version: must be 1, got the number 2; 1 is the only version of this format: "
+    "write version: 1, or upgrade eks-hardware if the file needs a newer one",
     'f.yaml:2:1: error FIELD_UNKNOWN nmae: unknown field "nmae"; did you mean name?',
     'f.yaml:5:11: error FIELD_VALUE groups[gpu].kind: must be one of training, inference, got "trainng"; '
     "did you mean training?",

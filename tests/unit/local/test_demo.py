@@ -17,7 +17,7 @@ MIRROR = Providers(Source.MIRROR, Mirror(Path("/mirror"), (5, 100, 0), packed=Fa
 
 @pytest.fixture
 def demo(tmp_path: Path) -> _Demo:
-    return _Demo(Console(), tmp_path, tmp_path / "run", "block")
+    return _Demo(Console(), tmp_path, tmp_path / "run", "block", named=str(tmp_path / "block.yaml"))
 
 
 def write_stack(folder: Path, version: str) -> None:
@@ -29,11 +29,28 @@ def write_stack(folder: Path, version: str) -> None:
 
 def test_a_newer_provider_is_required(demo: _Demo, tmp_path: Path) -> None:
     write_stack(tmp_path, ">= 6.26.0, < 7.0.0")
-    with pytest.raises(DemoError, match=r"block needs the AWS provider >= 6\.26\.0, < 7\.0\.0, but .* \(5\.100\.0\)"):
+    groups = """
+node_groups:
+  - {name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 4}}
+  - {name: h100, instance_types: [p5.48xlarge], update: {strategy: minimal}, scaling: {max: 4}}
+"""
+    strategy = "version: 1\nname: block\nregion: us-west-2\ncluster: {creator_is_admin: true}" + groups
+    (tmp_path / "block.yaml").write_text(strategy, encoding="utf-8")
+    wanted = (
+        r"block needs the AWS provider >= 6\.26\.0, < 7\.0\.0 \(node_groups\[h100\]\.update\.strategy needs it\), but "
+        r"the demo uses .* \(5\.100\.0\); remove that setting, or set TF_PLUGIN_MIRROR to a mirror with a newer one"
+    )
+    with pytest.raises(DemoError, match=wanted):
         demo._check_provider(demo._document(), MIRROR)
 
 
-@pytest.mark.parametrize("version", [">= 5.100.0, < 7.0.0", "~> 6.0", ""])
+def test_another_app_pins_a_newer_provider(demo: _Demo, tmp_path: Path) -> None:
+    write_stack(tmp_path, "6.25.0")
+    with pytest.raises(DemoError, match=r"the AWS provider 6\.25\.0, but .*; allow older ones with an override"):
+        demo._check_provider(demo._document(), MIRROR)
+
+
+@pytest.mark.parametrize("version", [">= 5.100.0, < 7.0.0", "5.100.0", "~> 6.0", ""])
 def test_other_requirements_are_left_to_terraform(demo: _Demo, tmp_path: Path, version: str) -> None:
     write_stack(tmp_path, version)
     demo._check_provider(demo._document(), MIRROR)

@@ -80,3 +80,29 @@ def test_what_cannot_be_read_has_no_excerpt(name: str) -> None:
 
 def test_counts() -> None:
     assert [counted(number, "error") for number in (0, 1, 2)] == ["0 errors", "1 error", "2 errors"]
+
+
+def test_equal_findings_of_several_files_are_one(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: 1\n", encoding="utf-8")
+    found = [
+        Finding("OPEN", "a", "is open", Severity.WARNING, Position(str(tmp_path / name), line, 1))
+        for name, line in (("a.yaml", 1), ("b.yaml", 7), ("c.yaml", 9))
+    ]
+    other = Finding("OTHER", "a", "is open", Severity.WARNING, Position(str(tmp_path / "b.yaml"), 8, 1))
+    assert as_text([found[0], found[1], other, found[2]]).split("\n") == [
+        f"{tmp_path}/a.yaml:1:1: warning OPEN a: is open",
+        "    1 | a: 1",
+        "      | ^",
+        f"  also in {tmp_path}/b.yaml:7:1 and {tmp_path}/c.yaml:9:1",
+        f"{tmp_path}/b.yaml:8:1: warning OTHER a: is open",
+    ]
+
+
+def test_a_finding_without_a_file_has_the_form_of_wrong_options() -> None:
+    must, other = Finding("FIELD_VALUE", "--task", "must be x"), Finding("SIZE", "--model", '"0B" is not a size')
+    path = Finding("STRATEGY_PATH", "", '"nope" does not exist')
+    assert as_text([must, other, path]).split("\n") == [
+        "error: --task must be x",
+        'error: --model: "0B" is not a size',
+        'error: "nope" does not exist',
+    ]

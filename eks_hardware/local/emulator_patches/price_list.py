@@ -1,0 +1,68 @@
+"""The AWS price list as Karpenter reads it, with the prices of ``config/prices``; ministack has no such service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from eks_hardware import facts
+
+_TARGET = b"AWSPriceListService.GetProducts"
+_PER_PAGE = 100
+
+
+def on_demand_price(name: str, region: str) -> float | None:
+    """Return the On-Demand price of an instance type in USD per hour, or ``None`` if our data files have none."""
+    by_source = facts.on_demand_prices()["types"].get(name, {}).values()
+    return next((prices[region] for prices in by_source if region in prices), None)
+
+
+def priced(app: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap an ASGI application: it also answers ``GetProducts``."""
+
+    async def call(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or dict(scope["headers"]).get(b"x-amz-target") != _TARGET:
+            await app(scope, receive, send)
+            return
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        answer = json.dumps(get_products(json.loads(body))).encode()
+        headers = [(b"content-type", b"application/x-amz-json-1.1"), (b"content-length", str(len(answer)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
+
+    return call
+
+
+def get_products(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer ``GetProducts`` for Linux instances with shared tenancy; there are no products of other kinds.
+
+    Source: https://docs.aws.amazon.com/aws-cost-management/latest/APIReference/API_pricing_GetProducts.html
+    """
+    wanted = {each["Field"]: each["Value"] for each in asked.get("Filters", ())}
+    is_shared = asked.get("ServiceCode") == "AmazonEC2" and wanted.get("tenancy", "Shared") == "Shared"
+    products = list(_products(wanted)) if is_shared else []
+    start = int(asked.get("NextToken") or 0)
+    end = min(start + min(int(asked.get("MaxResults") or _PER_PAGE), _PER_PAGE), len(products))
+    more = {"NextToken": str(end)} if end < len(products) else {}
+    return {"FormatVersion": "aws_v1", "PriceList": [json.dumps(each) for each in products[start:end]], **more}
+
+
+def _products(wanted: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    region = wanted.get("regionCode", "us-east-1")
+    for name in sorted(facts.on_demand_prices()["types"]):
+        price = on_demand_price(name, region)
+        if price is None or wanted.get("instanceType", name) != name:
+            continue
+        dimension = {"unit": "Hrs", "pricePerUnit": {"USD": f"{price:.10f}"}}
+        yield {
+            "product": {
+                "productFamily": "Compute Instance",
+                "attributes": {"instanceType": name, "regionCode": region, "tenancy": "Shared"},
+            },
+            "serviceCode": "AmazonEC2",
+            "terms": {"OnDemand": {f"{name}.term": {"priceDimensions": {f"{name}.rate": dimension}}}},
+        }

@@ -1,0 +1,163 @@
+"""A deployed strategy on a local Kubernetes: its nodes, its releases and Karpenter, with everything real but AWS."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eks_hardware.kubernetes.model import Bundle
+from eks_hardware.local.cluster import Cluster
+from eks_hardware.local.emulator import Emulator
+from eks_hardware.local.karpenter_process import Karpenter
+from eks_hardware.local.kubelets import Kubelets
+from eks_hardware.local.readback import Account
+from eks_hardware.local.stand_in_charts import Chart, charts_folder
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedStrategy
+from eks_hardware.workloads import Request, manifest
+from helpers.kubernetes.objects import Object, manifest_list
+
+_LIVE = {"Name": "instance-state-name", "Values": ["running"]}
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The running parts.
+
+    Attributes:
+        strategy: the strategy.
+        cluster: the Kubernetes that the EKS cluster describes as its own.
+        account: the emulated account.
+        emulator: the emulated AWS.
+        kubelets: what makes Node objects of instances.
+        karpenter: the controller.
+    """
+
+    strategy: Strategy
+    resolved: ResolvedStrategy
+    cluster: Cluster
+    account: Account
+    emulator: Emulator
+    kubelets: Kubelets
+    karpenter: Karpenter
+
+    def get(self, kinds: str, *arguments: str) -> list[Object]:
+        found: list[Object] = json.loads(
+            self.cluster.kubectl("get", kinds, "--all-namespaces", "-o", "json", *arguments)
+        )["items"]
+        return found
+
+    def instances(self) -> dict[str, Mapping[str, Any]]:
+        """Return the running instances by the name of their Node."""
+        found = self.account.items("ec2", "describe_instances", "Reservations", Filters=[_LIVE])
+        return {each["PrivateDnsName"]: each for one in found for each in one["Instances"]}
+
+    def instances_of(self, source: str) -> list[Mapping[str, Any]]:
+        """Return the running instances of a node group or pool."""
+        return [each for each in self.instances().values() if source_of(each) == source]
+
+    def scale(self, group: str, nodes: int) -> None:
+        """Set a node group's desired size, as a user or an autoscaler does."""
+        self.account.client("eks").update_nodegroup_config(
+            clusterName=self.resolved.name, nodegroupName=group, scalingConfig={"desiredSize": nodes}
+        )
+
+    def printed(self, group: str) -> list[Object]:
+        """Return the job that ``workload`` prints for a group or pool."""
+        request = Request(kind="job", group=group, name=f"on-{group}")
+        return [dict(each) for each in manifest(self.strategy, self.resolved, request).objects]
+
+    @contextlib.contextmanager
+    def created(self, objects: Sequence[Object]) -> Iterator[None]:
+        """Create objects, and delete them at the end."""
+        text = manifest_list(objects)
+        self.cluster.kubectl("create", "-f", "-", stdin=text)
+        try:
+            yield
+        finally:
+            self.cluster.kubectl("delete", "-f", "-", "--wait=false", "--ignore-not-found", stdin=text)
+
+    def pods(self, selector: str) -> dict[str, tuple[str, str]]:
+        """Return the phase and the node of the pods with a label, by name."""
+        return {
+            each["metadata"]["name"]: (each["status"]["phase"], each["spec"].get("nodeName", ""))
+            for each in self.get("pods", "-l", selector)
+        }
+
+    def check(self) -> None:
+        """Check that every part runs, and that every instance became a node."""
+        self.karpenter.check()
+        self.kubelets.check()
+        assert self.kubelets.refused == {}
+
+
+def source_of(instance: Mapping[str, Any]) -> str:
+    """Return the name of an instance's node group or pool."""
+    tags = {each["Key"]: each["Value"] for each in instance.get("Tags", ())}
+    return str(tags.get("karpenter.sh/nodepool") or tags.get("eks:nodegroup-name", ""))
+
+
+def long_running(objects: Sequence[Object], name: str) -> Object:
+    """Return a pod like those of a printed job. kwok ends the pods of jobs at once, and keeps others running."""
+    (job,) = (each for each in objects if each["kind"] == "Job")
+    template = job["spec"]["template"]
+    labels = {**template["metadata"].get("labels", {}), "long-running": name}
+    namespace = job["metadata"].get("namespace", "default")
+    metadata = {**template["metadata"], "name": name, "namespace": namespace, "labels": labels}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+
+
+@contextlib.contextmanager
+def installed(
+    strategy: Strategy,
+    resolved: ResolvedStrategy,
+    bundle: Bundle,
+    *,
+    cluster: Cluster,
+    account: Account,
+    emulator: Emulator,
+    rendered: Path,
+    outputs: Mapping[str, str],
+    tools: Mapping[str, Path],
+    directory: Path,
+) -> Iterator[Installed]:
+    """Install a deployed strategy's releases with its ``install.sh``, and remove them with ``uninstall.sh``.
+
+    Args:
+        rendered: the folder of manifests that the synthesis wrote.
+        outputs: the outputs of the stack.
+        directory: a folder for charts and logs.
+    """
+    charts, programs = directory / "charts", directory / "bin"
+    wanted = [Chart(each.chart, each.version) for each in bundle.charts]
+    charts_folder(wanted, charts, helm=tools["helm"], karpenter=tools["karpenter-files"])
+    programs.mkdir()
+    for program in ("helm", "kubectl"):
+        (programs / program).symlink_to(tools[program])
+    environment = {
+        **cluster.environment(),
+        **outputs,
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "CHARTS": str(charts),
+        **{f"HELM_{kind}_HOME": str(programs / kind) for kind in ("CACHE", "CONFIG", "DATA")},
+    }
+
+    def run(script: str) -> None:
+        done = subprocess.run(
+            [rendered / script], env=environment, capture_output=True, check=False, encoding="utf-8", timeout=900
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    with Kubelets(account, cluster) as kubelets:
+        run("install.sh")
+        with Karpenter(cluster, emulator, resolved.region, directory, program=tools["karpenter"]) as karpenter:
+            running = Installed(strategy, resolved, cluster, account, emulator, kubelets, karpenter)
+            yield running
+            run("uninstall.sh")
+            running.check()
