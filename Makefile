@@ -30,8 +30,8 @@ help: ## list the targets
 setup: .venv/.installed node_modules/.installed .build/terraform/.found ## install into .venv and node_modules
 	@:
 
-demo: setup ## deploy STACK locally, then destroy it; KEEP=1 keeps it running
-	@$(demo) "$(STACK)"
+demo: setup ## deploy STACK locally, then destroy it; CLUSTER=1 adds Kubernetes, KEEP=1 keeps it running
+	@$(demo) "$(STACK)" $(if $(filter 1,$(CLUSTER)),--cluster)
 
 demo-stop: .venv/.installed ## stop a deployment that KEEP=1 kept running
 	@$(demo) --stop

@@ -1,5 +1,7 @@
 """Deploy a strategy with the real cdktf and Terraform to a local AWS emulator, and destroy it again.
 
+With a local Kubernetes, its releases are installed and sample workloads run (:mod:`eks_hardware.local.demo_cluster`).
+
 Every run writes its files, including Terraform's state, to its own folder below ``.build/demo``.
 """
 
@@ -13,27 +15,29 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from eks_hardware.findings import StrategyError
-from eks_hardware.kubernetes.files.summary import Summary, read_summary, summary_table
+from eks_hardware.kubernetes.files.summary import read_summary
 from eks_hardware.kubernetes.files.tree import RELEASES_FILE
 from eks_hardware.loader.discovery import OVERLAY_VARIABLE, named_strategy, read_environment
-from eks_hardware.local import demo_folder, emulator, processes, terraform, terraform_output, tools
+from eks_hardware.local import cluster_tools, demo_folder, emulator, processes, terraform, terraform_output, tools
+from eks_hardware.local.cluster import ClusterError
+from eks_hardware.local.demo_cluster import ClusterHalf, Options
 from eks_hardware.local.demo_folder import DemoError
+from eks_hardware.local.demo_report import describe, describe_manifests
 from eks_hardware.local.emulator import Emulator, EmulatorError
+from eks_hardware.local.karpenter_process import KarpenterError
 from eks_hardware.local.readback import Account, ClusterFacts, left_over
 from eks_hardware.local.steps import Step, Steps
 from eks_hardware.printable import counted
 from eks_hardware.resolve import provider_floor
-from eks_hardware.spellings import capacity_of_eks
 from eks_hardware.validation import load_strategy
 from eks_hardware.versions import numbers
 
@@ -44,11 +48,20 @@ _OVERLAY = "local"
 # A temporary deployment needs no checksums for other platforms. A separate step has synthesized the stack.
 _APPLY = ("--auto-approve", "--skip-provider-lock", "--skip-synth")
 _STARTS_EMPTY = "The emulator starts empty. It cannot deploy a stack that reads existing resources, such as a cluster."
+_FAILURES = (
+    ClusterError,
+    DemoError,
+    EmulatorError,
+    KarpenterError,
+    cluster_tools.ToolsMissing,
+    terraform.TerraformError,
+    tools.ToolsMissing,
+)
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The data to stop a demo that was left running."""
+    """The data to stop a demo that was left running. ``pid`` is that of the emulator, or of the process that has it."""
 
     stack: str
     pid: int
@@ -57,16 +70,32 @@ class Kept:
     work_dir: str
 
 
-def run_demo(console: Console, *, root: Path, stack: str, named: str, keep: bool) -> int:
+def run_demo(
+    console: Console,
+    *,
+    root: Path,
+    stack: str,
+    named: str,
+    keep: bool,
+    cluster: Options | None = None,
+    stay: Callable[[], None] | None = None,
+) -> int:
     """Run the demo of a stack, and return the exit code.
 
-    Other commands find the strategy by ``named``: its file or its name. With ``keep`` leave the demo running, and print
-    how to inspect and stop it.
+    Args:
+        console: where to print.
+        root: the project.
+        stack: the stack.
+        named: its strategy as other commands find it: a file or a name.
+        keep: leave it running, and print how to inspect and stop it.
+        cluster: what to run on a local Kubernetes; None for AWS alone.
+        stay: with ``keep`` and a cluster, a function that waits until a signal ends this process. Threads and
+            programs of the cluster end with it.
     """
     runs = root / _RUNS
     runs.mkdir(parents=True, exist_ok=True)
     run_dir = Path(tempfile.mkdtemp(prefix=f"{re.sub(r'[^A-Za-z0-9_-]', '-', stack)}-", dir=runs))
-    demo = _Demo(console, root, run_dir, stack, named)
+    demo = _Demo(console, root, run_dir, stack, named, cluster, stay)
     try:
         with processes.signals_unwind():
             left_running = demo.run(keep=keep)
@@ -77,7 +106,7 @@ def run_demo(console: Console, *, root: Path, stack: str, named: str, keep: bool
     except processes.Terminated:
         shutil.rmtree(run_dir, ignore_errors=True)
         raise
-    except (DemoError, EmulatorError, terraform.TerraformError, tools.ToolsMissing) as error:
+    except _FAILURES as error:
         for finding in error.lines if isinstance(error, tools.ToolsMissing) else [str(error)]:
             console.print(Text.assemble(("error: ", "bold red"), finding), soft_wrap=True)
         demo.tidy_after_failure()
@@ -112,7 +141,16 @@ def _provider_reason(named: str) -> str:
 class _Demo:
     """One run."""
 
-    def __init__(self, console: Console, root: Path, run_dir: Path, stack: str, named: str) -> None:
+    def __init__(
+        self,
+        console: Console,
+        root: Path,
+        run_dir: Path,
+        stack: str,
+        named: str,
+        cluster: Options | None = None,
+        stay: Callable[[], None] | None = None,
+    ) -> None:
         self._console = console
         self._root = root
         self._run_dir = run_dir
@@ -122,17 +160,16 @@ class _Demo:
         self._outdir = run_dir / "cdktf.out"
         self._log_file = run_dir / "demo.log"
         self._cdktf = Path()
+        self._stay = stay
+        self._half = ClusterHalf(console, cluster, run_dir, self._log_file) if cluster else None
 
     def run(self, *, keep: bool) -> bool:
         """Run all steps; return whether the demo was left running."""
+        if self._half:
+            self._half.print_differences()
         found, providers = self._find_tools()
         with contextlib.ExitStack() as running:
-            with self._steps.step("Local AWS") as step:
-                step.update("starting ministack")
-                local_aws = running.enter_context(
-                    Emulator(self._run_dir / "emulator.log", work_dir=self._run_dir / "emulator")
-                )
-                step.result = f"ministack on {local_aws.endpoint_url}"
+            local_aws = self._start_aws(running)
             environment = tools.cdktf_environment(
                 {
                     **local_aws.environment(),
@@ -143,43 +180,77 @@ class _Demo:
                 node_major=found.node_major,
                 log_dir=self._run_dir,
             )
-            with self._steps.step("Synthesize") as step:
-                self._run_cdktf("synth", [], environment, step)
-                document = self._document()
-                self._check_provider(document, providers)
-                region = self._region(document)
-                step.result = f"{self._stack}, {region}"
+            region = self._synthesize(environment, providers)
             account = Account(local_aws.endpoint_url, region)
             running.callback(account.close)
             blank = account.inventory()
-            with self._steps.step("Deploy") as step:
-                progress = self._run_cdktf("deploy", [self._stack, *_APPLY], environment, step)
-                step.result = f"{counted(progress.done, 'resource')} created"
-            with self._steps.step("Read back") as step:
-                step.update("reading from EKS, EC2, SQS, EventBridge and IAM")
-                clusters = account.clusters(besides=blank)
-                step.result = "resources in the emulator:"
-            for cluster in clusters:
-                self._console.print()
-                for part in describe(cluster):
-                    self._console.print(part)
-            self._print_manifests(keep=keep)
-            self._console.print()
+            if self._half:
+                running.callback(self._half.stop)
+                self._half.start(local_aws, account)
+            clusters = self._deploy(environment, account, blank)
+            if self._half:
+                self._half.install(self._manifests, self._outputs(environment))
+                self._half.run_workloads()
+            else:
+                self._print_manifests(keep=keep)
             if keep:
                 self._leave_running(local_aws, environment, region, clusters)
                 return True
-            with self._steps.step("Destroy") as step:
-                progress = self._run_cdktf("destroy", [self._stack, *_APPLY], environment, step)
-                step.result = f"{counted(progress.done, 'resource')} destroyed"
-            with self._steps.step("Check") as step:
-                step.update("looking for remaining resources")
-                self._check_nothing_left(blank, account)
-                step.result = "no resources remain"
+            if self._half:
+                self._half.uninstall()
+            self._destroy(environment, account, blank)
         return False
+
+    def _start_aws(self, running: contextlib.ExitStack) -> Emulator:
+        with self._steps.step("Local AWS") as step:
+            step.update("starting ministack")
+            emulator_ = Emulator(self._run_dir / "emulator.log", work_dir=self._run_dir / "emulator")
+            running.enter_context(emulator_)
+            step.result = f"ministack on {emulator_.endpoint_url}"
+        return emulator_
+
+    def _synthesize(self, environment: Mapping[str, str], providers: terraform.Providers) -> str:
+        """Synthesize the stack, and return its region."""
+        with self._steps.step("Synthesize") as step:
+            self._run_cdktf("synth", [], environment, step)
+            document = self._document()
+            self._check_provider(document, providers)
+            region = self._region(document)
+            step.result = f"{self._stack}, {region}"
+        return region
+
+    def _deploy(
+        self, environment: Mapping[str, str], account: Account, blank: Mapping[str, frozenset[str]]
+    ) -> list[ClusterFacts]:
+        """Deploy the stack, and show what is new in the account."""
+        with self._steps.step("Deploy") as step:
+            progress = self._run_cdktf("deploy", [self._stack, *_APPLY], environment, step)
+            step.result = f"{counted(progress.done, 'resource')} created"
+        with self._steps.step("Read back") as step:
+            step.update("reading from EKS, EC2, SQS, EventBridge and IAM")
+            clusters = account.clusters(besides=blank)
+            step.result = "resources in the emulator:"
+        for cluster in clusters:
+            self._console.print()
+            for part in describe(cluster):
+                self._console.print(part)
+        self._console.print()
+        return clusters
+
+    def _destroy(self, environment: Mapping[str, str], account: Account, blank: Mapping[str, frozenset[str]]) -> None:
+        with self._steps.step("Destroy") as step:
+            progress = self._run_cdktf("destroy", [self._stack, *_APPLY], environment, step)
+            step.result = f"{counted(progress.done, 'resource')} destroyed"
+        with self._steps.step("Check") as step:
+            step.update("looking for remaining resources")
+            self._check_nothing_left(blank, account)
+            step.result = "no resources remain"
 
     def _find_tools(self) -> tuple[tools.Tools, terraform.Providers]:
         with self._steps.step("Tools") as step:
             emulator.check_installed()  # before cdktf is downloaded
+            if self._half:
+                self._half.provide_programs(step)
             if demo_folder.is_own(self._root):
                 step.update(f"installing cdktf in {self._root}, the first time only")
                 demo_folder.install_cdktf(self._root)
@@ -263,16 +334,36 @@ class _Demo:
 
     def _print_manifests(self, *, keep: bool) -> None:
         """Show the manifests for the cluster. Other apps may write none."""
-        folder = self._outdir / "stacks" / self._stack / "kubernetes"
+        folder = self._manifests
         if not (folder / RELEASES_FILE).is_file():
             return
-        self._console.print()
         for part in describe_manifests(read_summary(folder)):
             self._console.print(part)
         self._console.print()
-        render = f"`eks-hardware render {shlex.quote(self._named)} --output FOLDER` writes the files."
-        line = f"In {self._shown(folder)}." if keep else render
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        name = shlex.quote(self._named)
+        render = f"`eks-hardware render {name} --output FOLDER` writes the files."
+        more = f"`eks-hardware demo {name} --cluster` installs them on a local Kubernetes, and runs workloads."
+        for line in (f"In {self._shown(folder)}." if keep else render, more):
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._console.print()
+
+    @property
+    def _manifests(self) -> Path:
+        return self._outdir / "stacks" / self._stack / "kubernetes"
+
+    def _outputs(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return the outputs of the deployed stack that are texts."""
+        done = subprocess.run(
+            [str(terraform.find_terraform(environment).path), "output", "-json"],
+            cwd=self._outdir / "stacks" / self._stack,
+            env=dict(environment),
+            capture_output=True,
+            check=False,
+            encoding="utf-8",
+        )
+        if done.returncode:
+            raise DemoError(f"terraform output failed:\n{done.stderr.strip()}")
+        return {name: each["value"] for name, each in json.loads(done.stdout).items() if isinstance(each["value"], str)}
 
     def _check_nothing_left(self, before: Mapping[str, frozenset[str]], account: Account) -> None:
         left = left_over(before, account.inventory())
@@ -293,11 +384,17 @@ class _Demo:
     def _leave_running(
         self, local_aws: Emulator, environment: Mapping[str, str], region: str, clusters: list[ClusterFacts]
     ) -> None:
-        kept = Kept(self._stack, local_aws.pid, local_aws.port, local_aws.token, str(local_aws.work_dir))
+        # The cluster's programs end with this process, so it stays.
+        pid = os.getpid() if self._half else local_aws.pid
+        kept = Kept(self._stack, pid, local_aws.port, local_aws.token, str(local_aws.work_dir))
         script = self._run_dir / "env.sh"
-        script.write_text(environment_script(environment, region=region), encoding="utf-8")
+        text = environment_script(environment, region=region)
+        if self._half:
+            text += f"export KUBECONFIG={shlex.quote(str(self._half.kubeconfig))}\n"
+        script.write_text(text, encoding="utf-8")
         (self._run_dir / _RECORD).write_text(json.dumps(asdict(kept), indent=2) + "\n", encoding="utf-8")
-        local_aws.detach()
+        if not self._half:
+            local_aws.detach()
 
         def relative(path: Path) -> str:
             return shlex.quote(os.path.relpath(path, self._root))
@@ -313,20 +410,32 @@ class _Demo:
             f"  aws eks describe-cluster --name {name}",
             f"  npx cdktf output {self._stack} --skip-synth --output {outdir}",
             f"  terraform -chdir={outdir}/stacks/{self._stack} state list",
+            *self._reach_kubernetes(),
             "",
             "To stop it:",
             "",
             "  make demo-stop" if self._root == demo_folder.CHECKOUT else "  eks-hardware demo --stop",
         ):
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        if self._stay:
+            self._stay()
+
+    def _reach_kubernetes(self) -> list[str]:
+        """Return the lines about kubectl."""
+        if not self._half:
+            return []
+        return [
+            "",
+            "For kubectl or k9s alone:",
+            "",
+            f"  export KUBECONFIG={shlex.quote(str(self._half.kubeconfig))}",
+            "  kubectl get nodes,pods --all-namespaces",
+        ]
 
 
 def _output(process: subprocess.Popen[bytes]) -> Iterator[str]:
     """Yield the lines of a process's output until it closes it."""
-    assert process.stdout is not None
-    with process.stdout:
-        for raw in process.stdout:
-            yield terraform_output.plain(raw.decode("utf-8", errors="replace"))
+    yield from map(terraform_output.plain, processes.lines(process))
 
 
 def overlay_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -348,46 +457,3 @@ def environment_script(environment: Mapping[str, str], *, region: str) -> str:
         [f"unset {name}\n" for name in {"AWS_PROFILE": 0, **dict.fromkeys(gone)}]
         + [f"export {name}={shlex.quote(value)}\n" for name, value in sorted(own.items())]
     )
-
-
-def describe(cluster: ClusterFacts) -> list[Any]:
-    """Return a short report of a cluster, 80 columns wide."""
-    title = Text.assemble((cluster.name, "bold"), f"  EKS {cluster.kubernetes_version}, {cluster.region}")
-    groups = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold underline")
-    for name in ("Node group", "Instance types", "Capacity", "AMI type"):
-        groups.add_column(name, overflow="fold")
-    for name in ("Nodes", "EFA"):
-        groups.add_column(name, justify="right", no_wrap=True)
-    for group in cluster.node_groups:
-        groups.add_row(
-            group.name,
-            "\n".join(group.instance_types),
-            capacity_of_eks(group.capacity_type),
-            group.ami_type,
-            f"{group.min_size}-{group.max_size}",
-            str(group.efa_interfaces) if group.efa_interfaces else "-",
-        )
-    facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    facts.add_column(style="bold", no_wrap=True)
-    facts.add_column(overflow="fold")
-    fed = f", with {counted(len(cluster.rules), 'event rule')}" if cluster.rules else ""
-    rows = {
-        "Zones": f"{', '.join(cluster.zones)} ({counted(cluster.subnets, 'subnet')})",
-        "Add-ons": ", ".join(cluster.addons),
-        "Access entries": "\n".join(cluster.access_entries),
-        "Pod identities": "\n".join(f"{who} as {role}" for who, role in cluster.pod_identities.items()),
-        "Karpenter queue": ", ".join(cluster.queues) + fed,
-        "Karpenter roles": "\n".join(role for role in cluster.roles if "karpenter" in role.lower()),
-    }
-    for name, value in rows.items():
-        facts.add_row(name, value or "-")
-    return [title, "", groups, "", facts] if cluster.node_groups else [title, "", facts]
-
-
-def describe_manifests(summary: Summary) -> list[Any]:
-    """Return a short report of the manifests for the cluster, 80 columns wide."""
-    title = Text.assemble(("Kubernetes", "bold"), "  written, not applied: the emulator has no API server")
-    parts = [title, "", summary_table(summary)] if summary.releases else [title]
-    if summary.fill_in:
-        parts += ["", Text(f"Placeholders to fill in from the stack's outputs: {', '.join(summary.fill_in)}")]
-    return parts

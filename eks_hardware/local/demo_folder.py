@@ -61,7 +61,7 @@ def known_stack(root: Path, stack: str | None, environ: Mapping[str, str]) -> st
     """
     if root != CHECKOUT and not is_own(root) and not runs_strategies(root):
         return stack or DEFAULT_STACK  # only a synthesis shows the stacks of another app
-    names = sorted(_strategy_names(root, environ))
+    names = sorted(name for name, _ in _strategies(root, environ))
     chosen = stack or (names[0] if len(names) == 1 else DEFAULT_STACK)
     if not names or chosen in names:
         return chosen
@@ -71,7 +71,12 @@ def known_stack(root: Path, stack: str | None, environ: Mapping[str, str]) -> st
     )
 
 
-def _strategy_names(root: Path, environ: Mapping[str, str]) -> Iterator[str]:
+def strategy_file(root: Path, stack: str, environ: Mapping[str, str]) -> Path | None:
+    """Return the file of the strategy that a stack is made from; None for a stack of another kind."""
+    return dict(_strategies(root, environ)).get(stack)
+
+
+def _strategies(root: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     paths = read_environment({**environ, **environment(root, environ)}).paths or [
         str(DEFAULT_FOLDER) if root == CHECKOUT else PROJECT_FOLDER
     ]
@@ -82,7 +87,7 @@ def _strategy_names(root: Path, environ: Mapping[str, str]) -> Iterator[str]:
             continue  # the synthesis reports it
         name = document.get("name") if document else None
         if isinstance(name, Scalar):
-            yield str(name.value)
+            yield str(name.value), file
 
 
 def own_folder(environ: Mapping[str, str]) -> Path:

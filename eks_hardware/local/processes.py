@@ -42,6 +42,14 @@ def start_guarded(
     return start(guarded, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=stdout)
 
 
+def lines(process: subprocess.Popen[bytes]) -> Iterator[str]:
+    """Yield the lines of a started program's output until it closes it."""
+    assert process.stdout is not None
+    with process.stdout:
+        for raw in process.stdout:
+            yield raw.decode("utf-8", errors="replace").rstrip("\r\n")
+
+
 def kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kill a started program and everything in its process group. For programs with nothing to save."""
     family = descendants(process.pid)

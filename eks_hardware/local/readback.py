@@ -98,6 +98,11 @@ class Account:
         names = sorted(self.items("eks", "list_clusters", "clusters"))
         return [self._cluster(name, besides["role"]) for name in names]
 
+    def instances(self) -> list[Mapping[str, Any]]:
+        """Return the instances that are not terminated."""
+        reservations = self.items("ec2", "describe_instances", "Reservations", **_LIVE)
+        return [each for one in reservations for each in one["Instances"]]
+
     def inventory(self) -> dict[str, frozenset[str]]:
         """List existing resources by kind. The difference of two inventories shows new and remaining resources."""
         found: dict[str, frozenset[str]] = {
@@ -105,8 +110,7 @@ class Account:
             for kind, service, operation, key, name, arguments in _KINDS
         }
         clusters = self.items("eks", "list_clusters", "clusters")
-        reservations = self.items("ec2", "describe_instances", "Reservations", **_LIVE)
-        found["instance"] = frozenset(each["InstanceId"] for one in reservations for each in one["Instances"])
+        found["instance"] = frozenset(each["InstanceId"] for each in self.instances())
         found["EKS cluster"] = frozenset(clusters)
         found["SQS queue"] = frozenset(map(_last, self.items("sqs", "list_queues", "QueueUrls")))
         found["KMS key"] = frozenset(

@@ -21,12 +21,17 @@ _OBJECTS_WIDTH = 30
 
 @dataclass(frozen=True)
 class ReleaseSummary:
-    """One release; ``version`` is empty for our own objects, ``kinds`` for a chart."""
+    """One release; ``version`` and ``chart`` are empty for our own objects, ``kinds`` for a chart.
+
+    ``place`` is the path of the chart's values, or of the folder of objects.
+    """
 
     name: str
     namespace: str
     version: str
     kinds: Mapping[str, int]
+    chart: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,14 @@ def read_summary(folder: Path) -> Summary:
     listed = yaml.safe_load((folder / RELEASES_FILE).read_text(encoding="utf-8"))
     return Summary(
         tuple(
-            ReleaseSummary(each["name"], each["namespace"], each.get("version", ""), each.get("objects", {}))
+            ReleaseSummary(
+                each["name"],
+                each["namespace"],
+                each.get("version", ""),
+                each.get("objects", {}),
+                each.get("chart", ""),
+                each.get("values") or each.get("manifests", ""),
+            )
             for each in listed["releases"]
         ),
         tuple(listed.get("fill_in", ())),

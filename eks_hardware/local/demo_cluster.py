@@ -1,0 +1,367 @@
+"""The Kubernetes half of the demo: a local cluster, the strategy's releases, and a workload on each kind of node.
+
+Nodes are made from the emulator's instances. The real Karpenter starts some of these.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import textwrap
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from eks_hardware import data
+from eks_hardware.kubernetes.files.scripts import INSTALL, PULL_CHARTS, UNINSTALL
+from eks_hardware.kubernetes.files.summary import ReleaseSummary, Summary, read_summary
+from eks_hardware.kubernetes.nodes import POOL_LABEL
+from eks_hardware.local import cluster_tools, install_scripts, sample_workloads
+from eks_hardware.local.cluster import Cluster
+from eks_hardware.local.cluster_tools.build import provide
+from eks_hardware.local.demo_folder import DemoError
+from eks_hardware.local.emulator import Emulator
+from eks_hardware.local.karpenter_process import Karpenter
+from eks_hardware.local.kubelets import Kubelets
+from eks_hardware.local.readback import Account
+from eks_hardware.local.sample_workloads import Placed, Sample
+from eks_hardware.local.stand_in_charts import Chart, charts_folder
+from eks_hardware.local.steps import Step, Steps
+from eks_hardware.models import Strategy
+from eks_hardware.printable import counted
+from eks_hardware.resolve import ResolvedStrategy, resolve
+
+NODES_SECONDS = 60.0
+WORKLOADS_SECONDS = 120.0
+INSTANCES_SECONDS = 120.0
+_POLL_SECONDS = 0.3
+_TOOLS = ("etcd", "kubernetes", "kwok", "kwok-files", "helm", "karpenter-files")
+_CONTROLLER = "karpenter"
+_WEBHOOKS = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
+
+
+@dataclass(frozen=True)
+class Options:
+    """The strategy and charts of a local cluster.
+
+    Attributes:
+        strategy: the strategy as the demo deploys it.
+        charts: a folder of charts that ``pull-charts.sh`` filled; None for stand-ins.
+        differences: sentences about what the demo changes in the strategy.
+    """
+
+    strategy: Strategy
+    charts: Path | None = None
+    differences: tuple[str, ...] = ()
+
+
+class ClusterHalf:
+    """One run on a local cluster.
+
+    Args:
+        console: where to print.
+        options: what to run.
+        run_dir: the folder for logs and charts.
+        log_file: the file for the output of the scripts.
+    """
+
+    def __init__(self, console: Console, options: Options, run_dir: Path, log_file: Path) -> None:
+        self._console = console
+        self._steps = Steps(console)
+        self._options = options
+        self._resolved: ResolvedStrategy = resolve(options.strategy)
+        self._run_dir = run_dir
+        self._log_file = log_file
+        self._running = contextlib.ExitStack()
+        self._programs: Mapping[str, Path] = {}
+        self._stand_ins: tuple[Chart, ...] = ()
+        self._samples: tuple[Sample, ...] = ()
+        self._background = ThreadPoolExecutor(1)
+        self._starting: Future[float] | None = None
+
+    def provide_programs(self, step: Step) -> None:
+        """Find the programs, and build those that are missing.
+
+        Raises:
+            ToolsMissing: a program is missing and cannot be built.
+        """
+        names = (*_TOOLS, *(("karpenter",) if self._resolved.karpenter else ()))
+        provide(*names, say=step.update)
+        self._programs = cluster_tools.paths(*names)
+
+    def start(self, emulator: Emulator, account: Account) -> None:
+        """Start Kubernetes, before the deployment: nodes get its address from EKS."""
+        self._emulator, self._account = emulator, account
+        with self._steps.step("Kubernetes") as step:
+            step.update("starting etcd, API server, controller manager, scheduler and kwok")
+            self._cluster = self._running.enter_context(
+                Cluster(self._run_dir / "kubernetes", programs=self._programs, kwok=True)
+            )
+            emulator.set_api_server(self._cluster.endpoint, self._cluster.certificate_authority)
+            version = json.loads(self._cluster.kubectl("version", "-o", "json"))["serverVersion"]["gitVersion"]
+            step.result = f"{version.removeprefix('v')} on {self._cluster.endpoint}"
+
+    def print_differences(self) -> None:
+        """Print what differs from the strategy's file on this machine."""
+        if self._options.differences:
+            self._print("Different from the strategy's file on this machine:")
+            for each in self._options.differences:
+                self._print(f"- {each}")
+            self._console.print()
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The file for ``KUBECONFIG``."""
+        return self._cluster.kubeconfig
+
+    def stop(self) -> None:
+        """Stop Kubernetes and everything on it."""
+        self._background.shutdown()
+        self._running.close()
+
+    def install(self, folder: Path, outputs: Mapping[str, str]) -> None:
+        """Wait for the nodes of the node groups, and run ``install.sh`` of the strategy's folder."""
+        self._folder = folder
+        self._kubelets = self._running.enter_context(Kubelets(self._account, self._cluster))
+        with self._steps.step("Nodes") as step:
+            self._wait_for_nodes(step)
+        summary = read_summary(folder)
+        charts = self._charts(summary)
+        self._environment = install_scripts.environment(
+            self._cluster.environment(), self._run_dir / "bin", self._programs, charts, outputs
+        )
+        lines = install_scripts.run(folder / INSTALL, self._environment, self._log_file)
+        with contextlib.closing(lines):
+            for release in summary.releases:
+                with self._steps.step("Install") as step:
+                    step.update(release.name)
+                    waiting = install_scripts.awaited(release, folder)
+                    any(map(waiting.is_installed, lines))
+                    step.result = _described(release, is_stand_in=_chart(release) in self._stand_ins)
+                if release.chart == _CONTROLLER:
+                    self._starting = self._background.submit(self._start_karpenter)
+            for _ in lines:
+                pass
+        if self._starting:
+            with self._steps.step("Karpenter") as step:
+                step.update("waiting for the controller")
+                step.result = f"the real controller was ready {self._starting.result():.1f} s after its chart"
+
+    def run_workloads(self) -> None:
+        """Run one sample workload for each group and pool, and print where they run.
+
+        Raises:
+            DemoError: not all of them run.
+        """
+        self._samples, without = sample_workloads.samples(self._options.strategy, self._resolved)
+        total, scaled = len(self._samples), self._scale_empty_groups()
+        placed: list[Placed] = []
+        failure: DemoError | None = None
+        try:
+            with self._steps.step("Workloads") as step:
+                placed += sample_workloads.run(
+                    self._cluster,
+                    self._samples,
+                    seconds=WORKLOADS_SECONDS,
+                    tell=lambda done: step.update("waiting for nodes and pods", done, total),
+                )
+                self._check_all_run(placed)
+                step.result = f"{total} of {total} run:"
+        except DemoError as error:
+            failure = error
+        self._console.print()
+        self._console.print(table(placed))
+        self._console.print()
+        self._print_notes([f"No workload for {each}." for each in without], scaled)
+        if failure:
+            raise failure
+
+    def _check_all_run(self, placed: Sequence[Placed]) -> None:
+        ran = {each.sample.job for each in placed}
+        if waiting := [each for each in self._samples if each.job not in ran]:
+            lines = [*sample_workloads.reasons(self._cluster, waiting), *self._refused()]
+            count = f"{len(waiting)} of {counted(len(self._samples), 'workload')}"
+            raise DemoError(f"not running after {WORKLOADS_SECONDS:.0f} s, {count}:\n" + "\n".join(lines))
+
+    def uninstall(self) -> None:
+        """Delete the workloads, run ``uninstall.sh``, wait for the end of Karpenter's instances, and stop it all."""
+        with self._steps.step("Uninstall") as step:
+            step.update("deleting the workloads")
+            sample_workloads.delete(self._cluster, self._samples)
+            step.update("uninstall.sh")
+            lines = install_scripts.run(self._folder / UNINSTALL, self._environment, self._log_file)
+            with contextlib.closing(lines):
+                for line in lines:
+                    step.update(line)
+            step.update("waiting for Karpenter's instances")
+            _wait(INSTANCES_SECONDS, self._instances_of_karpenter, "instances that Karpenter started still run")
+            step.update("stopping Kubernetes")
+            self.stop()
+            step.result = "no release, workload or Karpenter node remains"
+
+    def _wait_for_nodes(self, step: Step) -> None:
+        """Wait until as many nodes are ready as the node groups have."""
+        eks, cluster = self._account.client("eks"), self._resolved.name
+        wanted = sum(
+            eks.describe_nodegroup(clusterName=cluster, nodegroupName=each)["nodegroup"]["scalingConfig"]["desiredSize"]
+            for each in self._account.items("eks", "list_nodegroups", "nodegroups", clusterName=cluster)
+        )
+
+        def missing() -> list[str]:
+            ready = self._ready_nodes()
+            step.update("waiting for nodes", ready, wanted)
+            return [f"{ready} of {wanted} nodes are ready"] if ready < wanted else []
+
+        try:
+            _wait(NODES_SECONDS, missing, "the node groups' nodes did not join")
+        except DemoError as error:
+            raise DemoError("\n".join([str(error), *self._refused()])) from None
+        step.result = f"{counted(wanted, 'node')} of the node groups"
+
+    def _ready_nodes(self) -> int:
+        items = json.loads(self._cluster.kubectl("get", "nodes", "-o", "json"))["items"]
+        ready = {"type": "Ready", "status": "True"}
+        return sum(
+            any(ready.items() <= each.items() for each in item["status"].get("conditions", ())) for item in items
+        )
+
+    def _charts(self, summary: Summary) -> Path:
+        """Return a folder with the charts of all releases."""
+        folder = self._run_dir / "charts"
+        wanted = [chart for release in summary.releases if (chart := _chart(release))]
+        self._stand_ins = charts_folder(
+            wanted,
+            folder,
+            helm=self._programs["helm"],
+            karpenter=self._programs["karpenter-files"],
+            given=self._options.charts,
+        )
+        return folder
+
+    def _refused(self) -> list[str]:
+        """Return the instances that did not become nodes, and why."""
+        return [f"{name}: {why}" for name, why in self._kubelets.refused.items()]
+
+    def _start_karpenter(self) -> float:
+        """Start the controller, while the script goes on; return the seconds until it was ready."""
+        began = time.monotonic()
+        self._running.enter_context(
+            Karpenter(
+                self._cluster,
+                self._emulator,
+                self._resolved.region,
+                self._run_dir / "kubernetes",
+                program=self._programs["karpenter"],
+            )
+        )
+        return time.monotonic() - began
+
+    def _scale_empty_groups(self) -> list[str]:
+        """Let EKS start one node of each group without any."""
+        scaled = []
+        for group in self._resolved.node_groups:
+            place = {"clusterName": self._resolved.name, "nodegroupName": group.name}
+            eks = self._account.client("eks")
+            if not eks.describe_nodegroup(**place)["nodegroup"]["scalingConfig"]["desiredSize"]:
+                eks.update_nodegroup_config(**place, scalingConfig={"desiredSize": 1})
+                scaled.append(group.name)
+        return scaled
+
+    def _instances_of_karpenter(self) -> list[str]:
+        return [
+            f"{instance['InstanceId']} {instance['InstanceType']}"
+            for instance in self._account.instances()
+            if any(each["Key"] == POOL_LABEL for each in instance.get("Tags", ()))
+        ]
+
+    def _print_notes(self, notes: Sequence[str], scaled: Sequence[str]) -> None:
+        """Print what is different from AWS."""
+        first = "Instances boot at once, and no container runs."
+        if self._resolved.karpenter:
+            first += " Of the controllers, only Karpenter works: it runs next to the cluster."
+        found = [first, *notes]
+        if scaled:
+            found.append(f"The demo scaled these groups from 0 to 1 node, as an autoscaler does: {', '.join(scaled)}.")
+        if self._stand_ins:
+            names = ", ".join(sorted(each.name for each in self._stand_ins))
+            found.append(
+                f"The charts {names} are stand-ins with the same workloads and placement. {PULL_CHARTS} downloads the "
+                "real ones, and --charts FOLDER installs them."
+            )
+        webhooks = self._cluster.kubectl("get", _WEBHOOKS, "-o", "name").split()
+        if webhooks:
+            names = ", ".join(sorted({each.partition("/")[2] for each in webhooks}))
+            found.append(f"The API server calls no webhooks, because no container runs. Left out: {names}.")
+        self._print("Different from AWS:")
+        for each in found:
+            self._print(
+                textwrap.fill(
+                    each, self._console.width, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
+                )
+            )
+        self._console.print()
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False)
+
+
+def differences(own: Strategy, here: Strategy) -> tuple[str, ...]:
+    """Return sentences about what differs on this machine: settings, and the version of Kubernetes.
+
+    Args:
+        own: the strategy in its file.
+        here: the strategy with the emulator's overlay.
+    """
+    overlay = yaml.safe_load((data.FOLDER / "overlays" / "local.yaml").read_text(encoding="utf-8"))
+    found = []
+    for section, fields in overlay.items():
+        for field in fields:
+            before, after = (getattr(getattr(each, section), field) for each in (own, here))
+            if before != after:
+                found.append(f"{section}.{field} is {'not set' if after is None else after}, not {before}")
+    wanted, built = resolve(here).kubernetes.kubernetes_version, cluster_tools.TOOLS["kubernetes"].minor
+    if wanted != built:
+        found.append(f"Kubernetes is {built}, not {wanted}")
+    return tuple(found)
+
+
+def table(placed: Sequence[Placed]) -> Table:
+    """Return the table of workloads that run, 80 columns wide."""
+    found = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold underline")
+    for name in ("Workload", "Group or pool", "Instance type", "Zone", "Devices"):
+        found.add_column(name, overflow="fold")
+    found.add_column("After", justify="right", no_wrap=True)
+    for each in placed:
+        sample = each.sample
+        found.add_row(sample.job, sample.node, each.instance_type, each.zone, each.devices, f"{each.seconds:.1f} s")
+    return found
+
+
+def _chart(release: ReleaseSummary) -> Chart | None:
+    return Chart(release.chart, release.version) if release.chart else None
+
+
+def _described(release: ReleaseSummary, *, is_stand_in: bool) -> str:
+    """Return a release with its version or its objects, on one line."""
+    if release.chart:
+        return f"{release.name} {release.version}{', a stand-in' if is_stand_in else ''}"
+    return f"{release.name}: {counted(sum(release.kinds.values()), 'object')}"
+
+
+def _wait(seconds: float, left: Callable[[], list[str]], failure: str) -> None:
+    """Wait until nothing is left to wait for.
+
+    Raises:
+        DemoError: the time is over.
+    """
+    deadline = time.monotonic() + seconds
+    while found := left():
+        if time.monotonic() > deadline:
+            raise DemoError(f"{failure} after {seconds:.0f} s:\n" + "\n".join(found))
+        time.sleep(_POLL_SECONDS)

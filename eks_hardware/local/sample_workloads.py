@@ -1,0 +1,172 @@
+"""One sample workload for each node group and pool: run them on a local cluster, and say where they run, or why not."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from eks_hardware.kubernetes.nodes import name_label, nodes
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedNodePool, ResolvedStrategy
+from eks_hardware.workloads import Request, WorkloadError, manifest
+
+Object = Mapping[str, Any]
+
+_POLL_SECONDS = 0.3
+_JOB_LABEL = "batch.kubernetes.io/job-name"
+_TYPE_LABEL = "node.kubernetes.io/instance-type"
+_ZONE_LABEL = "topology.kubernetes.io/zone"
+_RUNNING = ("Running", "Succeeded")
+_DEVICES = {"aws.amazon.com/neuron": "Neuron", "nvidia.com/gpu": "GPU", "vpc.amazonaws.com/efa": "EFA"}
+
+
+class Kubectl(Protocol):
+    """The part of a local cluster that is used here."""
+
+    def kubectl(self, *arguments: str, stdin: str = "") -> str:
+        """Run ``kubectl`` and return its output."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A job with one pod that needs a whole node of a group or pool.
+
+    Attributes:
+        job: name of the job.
+        node: name of the group or pool.
+        called: the group or pool in messages: ``node pool gpu``.
+        label: the label that only its nodes have.
+        objects: the objects to create.
+    """
+
+    job: str
+    node: str
+    called: str
+    label: Mapping[str, str]
+    objects: tuple[Object, ...]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A sample whose pod runs. ``seconds`` is the time since all samples were created."""
+
+    sample: Sample
+    instance_type: str
+    zone: str
+    devices: str
+    seconds: float
+
+
+def samples(strategy: Strategy, resolved: ResolvedStrategy) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
+    """Return a sample for each group and pool, and sentences about those that can have none."""
+    found: list[Sample] = []
+    without: list[str] = []
+    for number, node in enumerate(nodes(resolved), 1):
+        called = f"node {'pool' if isinstance(node, ResolvedNodePool) else 'group'} {node.name}"
+        try:
+            made = manifest(strategy, resolved, Request(kind="job", group=node.name, name=f"job-{number}"))
+        except WorkloadError as error:
+            without.append(f"{called}: {error.message}")
+            continue
+        found.append(Sample(f"job-{number}", node.name, called, name_label(node), made.objects))
+    return tuple(found), tuple(without)
+
+
+def delete(cluster: Kubectl, wanted: Sequence[Sample]) -> None:
+    """Delete the objects of all samples, and wait until their pods are gone."""
+    cluster.kubectl("delete", "--ignore-not-found", "--cascade=foreground", "-f", "-", stdin=_as_list(wanted))
+
+
+def _as_list(wanted: Sequence[Sample]) -> str:
+    items = [item for sample in wanted for item in sample.objects]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def run(cluster: Kubectl, wanted: Sequence[Sample], *, seconds: float, tell: Callable[[int], None]) -> list[Placed]:
+    """Create all samples, and wait until their pods run or the time is over; return those that run, in order.
+
+    Args:
+        cluster: the cluster.
+        wanted: the samples.
+        seconds: the longest wait.
+        tell: called with the number of samples that run.
+    """
+    began = time.monotonic()
+    cluster.kubectl("create", "-f", "-", stdin=_as_list(wanted))
+    found: dict[str, Placed] = {}
+    while True:
+        state = _items(cluster, "pods,nodes")
+        now = time.monotonic() - began
+        known = {each["metadata"]["name"]: each for each in state if each["kind"] == "Node"}
+        pods = {pod["metadata"]["labels"][_JOB_LABEL]: pod for pod in state if _JOB_LABEL in _labels(pod)}
+        for sample in wanted:
+            pod = pods.get(sample.job)
+            node = known.get(pod["spec"].get("nodeName", "")) if pod else None
+            if sample.job in found or not pod or not node or pod["status"].get("phase") not in _RUNNING:
+                continue
+            if sample.label.items() <= _labels(node).items():
+                found[sample.job] = _placed(sample, pod, node, now)
+        tell(len(found))
+        if len(found) == len(wanted) or now > seconds:
+            return [found[each.job] for each in wanted if each.job in found]
+        time.sleep(_POLL_SECONDS)
+
+
+def reasons(cluster: Kubectl, waiting: Sequence[Sample]) -> list[str]:
+    """Return for each sample that does not run what the scheduler, Karpenter and the job's controller say."""
+    state = _items(cluster, "pods,events")
+    events = [each for each in state if each["kind"] == "Event"]
+    pods = {pod["metadata"]["labels"][_JOB_LABEL]: pod for pod in state if _JOB_LABEL in _labels(pod)}
+    found = []
+    for sample in waiting:
+        pod = pods.get(sample.job)
+        said = list(dict.fromkeys(_said_of_pod(pod, events) if pod else _said_of(sample.job, events)))
+        found.append(
+            "\n  ".join([f"{sample.job} ({sample.called}):", *(said or ["it has no pod, and no event says why"])])
+        )
+    return found
+
+
+def _placed(sample: Sample, pod: Object, node: Object, seconds: float) -> Placed:
+    labels = _labels(node)
+    return Placed(sample, labels.get(_TYPE_LABEL, "?"), labels.get(_ZONE_LABEL, "?"), devices(pod), seconds)
+
+
+def devices(pod: Object) -> str:
+    """Return the devices that a pod requests, such as ``8 GPU, 4 EFA``; ``-`` without any."""
+    limits = (each.get("resources", {}).get("limits", {}) for each in pod["spec"]["containers"])
+    counted = {name: amount for each in limits for name, amount in each.items() if "/" in name}
+    return ", ".join(f"{amount} {_DEVICES.get(name, name)}" for name, amount in sorted(counted.items())) or "-"
+
+
+def _said_of_pod(pod: Object, events: Sequence[Object]) -> Iterator[str]:
+    name, status = pod["metadata"]["name"], pod.get("status", {})
+    if node := pod["spec"].get("nodeName"):
+        yield f"on node {node}, {status.get('phase', 'Pending')}"
+    for condition in status.get("conditions", ()):
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            yield f"scheduler: {condition.get('message', condition.get('reason', ''))}"
+    yield from (said for said in _said_of(name, events) if not said.startswith("default-scheduler: "))
+
+
+def _said_of(name: str, events: Sequence[Object]) -> Iterator[str]:
+    """Yield the last event about an object from each component."""
+    last: dict[str, str] = {}
+    for event in sorted(events, key=lambda each: str(each.get("lastTimestamp") or each.get("eventTime"))):
+        if event["involvedObject"].get("name") == name:
+            source = event.get("reportingComponent") or event.get("source", {}).get("component", "event")
+            last[source] = event.get("message", "")
+    yield from (f"{source}: {message}" for source, message in last.items())
+
+
+def _items(cluster: Kubectl, kinds: str) -> list[Object]:
+    items: list[Object] = json.loads(cluster.kubectl("get", kinds, "--all-namespaces", "-o", "json"))["items"]
+    return items
+
+
+def _labels(item: Object) -> Mapping[str, str]:
+    labels: Mapping[str, str] = item["metadata"].get("labels") or {}
+    return labels
