@@ -534,8 +534,6 @@ def test_limits_hold(placed: dict[str, Any], running: Installed) -> None:
 def test_work_runs_until_the_releases_are_removed(running: Installed) -> None:
     """``uninstall.sh``, which runs at the end of the module, ends its node."""
     pod = long_running(running.printed("gpu-inference"), "serving")
-    # Karpenter waits for pods with this annotation: https://karpenter.sh/v1.14/concepts/disruption/#pod-level-controls
-    del pod["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"]
     running.cluster.kubectl("create", "-f", "-", stdin=manifest_list([pod]))
     found = eventually(lambda: [phase for phase, _ in running.pods("long-running=serving").values()], ["Running"])
     assert found == ["Running"]

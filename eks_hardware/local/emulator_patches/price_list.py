@@ -10,6 +10,7 @@ from eks_hardware import facts
 
 _TARGET = b"AWSPriceListService.GetProducts"
 _PER_PAGE = 100
+_METAL = "Compute Instance (bare metal)"
 
 
 def on_demand_price(name: str, region: str) -> float | None:
@@ -38,30 +39,33 @@ def priced(app: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def get_products(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer ``GetProducts`` for Linux instances with shared tenancy; there are no products of other kinds.
+    """Answer ``GetProducts`` for Linux instances: with shared tenancy, and bare metal, which has no shared tenancy.
+
+    There are no products of other kinds.
 
     Source: https://docs.aws.amazon.com/aws-cost-management/latest/APIReference/API_pricing_GetProducts.html
     """
     wanted = {each["Field"]: each["Value"] for each in asked.get("Filters", ())}
-    is_shared = asked.get("ServiceCode") == "AmazonEC2" and wanted.get("tenancy", "Shared") == "Shared"
-    products = list(_products(wanted)) if is_shared else []
+    is_metal = wanted.get("productFamily") == _METAL
+    is_known = is_metal or wanted.get("tenancy", "Shared") == "Shared"
+    products = list(_products(wanted, is_metal=is_metal)) if is_known else []
     start = int(asked.get("NextToken") or 0)
     end = min(start + min(int(asked.get("MaxResults") or _PER_PAGE), _PER_PAGE), len(products))
     more = {"NextToken": str(end)} if end < len(products) else {}
     return {"FormatVersion": "aws_v1", "PriceList": [json.dumps(each) for each in products[start:end]], **more}
 
 
-def _products(wanted: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _products(wanted: Mapping[str, str], *, is_metal: bool) -> Iterator[dict[str, Any]]:
     region = wanted.get("regionCode", "us-east-1")
     for name in sorted(facts.on_demand_prices()["types"]):
         price = on_demand_price(name, region)
-        if price is None or wanted.get("instanceType", name) != name:
+        if price is None or (".metal" in name) != is_metal or wanted.get("instanceType", name) != name:
             continue
         dimension = {"unit": "Hrs", "pricePerUnit": {"USD": f"{price:.10f}"}}
         yield {
             "product": {
-                "productFamily": "Compute Instance",
-                "attributes": {"instanceType": name, "regionCode": region, "tenancy": "Shared"},
+                "productFamily": _METAL if is_metal else "Compute Instance",
+                "attributes": {"instanceType": name, "regionCode": region},
             },
             "serviceCode": "AmazonEC2",
             "terms": {"OnDemand": {f"{name}.term": {"priceDimensions": {f"{name}.rate": dimension}}}},

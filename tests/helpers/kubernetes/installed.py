@@ -104,12 +104,16 @@ def source_of(instance: Mapping[str, Any]) -> str:
 
 
 def long_running(objects: Sequence[Object], name: str) -> Object:
-    """Return a pod like those of a printed job. kwok ends the pods of jobs at once, and keeps others running."""
+    """Return a pod like those of a printed job, which may be disrupted.
+
+    kwok ends the pods of jobs at once, and keeps others running. Karpenter waits for pods with the job's annotation:
+    https://karpenter.sh/v1.14/concepts/disruption/#pod-level-controls
+    """
     (job,) = (each for each in objects if each["kind"] == "Job")
     template = job["spec"]["template"]
     labels = {**template["metadata"].get("labels", {}), "long-running": name}
     namespace = job["metadata"].get("namespace", "default")
-    metadata = {**template["metadata"], "name": name, "namespace": namespace, "labels": labels}
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 
