@@ -50,7 +50,7 @@ def ec2(aws: Account) -> Any:
     return aws.client("ec2")
 
 
-def code_of(call: Callable[..., Any], **arguments: Any) -> tuple[str, int]:
+def aws_error(call: Callable[..., Any], **arguments: Any) -> tuple[str, int]:
     """Return the error code and the HTTP status with which a call fails."""
     with pytest.raises(Exception) as raised:  # noqa: PT011  (botocore generates the classes)
         call(**arguments)
@@ -68,7 +68,7 @@ def fleet(*overrides: Mapping[str, Any], template: str, count: int = 1, capacity
     }
 
 
-def instances(ec2: Any, **tags: str) -> list[dict[str, Any]]:
+def running_instances(ec2: Any, **tags: str) -> list[dict[str, Any]]:
     filters = [{"Name": f"tag:{key.replace('_', ':')}", "Values": [value]} for key, value in tags.items()]
     filters.append({"Name": "instance-state-name", "Values": ["running"]})
     found = ec2.describe_instances(Filters=filters)["Reservations"]
@@ -90,18 +90,18 @@ def subnets(aws: Account) -> dict[str, str]:
 def test_a_dry_run_starts_nothing(ec2: Any, aws: Account) -> None:
     before = aws.inventory()
     data = {"LaunchTemplateName": "dry", "LaunchTemplateData": {"InstanceType": "m5.large"}}
-    assert code_of(ec2.create_launch_template, DryRun=True, **data) == ("DryRunOperation", 412)
-    assert code_of(ec2.run_instances, DryRun=True, MinCount=1, MaxCount=1) == ("DryRunOperation", 412)
-    assert code_of(ec2.create_fleet, DryRun=True, **fleet(template="dry")) == ("DryRunOperation", 412)
+    assert aws_error(ec2.create_launch_template, DryRun=True, **data) == ("DryRunOperation", 412)
+    assert aws_error(ec2.run_instances, DryRun=True, MinCount=1, MaxCount=1) == ("DryRunOperation", 412)
+    assert aws_error(ec2.create_fleet, DryRun=True, **fleet(template="dry")) == ("DryRunOperation", 412)
     assert aws.inventory() == before
 
 
 def test_unknown_names_are_errors(ec2: Any) -> None:
     code = "InvalidLaunchTemplateName.NotFoundException"
-    assert code_of(ec2.describe_launch_templates, LaunchTemplateNames=["nosuch"]) == (code, 400)
+    assert aws_error(ec2.describe_launch_templates, LaunchTemplateNames=["nosuch"]) == (code, 400)
     code = "InvalidLaunchTemplateId.NotFound"
-    assert code_of(ec2.describe_launch_templates, LaunchTemplateIds=["lt-0123456789abcdef0"]) == (code, 400)
-    assert code_of(ec2.describe_instance_types, InstanceTypes=["p99.large"]) == ("InvalidInstanceType", 400)
+    assert aws_error(ec2.describe_launch_templates, LaunchTemplateIds=["lt-0123456789abcdef0"]) == (code, 400)
+    assert aws_error(ec2.describe_instance_types, InstanceTypes=["p99.large"]) == ("InvalidInstanceType", 400)
 
 
 def test_a_fleet_takes_the_first_priority_and_says_what_it_took(ec2: Any, subnets: dict[str, str]) -> None:
@@ -126,7 +126,7 @@ def test_a_fleet_takes_the_first_priority_and_says_what_it_took(ec2: Any, subnet
     assert (taken["InstanceType"], taken["SubnetId"], taken["AvailabilityZone"]) == ("g5.xlarge", subnet, zone)
     assert (launched["Lifecycle"], len(launched["InstanceIds"]), answer["Errors"]) == ("spot", 2, [])
 
-    first, second = instances(ec2, of="first")
+    first, second = running_instances(ec2, of="first")
     assert first["PrivateIpAddress"] != second["PrivateIpAddress"]
     address = first["PrivateIpAddress"].replace(".", "-")
     assert first["PrivateDnsName"] == f"ip-{address}.us-west-2.compute.internal"
@@ -139,7 +139,7 @@ def test_a_fleet_takes_the_first_priority_and_says_what_it_took(ec2: Any, subnet
     assert (volume["Size"], volume["Tags"]) == (200, [{"Key": "of", "Value": "volume"}])
 
     ec2.terminate_instances(InstanceIds=launched["InstanceIds"])
-    assert instances(ec2, of="first") == []
+    assert running_instances(ec2, of="first") == []
     assert ec2.describe_volumes(Filters=[{"Name": "tag:of", "Values": ["volume"]}])["Volumes"] == []
 
 
@@ -211,7 +211,7 @@ def test_images_of_eks(aws: Account, parameter: str, name: str, architecture: st
 
 def test_an_unknown_release_has_no_image(aws: Account) -> None:
     name = f"{AL2023}/x86_64/nvidia/amazon-eks-node-al2023-x86_64-nvidia-1.35-v19990101/image_id"
-    assert code_of(aws.client("ssm").get_parameter, Name=name) == ("ParameterNotFound", 400)
+    assert aws_error(aws.client("ssm").get_parameter, Name=name) == ("ParameterNotFound", 400)
 
 
 def test_prices(aws: Account) -> None:
@@ -262,7 +262,7 @@ def test_node_group_instances_have_the_merged_user_data(
         labels={"team": "research"},
         taints=[{"key": "nvidia.com/gpu", "value": "true", "effect": "NO_SCHEDULE"}],
     )
-    (instance,) = instances(ec2, **{"eks_nodegroup-name": "n"})
+    (instance,) = running_instances(ec2, **{"eks_nodegroup-name": "n"})
     told = ec2.describe_instance_attribute(InstanceId=instance["InstanceId"], Attribute="userData")["UserData"]["Value"]
     booted = boot(base64.b64decode(told), bottlerocket=False)
     assert (booted.cluster, booted.endpoint) == ("c", "https://127.0.0.1:6443")
@@ -272,10 +272,10 @@ def test_node_group_instances_have_the_merged_user_data(
     assert [(each["key"], each["effect"]) for each in booted.taints] == [("nvidia.com/gpu", "NoSchedule")]
 
     eks.update_nodegroup_config(clusterName="c", nodegroupName="n", scalingConfig={"desiredSize": 3})
-    assert len(instances(ec2, **{"eks_nodegroup-name": "n"})) == 3
+    assert len(running_instances(ec2, **{"eks_nodegroup-name": "n"})) == 3
     eks.update_nodegroup_config(clusterName="c", nodegroupName="n", scalingConfig={"desiredSize": 0})
-    assert instances(ec2, **{"eks_nodegroup-name": "n"}) == []
+    assert running_instances(ec2, **{"eks_nodegroup-name": "n"}) == []
     eks.delete_nodegroup(clusterName="c", nodegroupName="n")
     eks.delete_cluster(name="c")
-    code = code_of(ec2.describe_security_groups, GroupIds=[network["clusterSecurityGroupId"]])
+    code = aws_error(ec2.describe_security_groups, GroupIds=[network["clusterSecurityGroupId"]])
     assert code == ("InvalidGroup.NotFound", 400)

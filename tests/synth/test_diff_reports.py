@@ -144,5 +144,5 @@ def test_what_cannot_be_synthesized_is_one_line(files: Any, monkeypatch: pytest.
 
     monkeypatch.setattr("eks_hardware.stacks.in_memory.strategy_stacks", broken)
     code, out, err = run(*files(*SCALED))
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert err.splitlines()[-1] == "error: demo cannot be synthesized: the stack has no backend"

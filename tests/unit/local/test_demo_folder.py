@@ -83,7 +83,7 @@ def test_an_unknown_stack_is_refused_before_anything_starts(folder: Path) -> Non
     (folder / "strategies").mkdir()
     (folder / "strategies" / "file.yaml").write_text(STRATEGY.replace("name: development", "name: chat", 1), "utf-8")
     code, out, err = cli.run("demo", "nosuch")
-    assert (code, out, err) == (1, "", 'error: unknown stack "nosuch"; stacks: chat\n')
+    assert (code, out, err) == (2, "", 'error: unknown stack "nosuch"; stacks: chat\n')
     assert known_stack(folder, "chat", {}) == "chat"
 
 
@@ -95,7 +95,7 @@ def test_the_default_is_mixed_hardware_or_the_only_strategy(folder: Path) -> Non
         file.write_text(STRATEGY.replace("name: development", f"name: {name}", 1), encoding="utf-8")
         if name == "chat":
             assert known_stack(folder, None, {}) == "chat"
-    assert cli.run("demo") == (1, "", "error: STACK is missing; stacks: chat, training\n")
+    assert cli.run("demo") == (2, "", "error: STACK is missing; stacks: chat, training\n")
 
 
 def test_the_stacks_of_a_checkout_are_the_shipped_strategies() -> None:
