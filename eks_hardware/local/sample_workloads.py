@@ -28,6 +28,7 @@ class Kubectl(Protocol):
 
     def kubectl(self, *arguments: str, stdin: str = "") -> str:
         """Run ``kubectl`` and return its output."""
+        ...
 
 
 @dataclass(frozen=True)

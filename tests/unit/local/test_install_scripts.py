@@ -37,8 +37,12 @@ def test_groups_of_kinds_are_read(tmp_path: Path) -> None:
 def test_the_environment_has_programs_charts_and_outputs_but_nothing_of_the_users_helm(tmp_path: Path) -> None:
     programs = {name: tmp_path / name for name in ("helm", "kubectl", "etcd")}
     base = {"HELM_KUBECONTEXT": "production", "KUBECONFIG": "local", "PATH": "/bin"}
-    for _ in range(2):
-        found = environment(base, tmp_path / "bin", programs, tmp_path / "charts", {"vpc_id": "vpc-1"})
+
+    def made() -> dict[str, str]:
+        return dict(environment(base, tmp_path / "bin", programs, tmp_path / "charts", {"vpc_id": "vpc-1"}))
+
+    found = made()
+    assert made() == found
     assert "HELM_KUBECONTEXT" not in found
     assert (found["vpc_id"], found["KUBECONFIG"], found["CHARTS"]) == ("vpc-1", "local", str(tmp_path / "charts"))
     assert found["PATH"] == f"{tmp_path / 'bin'}:/bin"
