@@ -36,12 +36,12 @@ demo: setup ## deploy STACK locally, then destroy it; CLUSTER=1 adds Kubernetes,
 demo-stop: .venv/.installed ## stop a deployment that KEEP=1 kept running
 	@$(demo) --stop
 
-cluster-tools: .venv/.installed ## build what the tests need of Kubernetes; TOOLS=all builds more
+cluster-tools: .venv/.installed ## build Kubernetes, Karpenter and OpenTofu for the tests
 	@$(python) -m eks_hardware.local.cluster_tools $(TOOLS)
 
 # More workers than processors, because deployments mostly wait for Terraform.
 test: setup .venv/scan/.installed ## run all tests, including deployments
-	@$(python) -m eks_hardware.local.cluster_tools --for 'tests/cluster and tests/deploy/test_opentofu.py'
+	@$(python) -m eks_hardware.local.cluster_tools --for 'tests/cluster, and of tests/deploy test_opentofu.py, test_demo_cluster.py and the running cluster'
 	$(python) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need no Node, no Terraform and no separate process
