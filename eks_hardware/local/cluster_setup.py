@@ -8,10 +8,13 @@ import json
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eks_hardware.kubernetes.device_plugins import NEURON_SCHEDULER
-from eks_hardware.local.cluster_certificates import Authority, Pair
 from eks_hardware.local.emulator import HOST
+
+if TYPE_CHECKING:
+    from eks_hardware.local.cluster_certificates import Pair
 
 # One of the two ranges that EKS chooses from:
 # https://docs.aws.amazon.com/eks/latest/APIReference/API_KubernetesNetworkConfigRequest.html
@@ -34,6 +37,9 @@ class Setup:
     def __init__(self, folder: Path, *, webhooks: bool) -> None:
         self._folder = folder
         self._webhooks = webhooks
+        # Imported late: its library is an extra.
+        from eks_hardware.local.cluster_certificates import Authority
+
         authority = Authority(folder)
         self._authority = authority.certificate
         self._server = authority.server(HOST)
