@@ -106,7 +106,7 @@ def show(resolved: ResolvedStrategy, cost: StrategyCost, *, everything: bool) ->
         return
     out.print(_parts_table(cost))
     if starting := _starting_at_0(cost):
-        _print_list(out, "What min pays for", starting)
+        _print_list(out, "Cost at the minimum size", starting)
     _print_list(out, "Not in the totals: the price is unknown", _unpriced(cost, _PARTS))
     _print_list(out, "Not shown", [f"{_left_out(resolved, cost)}; --all shows them"])
 
@@ -206,7 +206,7 @@ def _left_out(resolved: ResolvedStrategy, cost: StrategyCost) -> str:
         *(["Spot and reserved prices"] if _types(resolved, cost) else []),
         counted(len(list(_notes(cost))), "assumption"),
         counted(len(list(_sources(resolved, cost))), "price source"),
-        f"{len(cost.not_counted)} kinds of cost that no total includes, such as data transfer",
+        f"{len(cost.not_counted)} kinds of cost are not in the totals, such as data transfer",
     ]
     return ", ".join(parts)
 
