@@ -219,7 +219,7 @@ def _project_around(file: Path, wanted: bool | None, private_in: str | None, *, 
     folder = file.parent.parent if file.parent.name == "strategies" else file.parent
     if wanted is False or (wanted is None and project_above(folder)):
         return None
-    if wanted is None and not _yes(f"{folder.absolute()} is not a CDKTF project, which you need to deploy. Create one?"):
+    if wanted is None and not _yes(f"{folder.absolute()} is not a CDKTF project; deploying needs one. Create it?"):
         return None
     moved = strategy_path(folder, file.stem)
     try:

@@ -107,7 +107,8 @@ def test_a_pool_of_reservations_may_use_capacity_blocks(tmp_path: Path) -> None:
 def test_what_the_always_on_part_costs_and_nodes_add() -> None:
     said = " ".join(run("mixed-hardware").out.split())
     assert (
-        "Cost at the minimum size - 399 per month is the always-on part: groups and pools with a minimum of 0 have no nodes - "
+        "Cost at the minimum size - 399 per month is the always-on part: groups and pools with a minimum of 0 have no "
+        "nodes - "
         "each of their nodes adds, per hour while it runs: p4d.24xlarge 21.96, trn1.32xlarge 21.50, inf2.xlarge 0.758, "
         "3 more Not shown"
     ) in said
