@@ -238,7 +238,7 @@ def translated(error: Exception, action: str) -> Exception:
     if _is(error, known, _SIGN_IN):
         return AwsError(f"the sign-in has expired: {text}; run aws sso login")
     if _is(error, known, _NO_CREDENTIALS):
-        return AwsError(f"AWS credentials are missing ({text}); set AWS_PROFILE, use --profile, or run aws configure")
+        return AwsError(f"no credentials for AWS ({text}); set AWS_PROFILE, use --profile, or run aws configure")
     if _is(error, known, ("ProfileNotFound",)):
         return AwsError(f"{lower}; aws configure list-profiles lists the existing ones")
     if _is(error, known, ("HTTPClientError", "ConnectionError")):
