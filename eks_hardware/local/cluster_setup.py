@@ -102,6 +102,9 @@ class Setup:
             *self._serving(port),
             f"--kubeconfig={self._kubeconfig_of(_CONTROLLER_MANAGER)}",
             "--leader-elect=false",
+            # Nodes of kwok never fail. On a busy machine its heartbeats come late, and pods of a node that was not
+            # ready would never be ready again.
+            "--node-monitor-grace-period=24h",
             "--use-service-account-credentials=true",
             # The default limit of 20 requests per second delays the start by seconds.
             "--kube-api-qps=500",

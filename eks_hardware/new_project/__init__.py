@@ -156,8 +156,8 @@ def local_source_notice(source: installed_from.Source) -> str:
     if not source.local:
         return ""
     return (
-        "requirements.txt has a path on this machine, so CI cannot install it. Before you push, replace it with a "
-        "version from an index or a Git URL, or build a wheel and commit wheels/:"
+        "requirements.txt has a path on this machine. CI and other machines cannot install it. Before you push, "
+        "replace it with a version from an index or a Git URL, or build a wheel and commit wheels/:"
     )
 
 
