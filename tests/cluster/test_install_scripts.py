@@ -23,6 +23,7 @@ from eks_hardware.catalogue import Hardware
 from eks_hardware.kubernetes.files.write import write
 from eks_hardware.kubernetes.nodes import nodes as groups_and_pools
 from eks_hardware.kubernetes.references import known
+from eks_hardware.local import install_scripts
 from eks_hardware.local.chart_workloads import DAEMONSET
 from eks_hardware.local.cluster import Cluster, ClusterError
 from eks_hardware.local.stand_in_charts import Chart, charts_folder
@@ -140,15 +141,9 @@ def installation(
     name, folder = request.param, tmp_path_factory.mktemp("rendered")
     resolved = resolved_named(name)
     write(bundle_of(name), folder, name=name, region=resolved.region, known=known(resolved))
-    programs = tmp_path_factory.mktemp("bin")
-    for program in ("helm", "kubectl"):
-        (programs / program).symlink_to(tools[program])
-    environment = {
-        **server.environment(),
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "CHARTS": str(charts),
-        **{f"HELM_{kind}_HOME": str(programs / kind) for kind in ("CACHE", "CONFIG", "DATA")},
-    }
+    environment = install_scripts.environment(
+        server.environment(), tmp_path_factory.mktemp("bin"), tools, charts, outputs={}
+    )
     there = node_objects(templates[name], name)
     server.kubectl("create", "-f", "-", stdin=manifest_list([node_manifest(*each) for each in there.items()]))
     running = Installation(name, folder, server, there, environment)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eks_hardware.kubernetes.model import Bundle
+from eks_hardware.local import install_scripts
 from eks_hardware.local.cluster import Cluster
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.karpenter_process import Karpenter
@@ -22,8 +22,6 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.workloads import Request, manifest
 from helpers.kubernetes.objects import Object, manifest_list
-
-_LIVE = {"Name": "instance-state-name", "Values": ["running"]}
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,8 @@ class Installed:
         return found
 
     def instances(self) -> dict[str, Mapping[str, Any]]:
-        """Return the running instances by the name of their Node."""
-        found = self.account.items("ec2", "describe_instances", "Reservations", Filters=[_LIVE])
-        return {each["PrivateDnsName"]: each for one in found for each in one["Instances"]}
+        """Return the instances by the name of their Node."""
+        return {each["PrivateDnsName"]: each for each in self.account.instances()}
 
     def instances_of(self, source: str) -> list[Mapping[str, Any]]:
         """Return the running instances of a node group or pool."""
@@ -138,23 +135,14 @@ def installed(
         outputs: the outputs of the stack.
         directory: a folder for charts and logs.
     """
-    charts, programs = directory / "charts", directory / "bin"
+    charts = directory / "charts"
     wanted = [Chart(each.chart, each.version) for each in bundle.charts]
     charts_folder(wanted, charts, helm=tools["helm"], karpenter=tools["karpenter-files"])
-    programs.mkdir()
-    for program in ("helm", "kubectl"):
-        (programs / program).symlink_to(tools[program])
-    environment = {
-        **cluster.environment(),
-        **outputs,
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "CHARTS": str(charts),
-        **{f"HELM_{kind}_HOME": str(programs / kind) for kind in ("CACHE", "CONFIG", "DATA")},
-    }
+    environ = install_scripts.environment(cluster.environment(), directory / "bin", tools, charts, outputs)
 
     def run(script: str) -> None:
         done = subprocess.run(
-            [rendered / script], env=environment, capture_output=True, check=False, encoding="utf-8", timeout=900
+            [rendered / script], env=environ, capture_output=True, check=False, encoding="utf-8", timeout=900
         )
         assert done.returncode == 0, done.stdout + done.stderr
 
