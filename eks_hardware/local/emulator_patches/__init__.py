@@ -14,14 +14,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eks_hardware.local.emulator_patches import control, ec2_instances, ec2_offers, eks_nodes, price_list
-from eks_hardware.local.emulator_patches.ec2_protocol import read, render, shape
+from eks_hardware.local.emulator_patches.ec2_protocol import SENT, read, render, shape
 
 _PREFIX = "LaunchTemplateData"
 _IDLE_SECONDS = 600
 _MOST_REQUESTS = 1_000_000
 _KEPT_ANSWERS = 2000
-# In addition to ministack's own fields, from which it starts instances.
-_SENT = "__sent"
 
 
 def install() -> None:
@@ -139,12 +137,12 @@ def _complete_launch_templates(ec2: dict[str, Any]) -> None:
     def parse(params: Mapping[str, Any], prefix: str = _PREFIX) -> dict[str, Any]:
         flat = {name: value_of(params, name) for name in params if name.startswith(prefix + ".")}
         sent = read(shape("ec2", "RequestLaunchTemplateData"), prefix, flat)
-        return {**own_parse(params, prefix), _SENT: sent or {}}
+        return {**own_parse(params, prefix), SENT: sent or {}}
 
     def write(data: dict[str, Any]) -> str:
-        if _SENT not in data:
+        if SENT not in data:
             return str(own_write(data))
-        return render(shape("ec2", "ResponseLaunchTemplateData"), data[_SENT])
+        return render(shape("ec2", "ResponseLaunchTemplateData"), data[SENT])
 
     ec2.update(_parse_lt_data=parse, _lt_data_xml=write)
 
@@ -159,7 +157,7 @@ def _complete_flow_logs(ec2: dict[str, Any]) -> None:
         answer = own_create(params)
         sent = {name: value_of(params, name) for name in fields if value_of(params, name)}
         for identity in set(stored) - known:
-            stored[identity][_SENT] = sent
+            stored[identity][SENT] = sent
             # ministack looks for tags of a "flow-log".
             ec2["_parse_tag_specs"](params, "vpc-flow-log", identity)
         return answer
@@ -168,7 +166,7 @@ def _complete_flow_logs(ec2: dict[str, Any]) -> None:
         status, headers, body = own_describe(params)
         for identity, record in stored.items():
             tag = f"<flowLogId>{identity}</flowLogId>".encode()
-            body = body.replace(tag, tag + render(shape("ec2", "FlowLog"), record.get(_SENT, {})).encode())
+            body = body.replace(tag, tag + render(shape("ec2", "FlowLog"), record.get(SENT, {})).encode())
         return status, headers, body
 
     actions.update(CreateFlowLogs=create, DescribeFlowLogs=describe)

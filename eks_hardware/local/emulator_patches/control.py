@@ -37,6 +37,15 @@ def has_capacity(instance_type: str, zone: str, lifecycle: str) -> bool:
     return not any(each.items() <= wanted.items() for each in _STATE.no_capacity)
 
 
+async def body_of(receive: Callable[..., Any]) -> bytes:
+    """Return the body of an ASGI request."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    return body
+
+
 def controlled(app: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap an ASGI application: requests to these paths change the state, all others reach the application."""
 
@@ -44,10 +53,7 @@ def controlled(app: Callable[..., Any]) -> Callable[..., Any]:
         if scope["type"] != "http" or not scope["path"].startswith(PATH):
             await app(scope, receive, send)
             return
-        body, more = b"", True
-        while more:
-            message = await receive()
-            body, more = body + message.get("body", b""), message.get("more_body", False)
+        body = await body_of(receive)
         name = _FIELDS.get(scope["path"].removeprefix(PATH))
         if name is not None:
             setattr(_STATE, name, json.loads(body))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eks_hardware.local.emulator_patches import control
-from eks_hardware.local.emulator_patches.ec2_protocol import render, request, response, shape
+from eks_hardware.local.emulator_patches.ec2_protocol import SENT, render, request, response, shape
 
 Map = Mapping[str, Any]
 
@@ -45,7 +45,6 @@ NAMES = frozenset(
 
 # Marks a record that has every field of the API.
 _COMPLETE = "__complete"
-_SENT = "__sent"
 
 
 def install(ec2: dict[str, Any]) -> None:
@@ -165,7 +164,7 @@ class Instances:
             data, _, missing = self._ec2["_resolve_launch_template_data"](config["LaunchTemplateSpecification"])
             if missing:
                 return missing
-            offers += self._offers(config, data.get(_SENT, data), lifecycle)
+            offers += self._offers(config, data.get(SENT, data), lifecycle)
         offers.sort(key=lambda each: (float(each.override.get("Priority", 0)), each.instance_type, each.zone))
         tags = _tags_for(asked.get("TagSpecifications", ()))
         started, failed = [], []

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from eks_hardware import facts
-from eks_hardware.local.emulator_patches.ec2_protocol import render, request, response, shape
-from eks_hardware.local.emulator_patches.price_list import on_demand_price
+from eks_hardware.catalogue import load
+from eks_hardware.local.emulator_patches.ec2_protocol import page, render, request, response, shape
 
 _TYPES_PER_PAGE = 100
 _OFFERINGS_PER_PAGE = 1000
@@ -143,9 +143,9 @@ class _Offers:
                 return self._ec2["_error"]("InvalidInstanceType", text, 400)
         filters = {each["Name"]: each.get("Values", []) for each in asked.get("Filters", ())}
         names = [name for name in (named or sorted(here & known.keys())) if _matches(known[name], filters)]
-        start, end = _range(len(names), asked, _TYPES_PER_PAGE)
-        types = "".join(f"<item>{_type_xml(name)}</item>" for name in names[start:end])
-        token = f"<nextToken>{end}</nextToken>" if end < len(names) else ""
+        shown, more = page(names, asked, _TYPES_PER_PAGE)
+        types = "".join(f"<item>{_type_xml(name)}</item>" for name in shown)
+        token = "".join(f"<nextToken>{each}</nextToken>" for each in more.values())
         return self._ec2["_xml"](
             200, "DescribeInstanceTypesResponse", f"<instanceTypeSet>{types}</instanceTypeSet>{token}"
         )
@@ -160,9 +160,8 @@ class _Offers:
             if each["InstanceType"] in filters.get("instance-type", [each["InstanceType"]])
             and each["Location"] in filters.get("location", [each["Location"]])
         ]
-        start, end = _range(len(found), asked, _OFFERINGS_PER_PAGE)
-        more = {"NextToken": str(end)} if end < len(found) else {}
-        return response("DescribeInstanceTypeOfferings", {"InstanceTypeOfferings": found[start:end], **more})
+        shown, more = page(found, asked, _OFFERINGS_PER_PAGE)
+        return response("DescribeInstanceTypeOfferings", {"InstanceTypeOfferings": shown, **more})
 
     def describe_spot_prices(self, params: Mapping[str, Any]) -> Any:
         """Answer with the prices of ``config/prices``: of Spot, otherwise of On-Demand, which is the most it can cost.
@@ -214,13 +213,8 @@ def _spot_prices(name: str, region: str) -> Iterable[float]:
     """Return the prices in a type's zones, in USD per hour."""
     if known := facts.spot_prices()["types"].get(name, {}).get(region):
         return known
-    price = on_demand_price(name, region)
-    return () if price is None else itertools.repeat(price)
-
-
-def _range(count: int, asked: Mapping[str, Any], most: int) -> tuple[int, int]:
-    start = int(asked.get("NextToken") or 0)
-    return start, min(start + min(int(asked.get("MaxResults") or most), most), count)
+    price = load().price(name, region)
+    return () if price is None else itertools.repeat(price.usd_per_hour)
 
 
 @functools.cache

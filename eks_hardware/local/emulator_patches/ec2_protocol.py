@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
 NAMESPACE = "http://ec2.amazonaws.com/doc/2016-11-15/"
+SENT = "__sent"
+"""The key of a record's fields as they were sent, in addition to ministack's own fields."""
 
 
 def request(name: str, params: Mapping[str, Any], value_of: Callable[..., Any]) -> dict[str, Any]:
@@ -57,6 +59,13 @@ def response(name: str, value: Mapping[str, Any]) -> tuple[int, dict[str, str], 
     """Return a successful response of an operation: status, headers and body."""
     body = render(shape("ec2", f"{name}Result"), value)
     return 200, {"Content-Type": "application/xml"}, _document(name, body)
+
+
+def page(items: Sequence[Any], asked: Mapping[str, Any], most: int) -> tuple[Sequence[Any], dict[str, str]]:
+    """Return the items of the requested page, and the ``NextToken`` of the next one, if there is one."""
+    start = int(asked.get("NextToken") or 0)
+    end = min(start + min(int(asked.get("MaxResults") or most), most), len(items))
+    return items[start:end], {"NextToken": str(end)} if end < len(items) else {}
 
 
 def _document(name: str, body: str) -> bytes:

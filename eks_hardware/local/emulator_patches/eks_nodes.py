@@ -9,10 +9,8 @@ from __future__ import annotations
 import base64
 import email.parser
 import email.policy
-import importlib
 import json
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,10 +18,11 @@ import yaml
 
 from eks_hardware.local.emulator_patches import control, ec2_offers
 from eks_hardware.local.emulator_patches.ec2_instances import Instances, Offer
+from eks_hardware.local.emulator_patches.ec2_protocol import SENT
+from eks_hardware.spellings import capacity_of_eks, kubernetes_effect
 
 Map = Mapping[str, Any]
 
-_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
 _UPDATE = re.compile(r"/clusters/([A-Za-z0-9_-]+)/node-groups/([A-Za-z0-9_-]+)/update-config")
 _NODE_CONFIG = "application/node.eks.aws"
 
@@ -176,7 +175,7 @@ class _Groups:
             "Version": str(reference.get("version") or "$Default"),
         }
         data, _, _ = self._ec2["_resolve_launch_template_data"](specification)
-        data = data.get("__sent", data)
+        data = data.get(SENT, data)
         kind = data.get("InstanceType") or group["instanceTypes"][0]
         subnet = self._ec2["_subnets"].get(group["subnets"][number % len(group["subnets"])])
         if subnet is None:
@@ -187,7 +186,7 @@ class _Groups:
             instance_type=kind,
             subnet=subnet,
             image_id=image,
-            lifecycle={"SPOT": "spot", "CAPACITY_BLOCK": "capacity-block"}.get(group["capacityType"], "on-demand"),
+            lifecycle=capacity_of_eks(group["capacityType"]),
         )
         if not control.has_capacity(kind, offer.zone, offer.lifecycle):
             return
@@ -234,16 +233,31 @@ class _Groups:
             "eks.amazonaws.com/nodegroup-image": image,
             **group.get("labels", {}),
         }
-        given = base64.b64decode(user_data).decode()
-        merge = _bottlerocket if group["amiType"].startswith("BOTTLEROCKET") else _node_config
-        return base64.b64encode(merge(given, cluster, labels, group.get("taints", ())).encode()).decode()
+        whole = merged_user_data(
+            base64.b64decode(user_data).decode(), group["amiType"], cluster, labels, group.get("taints", ())
+        )
+        return base64.b64encode(whole.encode()).decode()
+
+
+def merged_user_data(given: str, ami_type: str, cluster: Map, labels: Map, taints: Any) -> str:
+    """Return a launch template's user data with EKS's own settings.
+
+    Args:
+        given: the launch template's.
+        ami_type: the group's ``amiType``.
+        cluster: as ``DescribeCluster`` returns it.
+        labels: the labels that EKS sets.
+        taints: the group's taints, as in the EKS API.
+    """
+    merge = _bottlerocket if ami_type.startswith("BOTTLEROCKET") else _node_config
+    return merge(given, cluster, labels, taints)
 
 
 def _node_config(given: str, cluster: Map, labels: Map, taints: Any) -> str:
     """Return the MIME document of an AL2023 node: EKS's NodeConfig, then the parts of the launch template."""
     flags = [f"--node-labels={','.join(f'{key}={value}' for key, value in labels.items())}"]
     if taints:
-        text = ",".join(f"{each['key']}={each.get('value', '')}:{_EFFECTS[each['effect']]}" for each in taints)
+        text = ",".join(f"{each['key']}={each.get('value', '')}:{kubernetes_effect(each['effect'])}" for each in taints)
         flags.append(f"--register-with-taints={text}")
     config = {
         "apiVersion": "node.eks.aws/v1alpha1",
@@ -278,10 +292,10 @@ def _parts(given: str) -> Iterator[tuple[str, str]]:
 def _bottlerocket(given: str, cluster: Map, labels: Map, taints: Any) -> str:
     """Return the settings of a Bottlerocket node: the launch template's with those of EKS."""
     # Imported late: other strategies do not need them.
+    from eks_hardware.local.node_user_data import bottlerocket_settings
     from eks_hardware.resolve.user_data import bottlerocket_toml
 
-    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    settings: dict[str, Any] = toml.loads(given).get("settings", {})
+    settings = bottlerocket_settings(given.encode()) if given else {}
     kubernetes = settings.setdefault("kubernetes", {})
     kubernetes.update(
         {
@@ -293,5 +307,5 @@ def _bottlerocket(given: str, cluster: Map, labels: Map, taints: Any) -> str:
     )
     for each in taints:
         values = kubernetes.setdefault("node-taints", {}).setdefault(each["key"], [])
-        values.append(f"{each.get('value', '')}:{_EFFECTS[each['effect']]}")
+        values.append(f"{each.get('value', '')}:{kubernetes_effect(each['effect'])}")
     return bottlerocket_toml(settings)

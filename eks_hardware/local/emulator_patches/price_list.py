@@ -7,16 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from eks_hardware import facts
+from eks_hardware.catalogue import load
+from eks_hardware.local.emulator_patches.control import body_of
+from eks_hardware.local.emulator_patches.ec2_protocol import page
 
 _TARGET = b"AWSPriceListService.GetProducts"
 _PER_PAGE = 100
 _METAL = "Compute Instance (bare metal)"
-
-
-def on_demand_price(name: str, region: str) -> float | None:
-    """Return the On-Demand price of an instance type in USD per hour, or ``None`` if our data files have none."""
-    by_source = facts.on_demand_prices()["types"].get(name, {}).values()
-    return next((prices[region] for prices in by_source if region in prices), None)
 
 
 def priced(app: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,11 +23,7 @@ def priced(app: Callable[..., Any]) -> Callable[..., Any]:
         if scope["type"] != "http" or dict(scope["headers"]).get(b"x-amz-target") != _TARGET:
             await app(scope, receive, send)
             return
-        body, more = b"", True
-        while more:
-            message = await receive()
-            body, more = body + message.get("body", b""), message.get("more_body", False)
-        answer = json.dumps(get_products(json.loads(body))).encode()
+        answer = json.dumps(get_products(json.loads(await body_of(receive)))).encode()
         headers = [(b"content-type", b"application/x-amz-json-1.1"), (b"content-length", str(len(answer)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": answer})
@@ -49,19 +42,17 @@ def get_products(asked: Mapping[str, Any]) -> dict[str, Any]:
     is_metal = wanted.get("productFamily") == _METAL
     is_known = is_metal or wanted.get("tenancy", "Shared") == "Shared"
     products = list(_products(wanted, is_metal=is_metal)) if is_known else []
-    start = int(asked.get("NextToken") or 0)
-    end = min(start + min(int(asked.get("MaxResults") or _PER_PAGE), _PER_PAGE), len(products))
-    more = {"NextToken": str(end)} if end < len(products) else {}
-    return {"FormatVersion": "aws_v1", "PriceList": [json.dumps(each) for each in products[start:end]], **more}
+    shown, more = page(products, asked, _PER_PAGE)
+    return {"FormatVersion": "aws_v1", "PriceList": [json.dumps(each) for each in shown], **more}
 
 
 def _products(wanted: Mapping[str, str], *, is_metal: bool) -> Iterator[dict[str, Any]]:
     region = wanted.get("regionCode", "us-east-1")
     for name in sorted(facts.on_demand_prices()["types"]):
-        price = on_demand_price(name, region)
+        price = load().price(name, region)
         if price is None or (".metal" in name) != is_metal or wanted.get("instanceType", name) != name:
             continue
-        dimension = {"unit": "Hrs", "pricePerUnit": {"USD": f"{price:.10f}"}}
+        dimension = {"unit": "Hrs", "pricePerUnit": {"USD": f"{price.usd_per_hour:.10f}"}}
         yield {
             "product": {
                 "productFamily": _METAL if is_metal else "Compute Instance",
