@@ -25,9 +25,6 @@ START_TIMEOUT_SECONDS = 120.0
 ATTEMPTS = 5
 LOG_LINES_SHOWN = 15
 
-# Environment variables that the programs inherit. Others, such as a proxy, would change where they connect.
-_INHERITED = ("LANG", "LC_ALL", "PATH", "TZ", "USER")
-
 
 class ClusterError(Exception):
     """A part of the cluster did not start, or ended. The text names it and shows the end of its log."""
@@ -207,8 +204,7 @@ class Cluster:
                 [str(self._programs[name]), *arguments],
                 self.folder,
                 cwd=self.folder,
-                # Clients keep their caches in the home folder.
-                env={**{key: os.environ[key] for key in _INHERITED if key in os.environ}, "HOME": str(self.folder)},
+                env=processes.bare_environment(self.folder),
                 stdout=log,
             )
         part = self._parts[name] = _Part(name, process, log_file, port)

@@ -225,7 +225,7 @@ class ClusterHalf:
         step.result = f"{counted(wanted, 'node')} of the node groups"
 
     def _ready_nodes(self) -> int:
-        items = json.loads(self._cluster.kubectl("get", "nodes", "-o", "json"))["items"]
+        items = self._cluster.request("GET", "/api/v1/nodes")["items"]
         ready = {"type": "Ready", "status": "True"}
         return sum(
             any(ready.items() <= each.items() for each in item["status"].get("conditions", ())) for item in items

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import subprocess
 import time
 from collections.abc import Mapping
@@ -18,14 +17,12 @@ from typing import Any
 from eks_hardware.local import cluster_tools, processes
 from eks_hardware.local.cluster import Cluster
 from eks_hardware.local.emulator import HOST, Emulator, free_port, loopback_without_proxy
+from eks_hardware.units import amount
 
 START_TIMEOUT_SECONDS = 120.0
 LOG_LINES_SHOWN = 15
 
 _DEPLOYMENT = "app.kubernetes.io/name=karpenter"
-# Suffixes of Kubernetes quantities.
-_BYTES_OF = {"Ki": 1024, "Mi": 1024**2, "Gi": 1024**3}
-_INHERITED = ("LANG", "LC_ALL", "PATH", "TZ", "USER")
 
 
 class KarpenterError(Exception):
@@ -82,11 +79,10 @@ class Karpenter:
                 folder,
                 cwd=folder,
                 env={
-                    **{name: os.environ[name] for name in _INHERITED if name in os.environ},
+                    **processes.bare_environment(folder),
                     **_settings(deployments[0]),
                     **self._connections(),
                     "HEALTH_PROBE_PORT": str(health),
-                    "HOME": str(folder),
                     "METRICS_PORT": str(free_port()),
                 },
                 stdout=log,
@@ -149,10 +145,9 @@ def _field(source: Mapping[str, Any], deployment: Mapping[str, Any], container: 
     if "fieldRef" in source:
         return str(deployment["metadata"]["namespace"])
     kind, _, resource = source["resourceFieldRef"]["resource"].partition(".")
-    amount = str(container.get("resources", {}).get(kind, {}).get(resource, "1"))
-    if resource == "cpu":
-        return amount.removesuffix("m") if amount.endswith("m") else str(int(float(amount) * 1000))
-    return str(int(amount[:-2]) * _BYTES_OF[amount[-2:]]) if amount[-2:] in _BYTES_OF else amount
+    found = amount(container.get("resources", {}).get(kind, {}).get(resource, "1"))
+    # In millicores and bytes, as the chart's divisors say.
+    return str(int(found * 1000 if resource == "cpu" else found))
 
 
 def _answers(port: int) -> bool:

@@ -33,7 +33,6 @@ INTERVAL_SECONDS = 0.3
 ERRORS_SECONDS = 10.0
 """The emulator and the API server may fail for so long before it is an error."""
 
-_LIVE = ("pending", "running", "stopping", "stopped")
 _PLUGIN_DOMAINS = (*tuple(f"{resource.partition('/')[0]}/" for resource in (GPU, EFA)), "aws.amazon.com/neuron")
 _DATA_DISKS = {"bottlerocket": "/dev/xvdb"}
 # EKS's default for node groups:
@@ -91,9 +90,7 @@ class Kubelets:
     def sync(self) -> None:
         """Make the Nodes agree with the instances and with the device plugins, once."""
         with self._lock:
-            reservations = self._account.items("ec2", "describe_instances", "Reservations")
-            instances = {each["InstanceId"]: each for one in reservations for each in one["Instances"]}
-            live = {name: each for name, each in instances.items() if each["State"]["Name"] in _LIVE}
+            live = {each["InstanceId"]: each for each in self._account.instances()}
             nodes = {each["metadata"]["name"]: each for each in self._cluster.request("GET", "/api/v1/nodes")["items"]}
             for name in [name for name, each in nodes.items() if not _has_instance(each, live)]:
                 self._delete(nodes.pop(name))

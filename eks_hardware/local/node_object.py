@@ -21,12 +21,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from eks_hardware import versions
+from eks_hardware import facts, versions
 from eks_hardware.kubernetes.allocatable import kube_reserved, memory_of_guest, pods_with_addresses
 from eks_hardware.local.node_devices import Devices
 from eks_hardware.local.node_user_data import Boot
-from eks_hardware.resolve.extended_resources import HugePages, default_huge_pages
+from eks_hardware.resolve.extended_resources import HugePages, default_huge_pages, stated_huge_pages
 from eks_hardware.resolve.node import NVIDIA_PLUGIN_LABEL
+from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
 from eks_hardware.units import GIB, MIB, amount
 
 Map = Mapping[str, Any]
@@ -35,9 +36,8 @@ _IMAGE_NAMES = (
     re.compile(r"amazon-eks-node-(?P<family>al2023)-(?:x86_64|arm64)-(?P<variant>\w+)-(?P<version>\d+\.\d+)-v"),
     re.compile(r"(?P<family>bottlerocket)-aws-k8s-(?P<version>\d+\.\d+)(?:-(?P<variant>nvidia|fips)\w*)?-"),
 )
-_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 _OS_NAMES = {"al2023": "Amazon Linux 2023", "bottlerocket": "Bottlerocket OS"}
-_EVICTION = {"memory.available": "100Mi", "nodefs.available": "10%"}
+_EVICTED_STORAGE = "10%"
 _RESERVED_STORAGE = Fraction(GIB)
 # nodeadm sets NVIDIA_PLUGIN_LABEL from this version on (kubelet/config.go, generateKubeletConfig).
 _LABELS_GPUS = "1.35"
@@ -180,7 +180,9 @@ def _both(label: str, value: str) -> dict[str, str]:
 
 
 def _architecture(kind: Map) -> str:
-    return next(_ARCHITECTURES[each] for each in kind["ProcessorInfo"]["SupportedArchitectures"] if each != "i386")
+    return next(
+        KUBERNETES_ARCHITECTURES[each] for each in kind["ProcessorInfo"]["SupportedArchitectures"] if each != "i386"
+    )
 
 
 def _resources(machine: Machine) -> tuple[dict[str, str], dict[str, str]]:
@@ -196,7 +198,8 @@ def _resources(machine: Machine) -> tuple[dict[str, str], dict[str, str]]:
         reserved[name] = reserved.get(name, Fraction(0)) + amount(value)
     # Pages that may be taken, but that pods cannot rely on, are not part of the memory.
     memory = memory_of_guest(Fraction(mib) * MIB) - (pages.taken_mib - pages.promised_mib) * MIB
-    eviction = {**_EVICTION, **boot.eviction}
+    kept = f"{facts.memory()['host']['eviction_mib']}Mi"
+    eviction = {"memory.available": kept, "nodefs.available": _EVICTED_STORAGE, **boot.eviction}
     free = {
         "cpu": vcpus - reserved["cpu"],
         "memory": memory
@@ -237,9 +240,7 @@ def _standard_pods(kind: Map) -> int:
 def _huge_pages(machine: Machine) -> HugePages:
     boot, devices = machine.boot, machine.devices
     if boot.huge_pages is not None:
-        # The kernel reserves as many as fit in memory.
-        mib = min(boot.huge_pages * 2, machine.kind["MemoryInfo"]["SizeInMiB"])
-        return HugePages(mib, mib)
+        return stated_huge_pages(boot.huge_pages, machine.kind["MemoryInfo"]["SizeInMiB"])
     if not devices.efas:
         return HugePages(0, 0)
     return default_huge_pages(

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import IO
 
 _POLL_SECONDS = 0.05
+_INHERITED = ("LANG", "LC_ALL", "PATH", "TZ", "USER")
 _GUARD = Path(__file__).with_name("guard.py")
 
 
@@ -32,6 +33,14 @@ def start(
     return subprocess.Popen(
         argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=subprocess.STDOUT, start_new_session=True
     )
+
+
+def bare_environment(home: Path) -> dict[str, str]:
+    """Return the environment of programs that read nothing of the user's. Clients keep their caches in the home folder.
+
+    Other variables, such as a proxy, would change where they connect.
+    """
+    return {**{name: os.environ[name] for name in _INHERITED if name in os.environ}, "HOME": str(home)}
 
 
 def start_guarded(

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from eks_hardware.kubernetes.nodes import name_label, nodes
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedNodePool, ResolvedStrategy
+from eks_hardware.resolve.extended_resources import EFA, GPU, NEURON
 from eks_hardware.workloads import Request, WorkloadError, manifest
 
 Object = Mapping[str, Any]
@@ -20,7 +21,7 @@ _JOB_LABEL = "batch.kubernetes.io/job-name"
 _TYPE_LABEL = "node.kubernetes.io/instance-type"
 _ZONE_LABEL = "topology.kubernetes.io/zone"
 _RUNNING = ("Running", "Succeeded")
-_DEVICES = {"aws.amazon.com/neuron": "Neuron", "nvidia.com/gpu": "GPU", "vpc.amazonaws.com/efa": "EFA"}
+_DEVICES = {NEURON: "Neuron", GPU: "GPU", EFA: "EFA"}
 
 
 class Kubectl(Protocol):

@@ -72,16 +72,19 @@ def huge_pages(
     It is unknown how much your own image reserves; it may be as much as EKS's. ``settings`` is the node's user data, in
     which Bottlerocket settings may set a number of pages.
     """
-    fact = facts.eks()["efa_huge_pages"]
-    of_family = fact["by_family"].get(ami_family)
+    of_family = facts.eks()["efa_huge_pages"]["by_family"].get(ami_family)
     given = _pages(settings, of_family.get("setting", ())) if of_family else None
     if given is not None:
-        # The kernel reserves as many as fit in memory.
-        mib = min(given * fact["page_mib"], int(kind.memory_gib * MIB_PER_GIB))
-        return HugePages(mib, mib)
+        return stated_huge_pages(given, int(kind.memory_gib * MIB_PER_GIB))
     return default_huge_pages(
         kind.vcpus, ami_family=ami_family, accelerated=kind.accelerator is not None, own_image=own_image
     )
+
+
+def stated_huge_pages(number: int, memory_mib: int) -> HugePages:
+    """Return a number of huge pages that a node's settings state. The kernel reserves as many as fit in memory."""
+    mib = min(number * facts.eks()["efa_huge_pages"]["page_mib"], memory_mib)
+    return HugePages(mib, mib)
 
 
 def default_huge_pages(vcpus: int, *, ami_family: str, accelerated: bool, own_image: bool) -> HugePages:

@@ -45,14 +45,14 @@ def account(cluster: Cluster) -> Iterator[StubAccount]:
     """Return an account without instances; afterwards their Nodes and the plugins are gone."""
     found = StubAccount(cluster.endpoint, base64.b64encode(cluster.certificate_authority.read_bytes()).decode())
     yield found
-    found.instances.clear()
+    found.launched.clear()
     found.errors.clear()
     Kubelets(found.as_account(), cluster).sync()
     cluster.kubectl("delete", "daemonsets,configmaps", "-n", "kube-system", "-l", "plugin", "--wait=false")
 
 
 def registered(cluster: Cluster, account: StubAccount, instance_id: str) -> Object:
-    return cluster.request("GET", f"/api/v1/nodes/{account.instances[instance_id]['PrivateDnsName']}")
+    return cluster.request("GET", f"/api/v1/nodes/{account.launched[instance_id]['PrivateDnsName']}")
 
 
 def node_names(cluster: Cluster) -> list[str]:
@@ -104,7 +104,7 @@ def device_resources(found: Object) -> dict[str, str]:
 
 def test_a_gpu_node_with_efa(cluster: Cluster, account: StubAccount, templates: Templates) -> None:
     instance_id = account.launch_group(templates["mixed-hardware"], "gpu-training")
-    instance = account.instances[instance_id]
+    instance = account.launched[instance_id]
     with Kubelets(account.as_account(), cluster) as kubelets:
         assert eventually(lambda: is_ready(cluster, account, instance_id), ignored=(ApiError,)) is True
         found = registered(cluster, account, instance_id)
@@ -152,7 +152,7 @@ def test_the_plugin_shares_gpus_by_its_configuration(
     instance_id = account.launch_group(templates["gpu-sharing"], "notebooks")
     kubelets = Kubelets(account.as_account(), cluster)
     kubelets.sync()
-    name = account.instances[instance_id]["PrivateDnsName"]
+    name = account.launched[instance_id]["PrivateDnsName"]
     cluster.kubectl(
         "apply", "-f", "-", stdin=manifest_list(plugin_objects(NVIDIA_PLUGIN, configs=CONFIGS, default="default"))
     )

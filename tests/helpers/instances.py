@@ -6,15 +6,11 @@ import base64
 from collections.abc import Mapping
 from typing import Any, cast
 
-import yaml
-
 from eks_hardware.local.emulator_patches import ec2_offers
-from eks_hardware.local.node_user_data import bottlerocket_settings
+from eks_hardware.local.emulator_patches.eks_nodes import merged_user_data
 from eks_hardware.local.readback import Account
-from eks_hardware.resolve.mappings import merged
-from eks_hardware.resolve.user_data import bottlerocket_toml
 from eks_hardware.testing import Template
-from helpers.kubernetes.scheduling import EFFECTS, group_of, launch_template_of
+from helpers.kubernetes.scheduling import group_of, launch_template_of
 
 Map = Mapping[str, Any]
 
@@ -41,8 +37,9 @@ class StubAccount:
             "version": "1.35",
             "endpoint": endpoint,
             "certificateAuthority": {"data": authority},
+            "kubernetesNetworkConfig": {"serviceIpv4Cidr": "172.20.0.0/16"},
         }
-        self.instances: dict[str, dict[str, Any]] = {}
+        self.launched: dict[str, dict[str, Any]] = {}
         self.user_data: dict[str, bytes] = {}
         self.errors: list[Exception] = []
 
@@ -56,10 +53,10 @@ class StubAccount:
     def items(self, _service: str, operation: str, key: str, **arguments: Any) -> list[Any]:
         return list(getattr(self, operation)(**arguments)[key])
 
-    def describe_instances(self) -> dict[str, Any]:
+    def instances(self) -> list[dict[str, Any]]:
         if self.errors:
             raise self.errors.pop()
-        return {"Reservations": [{"Instances": [each]} for each in self.instances.values()]}
+        return [each for each in self.launched.values() if each["State"]["Name"] != "terminated"]
 
     def describe_instance_attribute(self, InstanceId: str, Attribute: str) -> dict[str, Any]:  # noqa: N803
         assert Attribute == "userData"
@@ -88,10 +85,10 @@ class StubAccount:
 
     def launch(self, kind: str, data: bytes, *, image: str, efas: int = 0, disk_gib: int = 100) -> str:
         """Start an instance and return its ID. ``image`` is a key of ``IMAGES`` or the ID of an image of your own."""
-        number = len(self.instances) + 1
+        number = len(self.launched) + 1
         instance_id, address = f"i-{number:017x}", f"10.0.0.{number}"
         self.user_data[instance_id] = data
-        self.instances[instance_id] = {
+        self.launched[instance_id] = {
             "InstanceId": instance_id,
             "InstanceType": kind,
             "ImageId": image,
@@ -122,48 +119,11 @@ class StubAccount:
 
         Source: https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-user-data
         """
-        given = base64.b64decode(launch.get("user_data", ""))
         labels = {**group["labels"], "eks.amazonaws.com/nodegroup": group["node_group_name"]}
-        taints = [(each["key"], each.get("value", ""), EFFECTS[each["effect"]]) for each in group.get("taint") or ()]
-        details = (CLUSTER, self.cluster["endpoint"], self.authority)
-        if "BOTTLEROCKET" in group["ami_type"]:
-            settings = bottlerocket_settings(given)
-            return bottlerocket_toml(merged(settings, bottlerocket_part(*details, labels, taints))).encode()
-        spec = node_config_part(*details, labels, taints)
-        end = b"--eks-hardware--"
-        part = f"--eks-hardware\nContent-Type: application/node.eks.aws\n\n{yaml.safe_dump(spec)}\n"
-        return given.replace(end, part.encode() + end)
+        given = base64.b64decode(launch.get("user_data", "")).decode()
+        return merged_user_data(given, group["ami_type"], self.cluster, labels, group.get("taint") or ()).encode()
 
 
 def instance_type(name: str) -> dict[str, Any]:
     """Return a type as EC2 describes it."""
     return ec2_offers.instance_types()[name]
-
-
-def node_config_part(
-    name: str, endpoint: str, authority: str, labels: Mapping[str, str], taints: list[tuple[str, str, str]]
-) -> dict[str, Any]:
-    """Return the NodeConfig that EKS adds for a managed group."""
-    flags = [f"--node-labels={','.join(f'{key}={value}' for key, value in labels.items())}"]
-    if taints:
-        flags.append(f"--register-with-taints={','.join(f'{key}={value}:{effect}' for key, value, effect in taints)}")
-    cluster = {"name": name, "apiServerEndpoint": endpoint, "certificateAuthority": authority, "cidr": "172.20.0.0/16"}
-    return {
-        "apiVersion": "node.eks.aws/v1alpha1",
-        "kind": "NodeConfig",
-        "spec": {"cluster": cluster, "kubelet": {"flags": flags}},
-    }
-
-
-def bottlerocket_part(
-    name: str, endpoint: str, authority: str, labels: Mapping[str, str], taints: list[tuple[str, str, str]]
-) -> dict[str, Any]:
-    """Return the settings that EKS adds for a managed group."""
-    kubernetes = {
-        "cluster-name": name,
-        "api-server": endpoint,
-        "cluster-certificate": authority,
-        "node-labels": dict(labels),
-        "node-taints": {key: [f"{value}:{effect}"] for key, value, effect in taints},
-    }
-    return {"kubernetes": kubernetes}

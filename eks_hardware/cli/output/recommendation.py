@@ -190,7 +190,7 @@ def show_types(groups: Mapping[str, Sequence[str]], region: str) -> None:
             chip = kind.accelerator
             devices = f"{chip.count} x {chip.name}" if chip else f"{kind.vcpus} vCPUs"
             memory = chip.memory_gib_total if chip and chip.memory_gib_total else kind.memory_gib
-            found.add_row(str(number), name, devices, f"{memory:.1f}", _usd(price.usd_per_hour if price else None))
+            found.add_row(str(number), name, devices, f"{memory:.1f}", usd(price.usd_per_hour if price else None))
             unknown += [name] if price is None else []
     out = console()
     _print(out, "")
@@ -293,8 +293,8 @@ def _table(best: Sequence[Candidate], out: Console) -> Table:
             _nodes(each),
             _devices(each),
             f"{each.fit.memory_gib:.1f}/{each.fit.available_gib:.1f}",
-            f"{'<=' if each.price_at_most else ''}{_usd(each.usd_per_hour)}",
-            _usd(each.usd_per_run if run else each.usd_per_million_tokens),
+            f"{'<=' if each.price_at_most else ''}{usd(each.usd_per_hour)}",
+            usd(each.usd_per_run if run else each.usd_per_million_tokens),
             f"{each.score:.0f}",
         )
         for rank, each in enumerate(best, 1)
@@ -328,10 +328,6 @@ def _devices(each: Candidate) -> str:
     return f"{each.fit.devices} of {held} {chip.name}" if used < held else f"{held} x {chip.name}"
 
 
-def _usd(value: float | None) -> str:
-    return usd(value)
-
-
 def _whys(best: Sequence[Candidate]) -> Iterator[tuple[str, str]]:
     for rank, each in enumerate(best, 1):
         bought = "" if each.purchase == "on-demand" else f"{each.purchase}; "
@@ -363,7 +359,7 @@ def _winner_in_short(best: Candidate, found: Recommendation) -> Iterator[tuple[s
     yield from _layout(best)
     yield from _speed_and_commitment(best)
     alike = [one for one in found.candidates if one.purchase == best.purchase and one.fit.kind is best.fit.kind]
-    prices = [f"{_usd(one.usd_per_hour)} in {one.region}" for one in alike if one.region != best.region]
+    prices = [f"{usd(one.usd_per_hour)} in {one.region}" for one in alike if one.region != best.region]
     if prices:
         yield f"$/h: {', '.join(prices)}", "elsewhere"
     yield _guide(found), "guide"
@@ -415,7 +411,7 @@ def _for_longer(best: Candidate) -> str:
 
     def offer(*terms: Purchase) -> str:
         figures = [instance_figure(load(), best.fit.kind.name, best.region, each) for each in terms]
-        year, three = (_usd(each.usd_per_hour * best.fit.nodes if each else None) for each in figures)
+        year, three = (usd(each.usd_per_hour * best.fit.nodes if each else None) for each in figures)
         return f"{year} (1 year), {three} (3 years)" if any(figures) else "unknown"
 
     reserved, plans = offer("reserved-1y", "reserved-3y"), offer("savings-plan-1y", "savings-plan-3y")
@@ -433,7 +429,7 @@ def _regions(best: Sequence[Candidate], found: Recommendation, out: Console) -> 
     for each in best:
         alike = [one for one in found.candidates if one.purchase == each.purchase and one.fit.kind is each.fit.kind]
         there = [next((one for one in alike if one.region == region), None) for region in regions]
-        rows.append((_nodes(each), [_usd(one.usd_per_hour) if one else "-" for one in there]))
+        rows.append((_nodes(each), [usd(one.usd_per_hour) if one else "-" for one in there]))
     prices = table(("", *regions), right=regions, fold=regions, heading="dim")
     for name, figures in rows:
         prices.add_row(f"  {name}", *figures)

@@ -45,7 +45,7 @@ _AL2023_HUGE_PAGES = 5128 * 2 * _MIB
 # https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/sources/api/corndog
 _BOTTLEROCKET_HUGE_PAGES = 110 * 2 * _MIB
 
-EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
+_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 
 # The scheduler extension accepts only these sizes of Neuron allocations:
@@ -135,7 +135,7 @@ def group_nodes(template: Template) -> Iterator[Node]:
                         **group.get("labels", {}),
                     },
                     taints=tuple(
-                        {"key": each["key"], "value": each.get("value", ""), "effect": EFFECTS[each["effect"]]}
+                        {"key": each["key"], "value": each.get("value", ""), "effect": _EFFECTS[each["effect"]]}
                         for each in group.get("taint", ())
                     ),
                     most=group["scaling_config"]["max_size"],
