@@ -21,7 +21,7 @@ from eks_hardware.catalogue.model import (
     UnknownInstanceTypeError,
 )
 from eks_hardware.data import FOLDER, Cited
-from eks_hardware.suggestions import close, likeness
+from eks_hardware.suggestions import close, did_you_mean, likeness
 from eks_hardware.units import MIB_PER_GIB
 
 if TYPE_CHECKING:
@@ -198,6 +198,14 @@ class Catalogue:
     def regions(self) -> tuple[str, ...]:
         """All regions with known offerings, sorted."""
         return tuple(self._offerings["regions"])
+
+    def region_hint(self, region: str) -> str:
+        """Return similar regions for one that is not listed. Accounts of other partitions cannot use them."""
+        partition = facts.partition(region)
+        known = [each for each in self.regions if facts.partition(each) == partition]
+        if not known:
+            return f"it lists no region of the partition {partition}"
+        return did_you_mean(region, known, f"known: {', '.join(known)}")
 
     def zone_ids(self, region: str) -> tuple[str, ...]:
         """Return the zone ids of a region that offer any type; empty for an unknown region."""

@@ -141,7 +141,7 @@ def _value(fields: dict[str, Any], field: str, question: str, default: str) -> s
         if said == default:
             return None
         number = in_full(said)
-        value = int(number) if number.isdecimal() else said
+        value = int(number) if number.removeprefix("-").isdecimal() else said
         _checked({**fields, field: value}, field)
         return value
 
@@ -202,12 +202,10 @@ def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = st
     """Return a region that the catalogue lists and that is not refused."""
     from eks_hardware.advisor.strategies.strategy_text import WriteError
     from eks_hardware.catalogue import load
-    from eks_hardware.suggestions import did_you_mean
 
     def known(said: str) -> str:
         if said not in load().regions:
-            hint = did_you_mean(said, load().regions, f"known: {', '.join(load().regions)}")
-            raise WriteError(f"--region: unknown region {quoted(said)}; {hint}")
+            raise WriteError(f"--region: the catalogue does not list {said}; {load().region_hint(said)}")
         refuse(said)
         return said
 

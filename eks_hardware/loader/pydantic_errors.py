@@ -226,6 +226,8 @@ _TEMPLATES: dict[str, tuple[str, _Template]] = {
 }
 
 
+_RANGES = frozenset(kind for kind, (code, _) in _TEMPLATES.items() if code == "FIELD_RANGE")
+
 _OTHER_VERSION = (
     "; 1 is the only version of this format: write version: 1, or upgrade eks-hardware if the file needs a newer one"
 )
@@ -275,7 +277,8 @@ def _needs(need: str, kind: str, place: _Place, choices: Sequence[Any]) -> str:
     must = f"must {'have' if 'too_' in kind else 'be'} {need}"
     if place.on_key:
         return f"{must}, got key {quoted(place.key)}{_did_you_mean(str(place.key), choices)}"
-    given = _measured(place.node) if "too_" in kind else _given(place.node)
+    number = "" if kind in _RANGES else "the number "  # a limit already says that the value is a number
+    given = _measured(place.node) if "too_" in kind else _given(place.node, number=number)
     hint = _quote_hint(kind, place.node, choices) or _suggestion(place.node, choices) or _list_hint(kind, place.node)
     if not hint and place.info and place.info.examples:
         hint = f"; for example {shown(place.info.examples[0])}"
@@ -318,7 +321,7 @@ def _did_you_mean(word: str, allowed: Iterable[Any]) -> str:
     return f"; {question(meant)}" if meant else ""
 
 
-def _given(node: yn.Node | None) -> str:
+def _given(node: yn.Node | None, *, number: str = "the number ") -> str:
     if isinstance(node, yn.Mapping):
         return "a mapping"
     if isinstance(node, yn.Sequence):
@@ -329,7 +332,7 @@ def _given(node: yn.Node | None) -> str:
         return "nothing"
     if isinstance(node.value, str):
         return quoted(node.value)
-    return f"{'the number ' if not isinstance(node.value, bool) else ''}{shown(node.raw)}"
+    return f"{'' if isinstance(node.value, bool) else number}{shown(node.raw)}"
 
 
 def _measured(node: yn.Node | None) -> str:

@@ -12,7 +12,6 @@ from eks_hardware.models import S3BackendSpec
 from eks_hardware.printable import quoted
 from eks_hardware.resolve import provider_floor
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
-from eks_hardware.suggestions import did_you_mean
 from eks_hardware.versions import numbers
 
 _ENDING_SOON = datetime.timedelta(days=90)
@@ -22,7 +21,7 @@ _ENDING_SOON = datetime.timedelta(days=90)
 def _region(context: Context) -> Iterator[Breach]:
     region = context.strategy.region
     if not context.region_known:
-        hint = did_you_mean(region, context.catalogue.regions)
+        hint = context.catalogue.region_hint(region)
         yield "region", f"the catalogue has no data for region {region}, so its instance types are unknown; {hint}"
 
 

@@ -18,7 +18,7 @@ from eks_hardware.loader import Document, load_document
 from eks_hardware.models import WorkloadSpec
 from eks_hardware.models.base import Text, invalid
 from eks_hardware.models.strategy import Region
-from eks_hardware.suggestions import did_you_mean, question
+from eks_hardware.suggestions import question
 
 DEFAULT_REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1", "ap-northeast-1")
 """Default regions: those with the most known prices of accelerators in the catalogue."""
@@ -77,13 +77,12 @@ def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) 
 
 
 def _unknown_regions(document: Document[WorkloadFile]) -> Iterator[Finding]:
-    asked, known = document.value, load().regions
+    asked, catalogue = document.value, load()
     said = [("region", asked.region)] if asked.region else []
     said += [(field_paths.item("regions", index), region) for index, region in enumerate(asked.regions)]
     for path, region in said:
-        if region not in known:
-            hint = did_you_mean(region, known, f"known: {', '.join(known)}")
-            message = f"the catalogue does not list {region}; {hint}"
+        if region not in catalogue.regions:
+            message = f"the catalogue does not list {region}; {catalogue.region_hint(region)}"
             yield Finding("REGION_UNKNOWN", path, message, position=document.source.locate(path))
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import click
 
-from eks_hardware.cli.errors import exit_codes
+from eks_hardware.cli.errors import exit_codes, fail
+from eks_hardware.printable import joined
 
 _VARIABLE = "_EKS_HARDWARE_COMPLETE"
+_SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command(epilog=exit_codes())
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), help="Your shell.")
-def completion(shell: str) -> None:
+@click.argument("shell", type=click.Choice(_SHELLS), required=False, help="Your shell.")
+def completion(shell: str | None) -> None:
     """Print a script for shell completion of commands, options, strategies and overlays.
 
     Requires bash 4.4 or later, zsh, or fish.
@@ -22,6 +24,8 @@ def completion(shell: str) -> None:
       echo 'eval "$(eks-hardware completion zsh)"' >> ~/.zshrc
       eks-hardware completion fish > ~/.config/fish/completions/eks-hardware.fish
     """
+    if shell is None:
+        fail(f"name a shell: {joined(_SHELLS, 'or')}")
     from click.shell_completion import ShellComplete, get_completion_class
 
     from eks_hardware.cli import app

@@ -11,6 +11,7 @@ import click
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.errors import FAILED, exit_codes, fail, refuse_unknown, tell
 from eks_hardware.cli.output import console, print_json, table
+from eks_hardware.cli.output.narrow import fitted
 from eks_hardware.installed_from import install_command
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def instances(
     hardware = hardware and hardware.lower()
     refuse_unknown("--family", family, catalogue.families)
     refuse_unknown("--accelerator", accelerator, catalogue.accelerators)
-    refuse_unknown("--region", region, catalogue.regions)
+    if region is not None and region not in catalogue.regions:
+        fail(f"--region: the catalogue does not list {region}; {catalogue.region_hint(region)}")
     refuse_unknown("--hardware", hardware, tuple(kind.value for kind in Hardware))
     found = catalogue.select(family=family, accelerator=accelerator, efa=efa or None, region=region, hardware=hardware)
     if format_ == "json":
@@ -121,7 +123,7 @@ def _print_table(catalogue: Catalogue, found: tuple[InstanceType, ...], region: 
             cells += [" ".join(zones), usd(price.usd_per_hour) if price else "?"]
         shown.add_row(*cells, style="dim" if item.withdrawn else None)
     out = console(highlight=True)
-    out.print(shown)
+    out.print(fitted(shown, out))
     if any(item.withdrawn for item in found):
         out.print(f"{_WITHDRAWN} withdrawn by AWS: no longer in the EC2 API", style="dim")
     if region is not None:

@@ -14,6 +14,7 @@ from eks_hardware.cli import parameters
 from eks_hardware.cli.checked_strategy import checked
 from eks_hardware.cli.errors import FAILED, exit_codes, fail
 from eks_hardware.cli.output import console, print_json
+from eks_hardware.cli.output.narrow import fitted
 
 if TYPE_CHECKING:
     from eks_hardware.kubernetes import Reference
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog=exit_codes("errors in the strategy"))
 @parameters.strategy()
+@parameters.overlays("the file")
 @parameters.output("FOLDER", "Folder to write to.", required=True)
 @click.option(
     "--outputs",
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 )
 @parameters.force("Write to a folder that contains other files.")
 @parameters.output_format()
-def render(strategy: str, output: Path, outputs: IO[str] | None, force: bool, format_: str) -> None:
+def render(
+    strategy: str, overlays: tuple[str, ...], output: Path, outputs: IO[str] | None, force: bool, format_: str
+) -> None:
     """Write manifests and chart values for Argo CD, Flux, or helm and kubectl.
 
     For a strategy with errors, nothing is written.
@@ -39,7 +43,7 @@ def render(strategy: str, output: Path, outputs: IO[str] | None, force: bool, fo
       eks-hardware render my-cluster.yaml --output manifests
       eks-hardware render my-cluster.yaml -o manifests --outputs - < outputs.json
     """
-    found = checked(strategy)
+    found = checked(strategy, overlays)
     if found.over_budget:
         raise Exit(FAILED)
 
@@ -101,7 +105,7 @@ def _report(out: Path, files: int) -> None:
     summary = read_summary(out)
     text = console()
     if summary.releases:
-        text.print(summary_table(summary))
+        text.print(fitted(summary_table(summary), text))
         text.print()
     text.print(f"{files} files in {out}", markup=False, soft_wrap=True)
     if summary.fill_in:

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import exit_codes, refuse_unknown
+from eks_hardware.cli.errors import exit_codes, fail
 from eks_hardware.cli.output import console, print_json
+from eks_hardware.cli.output.narrow import fitted
+from eks_hardware.printable import quoted
+from eks_hardware.suggestions import LISTED, did_you_mean, some
 
 if TYPE_CHECKING:
     from eks_hardware.rules.explanations import Explanation
@@ -36,13 +39,23 @@ def rules(code: str | None, format_: str) -> None:
         _list(list(known.values()), as_json)
         return
     name = code.upper().replace("-", "_")
-    refuse_unknown("CODE", name, tuple(known), "`eks-hardware rules` lists the codes")
+    _refuse_unknown(name, tuple(known))
     found = known[name]
     if as_json:
         example = {"why": found.why, "breaks": found.breaks, "fixed": found.fixed, "says": _says(found)}
         print_json(_row(found) | example)
     else:
         click.echo(_explained(found))
+
+
+def _refuse_unknown(name: str, known: tuple[str, ...]) -> None:
+    """End the command if no code has this name. The codes of a group start with the same word: ``EFA_``."""
+    if name in known:
+        return
+    group = [each for each in known if each.startswith(f"{name}_")]
+    listed = f"codes that start with {name}_: {some(group, LISTED)}"
+    hint = listed if group else did_you_mean(name, known, "`eks-hardware rules` lists the codes")
+    fail(f"unknown code {quoted(name)}; {hint}")
 
 
 def _list(known: list[Explanation], as_json: bool) -> None:
@@ -57,13 +70,13 @@ def _list(known: list[Explanation], as_json: bool) -> None:
     for _ in range(3):
         table.add_column(overflow="fold")
     for area in dict.fromkeys(each.area for each in known):
-        table.add_row(f"[bold]{TITLES[area].replace('`', '')}[/bold]")
+        table.add_row(TITLES[area].replace("`", ""), style="bold")
         for each in known:
             if each.area == area:
                 table.add_row(each.code, each.severity.value, each.summary)
         table.add_row()
     out = console()
-    out.print(table)
+    out.print(fitted(table, out))
     warnings = sum(each.severity.value == "warning" for each in known)
     out.print(f"{len(known)} codes: {len(known) - warnings} errors, {warnings} warnings")
     out.print("`eks-hardware rules CODE` shows an example and its fix", markup=False)

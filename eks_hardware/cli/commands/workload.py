@@ -17,6 +17,7 @@ _CHECKS = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective", "all")
 
 @click.command(epilog=exit_codes("errors in the strategy"))
 @parameters.strategy()
+@parameters.overlays("the file")
 @click.option("--group", "--pool", required=True, metavar="NAME", help="Node group or node pool to run on.")
 @click.option("--kind", type=click.Choice(_KINDS), required=True, help="Kind of manifest.")
 @click.option(
@@ -52,7 +53,9 @@ _CHECKS = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective", "all")
     help="Run a job's pods independently: no rendezvous, no EFA, and a failed pod does not end the others.",
 )
 @parameters.output_format(text="Output format; JSON is a List object.")
-def workload(strategy: str, command: str | None, checks: tuple[str, ...], format_: str, **said: Any) -> None:
+def workload(
+    strategy: str, overlays: tuple[str, ...], command: str | None, checks: tuple[str, ...], format_: str, **said: Any
+) -> None:
     """Print a Kubernetes manifest with the node selector, tolerations and resources of a node group or pool.
 
     \b
@@ -72,7 +75,7 @@ def workload(strategy: str, command: str | None, checks: tuple[str, ...], format
             **said,
         )
         request.check()
-        read = checked(strategy).strategy
+        read = checked(strategy, overlays).strategy
         found = manifest(read, resolve(read), request)
     except WorkloadError as problem:
         fail_with([Finding(problem.code, problem.option, problem.message)])

@@ -105,15 +105,6 @@ def table(
     return made
 
 
-def fits(table: Table, out: Console) -> bool:
-    """Return whether a console is wide enough for every column of a table."""
-    widths = [
-        max(map(len, map(str, (column.header, *column.cells)))) if column.no_wrap else column.min_width or 0
-        for column in table.columns
-    ]
-    return sum(widths) + _GAP * (len(widths) - 1) <= out.width
-
-
 def facts(rows: Iterable[tuple[RenderableType, RenderableType]]) -> Table:
     """Return a grid of labelled sentences. Sentences wrap to the right of their labels."""
     from rich.table import Table

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from eks_hardware import field_paths
 from eks_hardware.catalogue import load
 from eks_hardware.cli.output import console, table
+from eks_hardware.cli.output.narrow import fitted
 from eks_hardware.cost import (
     HOURS_PER_MONTH,
     LEVELS,
@@ -104,7 +105,7 @@ def show(resolved: ResolvedStrategy, cost: StrategyCost, *, everything: bool) ->
     if everything:
         _show_everything(out, resolved, cost)
         return
-    out.print(_parts_table(cost))
+    out.print(fitted(_parts_table(cost), out))
     if starting := _starting_at_0(cost):
         _print_list(out, "Cost at the minimum size", starting)
     _print_list(out, "Not in the totals: the price is unknown", _unpriced(cost, _PARTS))
@@ -112,11 +113,11 @@ def show(resolved: ResolvedStrategy, cost: StrategyCost, *, everything: bool) ->
 
 
 def _show_everything(out: Console, resolved: ResolvedStrategy, cost: StrategyCost) -> None:
-    out.print(_lines_table(cost))
+    out.print(fitted(_lines_table(cost), out))
     out.print()
     out.print("Instance prices by purchasing option, US dollars per hour", style="bold")
     out.print()
-    out.print(_purchases_table(_types(resolved, cost), cost.region))
+    out.print(fitted(_purchases_table(_types(resolved, cost), cost.region), out))
     for title, texts in (
         ("Assumptions", _notes(cost)),
         ("Unknown prices", _unknowns(resolved, cost)),

@@ -7,9 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from eks_hardware.cli.output import console, facts, table
+from eks_hardware.cli.output.narrow import fitted
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
+    from rich.table import Table
 
     from eks_hardware.advisor.fitting.migration import ChipCheck, ModelCheck
     from eks_hardware.advisor.model import Fit, Miss
@@ -56,11 +58,11 @@ def content(found: ModelCheck) -> dict[str, Any]:
 def show(found: ModelCheck) -> None:
     """Print the result."""
     out = console(highlight=True)
-    for each in _shown(found):
+    for each in _shown(found, out):
         out.print(each)
 
 
-def _shown(found: ModelCheck) -> Iterator[RenderableType]:
+def _shown(found: ModelCheck, out: Console) -> Iterator[RenderableType]:
     shape, workload = found.request.shape, found.request.workload
     style = {"yes": "green", "with changes": "yellow", "no": "red", "unknown": "yellow"}[found.verdict]
     heads = f"{shape.attention_heads} attention heads"
@@ -79,7 +81,7 @@ def _shown(found: ModelCheck) -> Iterator[RenderableType]:
     for chip in () if found.target == "gpu" else found.chips:
         yield from ("", f"[bold]{chip.accelerator}[/]", facts(_of_chip(chip)))
     if found.fits:
-        yield from ("", _table(found.fits))
+        yield from ("", fitted(_table(found.fits), out))
     if found.misses:
         misses = facts((each.kind.name, _miss(each)) for each in found.misses[:_MOST_MISSES])
         yield from ("", "[bold]Does not fit[/]", misses)
@@ -108,7 +110,7 @@ def _of_chip(chip: ChipCheck) -> Iterator[tuple[str, str]]:
     yield mark, f"{chip.maturity}: {chip.maturity_text}"
 
 
-def _table(fits: tuple[Fit, ...]) -> RenderableType:
+def _table(fits: tuple[Fit, ...]) -> Table:
     numbers = ("Nodes", "Devices", "GiB/device")
     found = table(("Fits on", *numbers, "Layout"), right=numbers, fold=("Layout",))
     for each in fits:

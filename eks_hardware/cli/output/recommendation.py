@@ -15,7 +15,8 @@ from eks_hardware.advisor.ranking.reasons import plain, short
 from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families
 from eks_hardware.catalogue import load
-from eks_hardware.cli.output import console, facts, fits, table
+from eks_hardware.cli.output import console, facts, table
+from eks_hardware.cli.output.narrow import fitted, is_whole
 from eks_hardware.cost import instance_figure
 from eks_hardware.printable import counted, usd
 
@@ -30,8 +31,6 @@ _UNBROKEN = "\u00a0"
 _REASONS = 3
 _NOTES = 3
 _SHOWN = 10
-_ALWAYS = 5
-"""Columns of the table on every terminal: up to the hourly price."""
 _PARTS = {"policy": "selection guide"}
 """Names of parts of a score that differ from their JSON keys."""
 # Reasons that are grouped; `--all` and `--format json` list them for each family.
@@ -148,7 +147,7 @@ def show(found: Recommendation, *, top: int, everything: bool, written: bool = F
         _show_nothing(out, found)
         return
     out.print()
-    out.print(_table(best[:top], out))
+    out.print(fitted(_table(best[:top]), out))
     _print(out, *_without_price(best[:top], found.request))
     if len(best) > top:
         _print(out, f"{len(best) - top} more families fit; --top {len(best)} shows them", style="dim")
@@ -174,7 +173,7 @@ def show_choices(found: Recommendation, *, top: int) -> None:
     out = console()
     best = best_of_families(found.candidates)[:top]
     _print(out, "", _work(found.request))
-    out.print(_table(best, out))
+    out.print(fitted(_table(best), out))
     _print(out, *_without_price(best, found.request))
 
 
@@ -194,7 +193,7 @@ def show_types(groups: Mapping[str, Sequence[str]], region: str) -> None:
             unknown += [name] if price is None else []
     out = console()
     _print(out, "")
-    out.print(found)
+    out.print(fitted(found, out))
     if unknown:
         _print(out, f"Price unknown: {', '.join(unknown)}. The order does not depend on prices.")
     if len(groups) > 1:
@@ -283,8 +282,7 @@ def _without_price(best: Sequence[Candidate], request: Request) -> Iterator[str]
     yield f"Price unknown: {', '.join(names)}. Ranked with 0 of {points:.0f} points for cost{after}."
 
 
-def _table(best: Sequence[Candidate], out: Console) -> Table:
-    """Return the table of candidates, without its last columns if the terminal is too narrow."""
+def _table(best: Sequence[Candidate]) -> Table:
     run = any(each.usd_per_run is not None for each in best)
     names = ("#", "Instance type", "Accelerator", "Memory GiB", "$/h", "$/run" if run else "$/M tok", "Score")
     rows = [
@@ -299,17 +297,10 @@ def _table(best: Sequence[Candidate], out: Console) -> Table:
         )
         for rank, each in enumerate(best, 1)
     ]
-    for shown in range(len(names), _ALWAYS, -1):
-        if fits(found := _columns(names[:shown], rows), out):
-            return found
-    return _columns(names[:_ALWAYS], rows)
-
-
-def _columns(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     found = table(names, right=("#", *names[3:]), fold=("Accelerator",))
     found.columns[2].max_width = 15
     for row in rows:
-        found.add_row(*row[: len(names)])
+        found.add_row(*row)
     return found
 
 
@@ -433,7 +424,7 @@ def _regions(best: Sequence[Candidate], found: Recommendation, out: Console) -> 
     prices = table(("", *regions), right=regions, fold=regions, heading="dim")
     for name, figures in rows:
         prices.add_row(f"  {name}", *figures)
-    if fits(prices, out):
+    if is_whole(prices, out):
         return prices
     return _listed((", ".join(map(" ".join, zip(regions, figures, strict=True))), name) for name, figures in rows)
 

@@ -458,3 +458,16 @@ def test_every_type_can_be_built(catalogue: Catalogue) -> None:
         if item.accelerator and item.accelerator.manufacturer == "NVIDIA" and not item.withdrawn:
             assert item.accelerator.compute_capability, item.name
             assert item.accelerator.mig is not None, item.name
+
+
+@pytest.mark.parametrize(
+    ("region", "hint"),
+    [
+        ("us-wset-2", "did you mean us-west-2"),
+        ("us-gov-west-1", "it lists no region of the partition aws-us-gov"),
+        ("cn-north-1", "it lists no region of the partition aws-cn"),
+        ("moon-1", "known: af-south-1, "),
+    ],
+)
+def test_similar_regions_are_of_the_same_partition(region: str, hint: str) -> None:
+    assert load().region_hint(region).startswith(hint)

@@ -47,14 +47,17 @@ WORKLOADS = {
 
 @pytest.mark.parametrize("columns", range(50, 81, 5))
 @pytest.mark.parametrize("more", [(), ("--all",)])
-def test_headers_are_whole_in_every_width(columns: int, more: tuple[str, ...]) -> None:
+def test_every_width_shows_every_column(columns: int, more: tuple[str, ...]) -> None:
     said = run("--task", "inference", "--model", "8B", *more, COLUMNS=str(columns)).out.splitlines()
-    header = next(line for line in said if line.startswith("#"))
     assert max(map(len, said)) <= columns
-    assert re.split(r"\s{2,}", header)[:5] == ["#", "Instance type", "Accelerator", "Memory GiB", "$/h"]
-    assert set(re.split(r"\s{2,}", header)[5:]) <= {"$/M tok", "Score"}
-    if columns == 80:
-        assert header.endswith("Score")
+    header = next((line for line in said if line.startswith("#")), None)
+    names = ["Accelerator", "Memory GiB", "$/h", "$/M tok", "Score"]
+    if header:
+        assert re.split(r"\s{2,}", header) == ["#", "Instance type", *names]
+    else:
+        choice = " ".join(said[said.index("1 g5.xlarge") :][1:3])
+        assert re.search(".*".join(map(re.escape, names)), choice)
+    assert header or columns < 80
     regions = [line for line in said if "ap-northeast-" in line]
     assert all("ap-northeast-1" in line for line in regions)
 

@@ -165,3 +165,14 @@ def test_json_lists_the_files(tmp_path: Path) -> None:
     assert {"README.md", "install.sh", "releases.yaml", "values/karpenter.yaml"} <= set(found["files"])
     assert {"name": "karpenter", "namespace": "kube-system"} in found["releases"]
     assert found["fill_in"] == []
+
+
+def test_an_overlay_applies_as_in_the_environment(tmp_path: Path) -> None:
+    def files(*more: str, **environ: str) -> dict[str, str]:
+        out = tmp_path / f"{more}{environ}"
+        assert run("inferentia-inference", "--output", out, *more, **environ).code == 0
+        return {str(each.relative_to(out)): each.read_text() for each in out.rglob("*") if each.is_file()}
+
+    private = files("--overlay", "private")
+    assert private == files(EKS_HARDWARE_OVERLAY="private")
+    assert private != files()

@@ -1,14 +1,16 @@
-"""The text of commands: no line is wider than the terminal, down to 60 columns, and none ends in spaces."""
+"""The text of commands: no line is wider than the terminal, no number is cropped, none ends in spaces."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from eks_hardware.cli import streams
 from helpers import cli
+from helpers.advisor import config_file
 
 _COLUMNS = 60
 _COMMANDS = {
@@ -28,9 +30,14 @@ _COMMANDS = {
     "init, mixed": "init demo --hardware mixed --force --output c --api-access private",
     "rules": "rules",
     "instances": "instances --family g6",
+    "instances of a region": "instances --family g6e --region us-west-2",
+    "check-model": "check-model CONFIG --target gpu",
 }
 _NAMED = re.compile(r"\S{41,}$")
 """A link, a field or a name, which is never broken."""
+_FOLDED = ("explain", "validate a bad file")
+"""Commands that fold long names, or shorten the quoted line of a file."""
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _BAD = """\
 version: 1
 name: demo
@@ -41,7 +48,7 @@ cluster: {kubernetes_version: "1.34", endpoint: {public_cidrs: [0.0.0.0/0]}, del
 
 def _shown(command: str, columns: int, folder: Path) -> str:
     (folder / "bad.yaml").write_text(_BAD, encoding="utf-8")
-    arguments = command.replace("BAD", "bad.yaml").split()
+    arguments = command.replace("BAD", "bad.yaml").replace("CONFIG", str(config_file("llama-3.1-8b"))).split()
     said = cli.run(*arguments, COLUMNS=str(columns), EKS_HARDWARE_OVERLAY="", JSII_NODE="no-such-node")
     assert said.code in (0, 1), said.err
     return said.out + said.err
@@ -68,3 +75,20 @@ def test_lines_fit_the_terminal(command: str, folder: Path, monkeypatch: pytest.
 def test_no_line_in_a_pipe_ends_in_spaces(command: str, folder: Path) -> None:
     lines = _shown(command, 80, folder).splitlines()
     assert [line for line in lines if line != line.rstrip()] == []
+
+
+@pytest.mark.parametrize("columns", [60, 40])
+@pytest.mark.parametrize("name", sorted({*_COMMANDS} - {*_FOLDED}))
+def test_narrow_terminals_show_every_number(
+    name: str, columns: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "is_terminal", lambda _: True)
+    shown = []
+    for each in (80, columns):
+        within = folder / str(each)  # `init` says less about files that are already there
+        within.mkdir()
+        monkeypatch.chdir(within)
+        shown.append(Counter(_NUMBER.findall(_shown(_COMMANDS[name], each, within))))
+    wide, narrow = shown
+    assert wide
+    assert wide - narrow == Counter()

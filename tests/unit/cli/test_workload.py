@@ -48,6 +48,12 @@ def test_independent_pods() -> None:
     assert [each["kind"] for each in yaml.safe_load_all(out)] == ["Job"]
 
 
+def test_an_unknown_overlay() -> None:
+    code, out, err = run("mixed-hardware", "--overlay", "privat", "--group", "gpu-efa", "--kind", "job")
+    assert (code, out) == (2, "")
+    assert 'the overlay "privat" does not exist; did you mean private?' in err
+
+
 def test_more_than_a_team_may_have_is_wrong_usage(tmp_path: Path) -> None:
     kubernetes = {"delivery": "manifests", "teams": [{"name": "research", "quota": {"nvidia.com/gpu": 4}}]}
     file = write_document(tmp_path / "mine.yaml", group("g6.48xlarge"), kubernetes=kubernetes)

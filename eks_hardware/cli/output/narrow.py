@@ -1,0 +1,77 @@
+"""Tables on a terminal that is too narrow for them: rows become paragraphs, and no figure is cropped."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Table
+
+_INDENT = "  "
+_UNLIMITED = 10_000
+_UNBROKEN = 24
+"""Characters up to which a figure stays on one line with its header."""
+_NO_BREAK = "\u00a0"
+
+
+def fitted(table: Table, out: Console) -> RenderableType:
+    """Return a table if the console is wide enough for it; otherwise each row as a name and a paragraph.
+
+    The name is the first left-aligned cell, with the cells before it.
+    """
+    from rich.console import Group
+
+    return table if is_whole(table, out) else Group(*_paragraphs(table, out))
+
+
+def is_whole(table: Table, out: Console) -> bool:
+    """Return whether a console shows every cell of a table without cropping it or breaking a word."""
+    from rich.measure import Measurement
+
+    unlimited = out.options.update_width(_UNLIMITED)
+    wanted = Measurement.get(out, unlimited, table)
+    if not wanted.minimum <= out.width < wanted.maximum:  # not rendered: that takes seconds for a thousand rows
+        return out.width >= wanted.maximum
+    return _words(table, out, out.options) == _words(table, out, unlimited)
+
+
+def _words(table: Table, out: Console, options: ConsoleOptions) -> Counter[str]:
+    lines = out.render_lines(table, options, pad=False)
+    return Counter("\n".join("".join(part.text for part in line) for line in lines).split())
+
+
+def _paragraphs(table: Table, out: Console) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    names = 1 + next((place for place, each in enumerate(table.columns) if each.justify == "left"), 0)
+    headers = [_plain(each.header) if table.show_header else "" for each in table.columns]
+    rows = zip_longest(*(each.cells for each in table.columns), fillvalue="")
+    for row, cells in zip(table.rows, rows, strict=True):
+        texts = [_plain(each) for each in cells]
+        yield Text(" ".join(filter(None, texts[:names])), style=row.style or "")
+        fields = [_field(*each) for each in zip(headers[names:], texts[names:], strict=True) if each[1]]
+        if fields:
+            yield Text(_filled((", " if table.show_header else ": ").join(fields), out.width), style=row.style or "")
+
+
+def _field(header: str, value: str) -> str:
+    field = f"{header} {value}".strip()
+    return field.replace(" ", _NO_BREAK) if len(field) <= _UNBROKEN else field
+
+
+def _filled(text: str, width: int) -> str:
+    lines = textwrap.fill(
+        text, width, initial_indent=_INDENT, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False
+    )
+    return lines.replace(_NO_BREAK, " ")
+
+
+def _plain(cell: RenderableType) -> str:
+    from rich.text import Text
+
+    return cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain
