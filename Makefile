@@ -114,7 +114,16 @@ install = { [ -n "$(UV)" ] && echo "  with $(UV)" && "$(UV)" pip install --pytho
 	    exit) exit "$$second" ;; \
 	  esac; done; }
 
-.venv/.installed: pyproject.toml constraints.txt
+# The stamp has the checksum of the files, because git changes the time of a file that it checks out.
+dependencies := $(shell cat pyproject.toml constraints.txt | cksum)
+ifneq ($(dependencies),$(shell cat .venv/.installed 2>/dev/null))
+.venv/.installed: FORCE
+endif
+
+.PHONY: FORCE
+FORCE:
+
+.venv/.installed:
 	@set -e; \
 	[ -x $(python) ] && $(python) -m pip --version >/dev/null 2>&1 && exit 0; \
 	for candidate in python3 python3.13 python3.12 python3.11 python3.10 python; do \
@@ -131,7 +140,7 @@ install = { [ -n "$(UV)" ] && echo "  with $(UV)" && "$(UV)" pip install --pytho
 	exit 1
 	@echo '1/3 Python packages: 1.2 GB, a minute or two the first time'
 	@$(call install,$(python),-c constraints.txt -e '.[dev]')
-	@touch $@
+	@echo '$(dependencies)' > $@
 
 # Checkov pins other versions of packages that the project uses.
 .venv/scan/.installed: constraints-scan.txt | .venv/.installed

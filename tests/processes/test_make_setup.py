@@ -95,3 +95,15 @@ def test_pip_follows_where_uv_fails(folder: Path) -> None:
     done = make(folder, uv=True)
     assert done.returncode == 0
     assert len(calls(folder)) == 2
+
+
+def test_only_other_packages_are_installed_again(folder: Path) -> None:
+    make(folder)
+    for name in ("pyproject.toml", "constraints.txt"):
+        (folder / name).touch()
+    assert make(folder).returncode == 0
+    assert len(calls(folder)) == 1
+    with (folder / "constraints.txt").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert make(folder).returncode == 0
+    assert len(calls(folder)) == 2
