@@ -21,6 +21,7 @@ from eks_hardware.catalogue.model import (
     UnknownInstanceTypeError,
 )
 from eks_hardware.data import FOLDER, Cited
+from eks_hardware.printable import quoted
 from eks_hardware.suggestions import close, did_you_mean, likeness
 from eks_hardware.units import MIB_PER_GIB
 
@@ -199,13 +200,15 @@ class Catalogue:
         """All regions with known offerings, sorted."""
         return tuple(self._offerings["regions"])
 
-    def region_hint(self, region: str) -> str:
-        """Return similar regions for one that is not listed. Accounts of other partitions cannot use them."""
+    def not_listed(self, region: str) -> str:
+        """Return the message about a region that is not listed, with similar ones of the same partition."""
         partition = facts.partition(region)
         known = [each for each in self.regions if facts.partition(each) == partition]
         if not known:
-            return f"it lists no region of the partition {partition}"
-        return did_you_mean(region, known, f"known: {', '.join(known)}")
+            hint = f"it lists no region of the partition {partition}"
+        else:
+            hint = did_you_mean(region, known, f"known: {', '.join(known)}")
+        return f"the catalogue does not list {quoted(region)}; {hint}"
 
     def zone_ids(self, region: str) -> tuple[str, ...]:
         """Return the zone ids of a region that offer any type; empty for an unknown region."""

@@ -205,7 +205,7 @@ def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = st
 
     def known(said: str) -> str:
         if said not in load().regions:
-            raise WriteError(f"--region: the catalogue does not list {said}; {load().region_hint(said)}")
+            raise WriteError(f"--region: {load().not_listed(said)}")
         refuse(said)
         return said
 

@@ -82,7 +82,9 @@ def find(paths: Sequence[Path | str] | None) -> tuple[list[Path], list[Finding]]
         try:
             files = _files(Path(entry))
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-            findings.append(Finding("STRATEGY_PATH", "", _missing(str(entry), error, remedy)))
+            from_variable = str(entry) in (read_environment(os.environ).paths or ())
+            given_in = f"{STRATEGIES_VARIABLE}: " if from_variable else ""
+            findings.append(Finding("STRATEGY_PATH", "", given_in + _missing(str(entry), error, remedy)))
             continue
         for file in files:
             found.setdefault(os.path.realpath(file), file)

@@ -21,8 +21,7 @@ _ENDING_SOON = datetime.timedelta(days=90)
 def _region(context: Context) -> Iterator[Breach]:
     region = context.strategy.region
     if not context.region_known:
-        hint = context.catalogue.region_hint(region)
-        yield "region", f"the catalogue has no data for region {region}, so its instance types are unknown; {hint}"
+        yield "region", context.catalogue.not_listed(region)
 
 
 @error("KUBERNETES_VERSION_UNSUPPORTED")

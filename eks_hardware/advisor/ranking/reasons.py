@@ -28,6 +28,8 @@ _HOURS = 24
 _MONTH_DAYS = 30
 _LONG_HOURS = 90 * _HOURS
 _NAMED = 4
+_SHORT_CONTEXT = 128
+"""Smaller contexts are more often thousands of tokens without their k than meant."""
 _POLICY: dict[Match, str] = {
     "named": "recommended by the selection guide",
     "instead": "replaces what the selection guide recommends",
@@ -129,6 +131,9 @@ def notes_of(
     ``best`` has one candidate of each family, best first.
     """
     workload, rules = request.workload, facts.ranking()
+    context = workload.context_length
+    if context and context < _SHORT_CONTEXT:
+        yield f"the context is {context} tokens; if you meant {context}k, set {context * 1024}"
     yield from _of_named(branch, best, rejections)
     yield from (f"estimated: {each}" for each in request.shape.estimated)
     if not best:
@@ -173,7 +178,7 @@ def _of_named(branch: Branch, best: Sequence[Candidate], rejections: Sequence[Re
     """Yield the rank of the recommended hardware, if it is not first."""
     if best and branch.match(best[0].fit.kind) == "named":
         return
-    cited = f'the first candidate is not what the selection guide recommends: "{plain(branch.quote)}"'
+    cited = f'the selection guide recommends other instance types: "{plain(branch.quote)}"'
     if not best:
         cited = f'the selection guide recommends "{plain(branch.quote)}"'
     since = f"; {branch.today['text']}" if branch.today else ""

@@ -82,8 +82,8 @@ def _unknown_regions(document: Document[WorkloadFile]) -> Iterator[Finding]:
     said += [(field_paths.item("regions", index), region) for index, region in enumerate(asked.regions)]
     for path, region in said:
         if region not in catalogue.regions:
-            message = f"the catalogue does not list {region}; {catalogue.region_hint(region)}"
-            yield Finding("REGION_UNKNOWN", path, message, position=document.source.locate(path))
+            position = document.source.locate(path)
+            yield Finding("REGION_UNKNOWN", path, catalogue.not_listed(region), position=position)
 
 
 def _unknown_hardware(document: Document[WorkloadFile]) -> Iterator[Finding]:

@@ -69,7 +69,7 @@ def instances(
     refuse_unknown("--family", family, catalogue.families)
     refuse_unknown("--accelerator", accelerator, catalogue.accelerators)
     if region is not None and region not in catalogue.regions:
-        fail(f"--region: the catalogue does not list {region}; {catalogue.region_hint(region)}")
+        fail(f"--region: {catalogue.not_listed(region)}")
     refuse_unknown("--hardware", hardware, tuple(kind.value for kind in Hardware))
     found = catalogue.select(family=family, accelerator=accelerator, efa=efa or None, region=region, hardware=hardware)
     if format_ == "json":

@@ -44,8 +44,15 @@ def test_the_policy_names_inferentia_and_the_end_of_its_software_is_said() -> No
     assert inferentia.scores["policy"] == 1
     assert inferentia.policy == "latency-cost"
     assert inferentia.maturity in ("maintenance", "archived")
-    assert found.notes[0].startswith("the first candidate is not what the selection guide recommends")
+    assert found.notes[0].startswith("the selection guide recommends other instance types")
     assert "2.31" in found.notes[0]
+
+
+@pytest.mark.parametrize(("tokens", "noted"), [(16, True), (127, True), (128, False), (16384, False)])
+def test_a_context_that_lacks_its_k_is_noted_first(tokens: int, noted: bool) -> None:
+    found = answer(**{**CHAT, "context_length": tokens})
+    note = f"the context is {tokens} tokens; if you meant {tokens}k, set {tokens * 1024}"
+    assert (found.notes[0] == note) == noted
 
 
 @pytest.mark.parametrize("tokens", [50_000_000, 1_000_000_000, 10_000_000_000])

@@ -70,6 +70,17 @@ def test_a_broken_link_is_kept_so_that_reading_it_says_so(folder: Path) -> None:
     assert file_names(discover([folder / "empty"])) == ["x.yaml"]
 
 
+@pytest.mark.parametrize("bad", ["gone", "gone.yaml", "empty"])
+def test_the_variable_is_named_if_the_path_is_from_it(folder: Path, bad: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [str(folder / "b.yaml"), str(folder / bad)]
+    (given,) = discovery.find(paths)[1]
+    assert "EKS_HARDWARE_STRATEGIES" not in given.message
+    monkeypatch.setenv("EKS_HARDWARE_STRATEGIES", os.pathsep.join(paths))
+    (finding,) = discovery.find(discovery.read_environment(os.environ).paths)[1]
+    assert finding.message.startswith('EKS_HARDWARE_STRATEGIES: "')
+    assert f"/{bad[:4]}" in finding.message
+
+
 @pytest.mark.parametrize("default", ["empty", "gone"])
 def test_a_default_folder_without_strategies(folder: Path, default: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "default_folder", lambda: folder / default)
