@@ -178,9 +178,8 @@ def _of_named(branch: Branch, best: Sequence[Candidate], rejections: Sequence[Re
     """Yield the rank of the recommended hardware, if it is not first."""
     if best and branch.match(best[0].fit.kind) == "named":
         return
-    cited = f'the selection guide recommends other instance types: "{plain(branch.quote)}"'
-    if not best:
-        cited = f'the selection guide recommends "{plain(branch.quote)}"'
+    others = "other instance types: " if best else ""
+    cited = f'the selection guide recommends {others}"{plain(branch.quote)}"'
     since = f"; {branch.today['text']}" if branch.today else ""
     for place, each in enumerate(best, 1):
         if branch.match(each.fit.kind) == "named":
