@@ -31,6 +31,14 @@ def test_it_is_in_the_zones_that_offer_its_types(efa: bool) -> None:
     assert group["subnet_ids"] == [SUBNETS["usw2-az2"]]
 
 
+def test_its_nodes_have_the_policies_of_nodes() -> None:
+    attached = adopted().resources("aws_iam_role_policy_attachment")
+    assert {each["policy_arn"] for each in attached.values()} == {
+        f"arn:aws:iam::aws:policy/{name}"
+        for name in ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly", "AmazonSSMManagedInstanceCore")
+    }
+
+
 def test_a_model_and_ids_of_other_resources() -> None:
     ids = {"vpc_id": "${aws_vpc.main.id}", "private_subnet_ids": {"usw2-az2": "${aws_subnet.main.id}"}}
     group = adopted(NodeGroupSpec.model_validate(P5EN), **ids).only("aws_eks_node_group")

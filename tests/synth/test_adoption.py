@@ -49,6 +49,14 @@ def test_pools_with_efa_get_the_group_that_they_look_for(stack: TerraformStack) 
     template.has("aws_placement_group", {"name": adopted.node_pools[0].placement_group_name})
 
 
+def test_addresses(stack: TerraformStack) -> None:
+    """Another address replaces the resource of a team that adopted its cluster before."""
+    template = adopted_template(stack, adoption(EFA), node_role_name="their-nodes")
+    assert {each.rpartition("_")[0] for each in template.resources() if each.startswith("aws_security_group.")} == {
+        "aws_security_group.karpenter_efa"
+    }
+
+
 def test_a_security_group_that_is_named_is_left_as_it_is(stack: TerraformStack) -> None:
     adopted_template(stack, adoption(CPU, cluster=IDS)).has_no("aws_ec2_tag")
 

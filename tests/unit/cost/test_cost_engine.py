@@ -68,6 +68,7 @@ def test_total_of_a_private_cluster_with_pools_and_storage() -> None:
     volumes = (4 * 0.08 + 500 * 0.125 + 32_000 * 0.065 + 32_000 * 0.0455 + 6_000 * 0.03185) / 730
     node = 1.006 + 31 / 730
     fixed = 0.10 + 1.65 + 1 / 730 + 3 * 2 * 0.01 + 2400 * 0.21 / 730
+    assert line(found, "network.interface_endpoints", "endpoints").units == dict.fromkeys(LEVELS, 3 * 2)
     assert found.usd_per_hour("min") == pytest.approx(2 * system + fixed)
     assert found.usd_per_hour("max") == pytest.approx(4 * system + 2 * (21.50 + volumes) + 3 * node + fixed)
     assert found.unknown("max") == ()
@@ -160,13 +161,20 @@ def test_no_price_is_never_zero() -> None:
         ({"instance_families": ["g6"], "limits": {"nvidia.com/gpu": 8}}, "g6.16xlarge", 8),
         # But two of them have more than 100 CPUs.
         ({"instance_families": ["g6"], "limits": {"nvidia.com/gpu": 8, "cpu": 4}}, "g6.xlarge", 1),
+        # A CPU costs the most in an m7i.48xlarge without its disk, and in a c7i.large with it.
+        (
+            {"instance_types": ["m7i.48xlarge", "c7i.large"], "limits": {"cpu": 384}, "disk": {"size_gib": 10_000}},
+            "c7i.large",
+            192,
+        ),
+        ({"instance_types": ["m7i.48xlarge", "c7i.large"], "limits": {"cpu": 384}}, "m7i.48xlarge", 2),
         # Larger than the limit: never launched.
         ({"instance_types": ["g5.xlarge", "g5.48xlarge"], "limits": {"nvidia.com/gpu": 4}}, "g5.xlarge", 4),
         ({"instance_types": ["p4d.24xlarge"], "limits": {"nodes": 3}}, "p4d.24xlarge", 3),
         # Karpenter computes with 7.5% less memory than a node has: 64 GiB x 0.925 four times, not three.
         ({"instance_types": ["m7i.4xlarge"], "limits": {"memory": "250Gi"}}, "m7i.4xlarge", 4),
     ],
-    ids=["whole", "dearest", "cpu", "larger", "nodes", "memory"],
+    ids=["whole", "most expensive", "cpu", "with its disk", "without", "larger", "nodes", "memory"],
 )
 def test_pools_at_their_limits(fields: dict[str, Any], name: str, nodes: float) -> None:
     found = line(cost(**pools(pool("pool", **fields))), "karpenter.node_pools[pool]")

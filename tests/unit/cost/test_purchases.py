@@ -32,6 +32,15 @@ def test_figures(type_name: str, region: str, purchase: Purchase, usd_per_hour: 
     assert figure.source
 
 
+def test_spot_says_how_many_zones_have_a_price() -> None:
+    for name, by_region in facts.spot_prices()["types"].items():
+        for region, by_zone in by_region.items():
+            found = instance_figure(CATALOGUE, name, region, "spot")
+            said = f"median of {len(by_zone)} zones, " if len(by_zone) > 1 else "one zone; "
+            assert found is not None
+            assert str(found.note).startswith(said), (name, region)
+
+
 @pytest.mark.parametrize(
     ("type_name", "purchase", "why"),
     [

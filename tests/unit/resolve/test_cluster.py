@@ -191,17 +191,21 @@ def test_keys_of_admins_are_unique_and_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "floor"),
+    ("fields", "floor", "reason"),
     [
-        ({}, "5.100.0"),
-        ({"deletion_protection": False}, "6.9.0"),
-        ({"deletion_protection": True, "control_plane_tier": "tier-xl"}, "6.23.0"),
-        ({"control_plane_tier": "standard"}, "5.100.0"),
+        ({}, "5.100.0", "the lowest release that the tests run"),
+        ({"deletion_protection": False}, "6.9.0", "cluster.deletion_protection needs it"),
+        (
+            {"deletion_protection": True, "control_plane_tier": "tier-xl"},
+            "6.23.0",
+            "cluster.control_plane_tier needs it",
+        ),
+        ({"control_plane_tier": "standard"}, "5.100.0", "the lowest release that the tests run"),
     ],
 )
-def test_provider_range(fields: dict[str, Any], floor: str) -> None:
+def test_provider_range(fields: dict[str, Any], floor: str, reason: str) -> None:
     given = strategy(cluster=fields)
-    assert provider_floor(given)[0] == floor
+    assert provider_floor(given) == (floor, reason)
     assert resolve(given).provider.version == f">= {floor}, < 7.0.0"
 
 

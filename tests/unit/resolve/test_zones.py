@@ -9,9 +9,9 @@ import pytest
 from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.models import NetworkSpec
 from eks_hardware.resolve import ResolvedStrategy, SubnetRole, resolve, zones
-from eks_hardware.resolve.zones import control_plane_excluded
+from eks_hardware.resolve.zones import control_plane_excluded, of_node_pool
 from helpers.cases import in_one_test
-from helpers.strategies import OVERLAYS, SHIPPED, cidrs_of, group, shipped, strategy
+from helpers.strategies import OVERLAYS, SHIPPED, cidrs_of, group, pool, pools, shipped, strategy
 
 CATALOGUE = load()
 EXCLUDED = {"use1-az3", "usw1-az2", "cac1-az3"}
@@ -111,6 +111,25 @@ def test_zones_of_a_group(
     resolved = resolve(strategy(group(**fields), region=region, network=network))
     assert expected == zones_of(resolved)
     assert set(expected) <= set(resolved.network.zone_ids)
+
+
+@pytest.mark.parametrize(
+    ("capacity", "pinned", "also"),
+    [
+        (["reserved"], ("usw2-az4",), ()),
+        (["reserved", "spot"], (), ("usw2-az4",)),
+        (["reserved", "on-demand"], (), ("usw2-az4",)),
+    ],
+    ids=", ".join,
+)
+def test_a_pool_is_only_in_the_zone_of_its_reservation_if_it_has_no_other_capacity(
+    capacity: list[str], pinned: tuple[str, ...], also: tuple[str, ...]
+) -> None:
+    reservations = [{"id": "cr-0123456789abcdef0", "zone": "usw2-az4"}]
+    given = strategy(**pools(pool(capacity=capacity, reservations=reservations))).karpenter
+    assert given is not None
+    found = of_node_pool(given.node_pools[0], ("m7i.xlarge",))
+    assert (found.pinned, found.also) == (pinned, also)
 
 
 def test_a_zone_without_control_plane_holds_nodes_only() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from eks_hardware import facts
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from eks_hardware.rules.chart_values import DERIVED, DerivedValue
@@ -35,7 +36,26 @@ def plugin(**chart: Any) -> dict[str, Any]:
     return with_groups(group("g5.xlarge"), charts={"nvidia-device-plugin": chart})
 
 
+SWITCHES = {
+    "aws-load-balancer-controller": "kubernetes.load_balancer_controller: true",
+    "cluster-autoscaler": "kubernetes.cluster_autoscaler: true",
+    "dcgm-exporter": "kubernetes.dcgm_exporter: true",
+    "gpu-operator": "kubernetes.gpu_operator: true",
+    "karpenter": "karpenter: {}",
+    "kube-prometheus-stack": "kubernetes.prometheus: true",
+    "kueue": "kubernetes.kueue: true",
+}
+
 CASES = [
+    *(
+        Case(
+            "CHART_NOT_INSTALLED",
+            f"kubernetes.charts.{name}",
+            kubernetes(charts={name: {"version": facts.chart(name)["version"]}}),
+            {},
+        )
+        for name in SWITCHES
+    ),
     Case(
         "CHART_NOT_INSTALLED",
         "kubernetes.charts.gpu-operator",
@@ -147,6 +167,13 @@ CASES = [
 @in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
+
+
+def test_the_fix_names_the_setting_that_installs_the_chart() -> None:
+    for name, setting in SWITCHES.items():
+        changes = kubernetes(charts={name: {"version": facts.chart(name)["version"]}})
+        (found,) = check(Strategy.model_validate(document(**changes)), today=TODAY)
+        assert found.message == f"{name} is not installed, so this has no effect; set {setting}, or remove it"
 
 
 def test_every_rule_has_a_case() -> None:

@@ -76,6 +76,7 @@ def test_every_rule_has_a_case() -> None:
         ("cluster.endpoint.public_cidrs[0]", False),
         ("cluster.endpoint.public", False),
         ("clus", False),
+        ("cluster.endpoin", False),
         ("node_groups", False),
     ],
 )

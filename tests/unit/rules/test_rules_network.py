@@ -14,10 +14,11 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve import SubnetRole, resolve
 from eks_hardware.resolve.addresses import SubnetBudget, nodes_at_limit, strategy_budgets, usable, wider
 from eks_hardware.resolve.node import pod_addresses
+from eks_hardware.rules import check
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
 from helpers.sections import cluster, existing_network, network, one_group, subnets
-from helpers.strategies import SHIPPED, SYSTEM, document, group, pool, pools, shipped, strategy
+from helpers.strategies import SHIPPED, SYSTEM, TODAY, document, group, pool, pools, shipped, strategy
 
 RESERVATION = {"id": "cr-01234567", "zone": "usw2-az1"}
 MINIMAL = {"strategy": "minimal"}
@@ -365,6 +366,27 @@ def test_shipped_strategies_fit_into_their_subnets(name: str) -> None:
     made = {(each.role, each.zone_id, each.cidr) for each in resolve(given).network.subnets}
     assert {(each.role, each.zone_id, each.cidr) for each in found} <= made
     assert all(0 < each.own <= each.total <= each.usable for each in found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {**network(cidr="10.0.0.0/22", zones=2, pod_cidr=PODS), **many_nodes(115)},
+            "the subnet for nodes in usw2-az1, 10.0.0.0/26, has 59 addresses, but at max the nodes need 2 nodes of "
+            "system + 58 nodes of gpu = 60; use network.cidr: 10.0.0.0/21, or lower maximum sizes",
+        ),
+        (
+            {**network(cidr="10.0.0.0/16", pod_cidr=PODS), **many_nodes(5000, zones=["usw2-az1"])},
+            "the subnet for nodes in usw2-az1, 10.0.0.0/20, has 4091 addresses, but at max the nodes need 2 nodes of "
+            "system + 5000 nodes of gpu = 5002; lower maximum sizes, or use more zones",
+        ),
+    ],
+    ids=["a larger network", "no larger network"],
+)
+def test_the_message_about_a_full_subnet(changes: dict[str, Any], message: str) -> None:
+    found = check(Strategy.model_validate(document(**changes)), today=TODAY)
+    assert [each.message for each in found if each.code == "SUBNET_NODES"] == [message]
 
 
 def test_a_subnet_lacks_five_addresses() -> None:

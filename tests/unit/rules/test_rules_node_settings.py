@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from eks_hardware.catalogue import load
+from eks_hardware.models import Strategy
 from eks_hardware.resolve.node import max_pods
+from eks_hardware.rules import check
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
 from helpers.sections import one_group
-from helpers.strategies import SYSTEM, group, pool, pools, strategy
+from helpers.strategies import SYSTEM, TODAY, document, group, pool, pools, strategy
 
 GPU = "node_groups[gpu]"
 POOL = "karpenter.node_pools[pool]"
@@ -304,6 +306,13 @@ CASES = [
 @in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
+
+
+def test_the_message_about_a_reserved_label_names_its_key() -> None:
+    changes = flag("--node-labels=a=b,node-role.kubernetes.io/worker=yes")
+    found = check(Strategy.model_validate(document(**changes)), today=TODAY)
+    (message,) = (each.message for each in found if each.code == "LABEL_RESERVED")
+    assert message.startswith("EKS rejects node-role.kubernetes.io/worker, or the kubelet")
 
 
 def test_every_rule_has_a_case() -> None:
