@@ -102,7 +102,7 @@ def _missing(entry: Path | str, error: OSError | ValueError, remedy: str) -> str
     """Return the message about a path without strategies. A misspelled name or file gets those that exist."""
     path, text = Path(entry), quoted(display_name(str(entry)))
     gone = remedy == _NAMED and "\0" not in str(entry) and not os.path.lexists(entry)
-    # The variable contains no names, and a known name is no misspelling: the caller does not look names up.
+    # The variable contains paths only. A known name is given where the caller does not look names up.
     known = [] if isinstance(entry, FromVariable) else _known_names()
     if gone and path.suffix.lower() in SUFFIXES:
         if there := _strategies_in(path.parent):
