@@ -1,4 +1,4 @@
-"""Spellings of capacity types, taint effects and architectures in strategies, EKS, Karpenter and EC2."""
+"""Words of strategies, and their spellings in EKS, Karpenter and EC2: tasks, capacity types, taint effects."""
 
 from __future__ import annotations
 
@@ -6,6 +6,22 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
+
+Task = Literal["training", "fine-tuning", "inference", "development"]
+Priority = Literal["cost", "balanced", "performance"]
+
+Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4", "int8"]
+"""Number formats of computations, in the order of all lists."""
+
+WeightFormat = Literal["fp32", "fp16", "bf16", "fp8", "int8", "int4"]
+"""Number formats of weights, in the order of all lists."""
+
+TRAINED_FORMATS: tuple[WeightFormat, ...] = ("fp32", "fp16", "bf16")
+"""Formats of weights that training can change."""
+
+DEFAULT_FORMAT: WeightFormat = "bf16"
+DEFAULT_TASK: Task = "inference"
+DEFAULT_PRIORITY: Priority = "balanced"
 
 Capacity = Literal["on-demand", "spot", "reserved", "capacity-block"]
 """A purchase option, as strategies spell it."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
 from click.exceptions import Exit
 
-from eks_hardware.cli.errors import exit_code, fail, tell, tell_findings
+from eks_hardware.cli.errors import NOT_RUN, exit_code, fail, tell, tell_findings
 
 if TYPE_CHECKING:
     from eks_hardware.findings import Finding
@@ -44,17 +46,18 @@ def validated(name: str, overlays: Sequence[str] = ()) -> Validation:
 def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
     """Read and check a strategy file or a named strategy.
 
-    Errors are printed on stderr as ``validate`` prints them, and end the command. Warnings are only counted:
-    ``validate`` shows them.
+    Errors are printed on stderr as ``validate`` prints them, and end the command. Warnings are only counted, on stderr
+    after the command's output: ``validate`` shows them.
     """
     found = validated(name, overlays)
     if len(found.files) > 1:
         fail(f"{name} contains {len(found.files)} strategies; name one of them")
     if found.errors:
         tell_findings(found.errors)
-    _count(found, name, overlays)
     if is_refused(found):
+        _count(found, name, overlays)
         raise Exit(exit_code(found.errors))
+    _count_afterwards(found, name, overlays)
     ((loaded, findings),) = found.strategies
     return Checked(loaded.strategy, findings)
 
@@ -62,6 +65,28 @@ def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
 def is_refused(found: Validation) -> bool:
     """Return whether a strategy has an error other than an exceeded budget."""
     return any(each.code != _OVER_BUDGET for each in found.errors)
+
+
+def _count_afterwards(found: Validation, name: str, overlays: Sequence[str]) -> None:
+    """Print the number of warnings at the end of the command, unless it could not run."""
+    context = click.get_current_context()
+    if __name__ not in context.meta:
+        context.meta[__name__] = []
+        context.with_resource(_counted_at_the_end(context.meta[__name__]))
+    context.meta[__name__].append((found, name, overlays))
+
+
+@contextmanager
+def _counted_at_the_end(strategies: Sequence[tuple[Validation, str, Sequence[str]]]) -> Iterator[None]:
+    code: object = 0
+    try:
+        yield
+    except BaseException as error:
+        code = getattr(error, "exit_code", NOT_RUN)
+        raise
+    finally:
+        for each in strategies if code != NOT_RUN else ():
+            _count(*each)
 
 
 def _count(found: Validation, name: str, overlays: Sequence[str]) -> None:

@@ -22,7 +22,9 @@ EXAMPLE = "93.184.216.34/32"
 CHECKIP = "https://checkip.amazonaws.com"
 _TIMEOUT_S = 3
 _OPTIONS = {"cluster.endpoint": "--api-access", "cluster.admins": "--admin-role", "backend": "--state"}
-_PRIVATE, _NONE, _LOCAL = "private", "none", "local"
+NONE = "none"
+"""The answer that leaves a setting out."""
+_PRIVATE, _LOCAL = "private", "local"
 
 
 class UnknownAddressError(click.UsageError):
@@ -63,7 +65,7 @@ def with_api_access(said: str | None, region: str, *, asks: bool, confirms: bool
         )
     tell(f"Your address is {address}, from {CHECKIP}." if network else f"{CHECKIP} did not return your address.")
     question = f"Networks with access to the Kubernetes API, or {_PRIVATE}"
-    return ask(question, network, lambda answer: _accepted(Settings(public_cidrs=_networks(answer)), region)), ""
+    return ask(question, network, lambda answer: accepted(Settings(public_cidrs=_networks(answer)), region)), ""
 
 
 def with_admins(settings: Settings, said: Sequence[str], region: str, *, asks: bool) -> Settings:
@@ -71,7 +73,7 @@ def with_admins(settings: Settings, said: Sequence[str], region: str, *, asks: b
     if said or not asks:
         return _of_options(replace(settings, admins=tuple(said)), region)
     question = "IAM roles of administrators, besides the one that deploys (ARNs)"
-    return ask(question, _NONE, lambda answer: _accepted(replace(settings, admins=_roles(answer)), region))
+    return ask(question, NONE, lambda answer: accepted(replace(settings, admins=_roles(answer)), region))
 
 
 def with_state(settings: Settings, said: str | None, region: str, *, asks: bool) -> Settings:
@@ -79,7 +81,7 @@ def with_state(settings: Settings, said: str | None, region: str, *, asks: bool)
     if said is not None or not asks:
         return _of_options(replace(settings, state_bucket=_bucket(said or _LOCAL)), region)
     question = f"Terraform state ({_LOCAL}, or the name of an S3 bucket)"
-    return ask(question, _LOCAL, lambda answer: _accepted(replace(settings, state_bucket=_bucket(answer)), region))
+    return ask(question, _LOCAL, lambda answer: accepted(replace(settings, state_bucket=_bucket(answer)), region))
 
 
 def _of_options(settings: Settings, region: str) -> Settings:
@@ -89,7 +91,8 @@ def _of_options(settings: Settings, region: str) -> Settings:
     return settings
 
 
-def _accepted(settings: Settings, region: str) -> Settings:
+def accepted(settings: Settings, region: str) -> Settings:
+    """Return the settings, or raise the first fault in them as a wrong answer."""
     if found := _faults(settings, region):
         raise WrongAnswerError(found[0].message)
     return settings
@@ -133,7 +136,7 @@ def _is_network(said: str) -> bool:
 
 def _roles(said: str) -> tuple[str, ...]:
     """Return the ARNs in an answer. Names of roles can contain commas."""
-    return () if said == _NONE else tuple(re.split(r"[,\s]+(?=arn:)", said))
+    return () if said == NONE else tuple(re.split(r"[,\s]+(?=arn:)", said))
 
 
 def _bucket(said: str) -> str | None:

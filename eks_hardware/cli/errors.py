@@ -29,6 +29,9 @@ FAILED = 1
 NOT_RUN = 2
 """Exit code for wrong usage, as in Click, and for commands that could not run."""
 
+_ASKED = 3
+"""Names in a question; more are a list."""
+
 
 def exit_codes(found: str = "", more: str = "") -> str:
     """Return the last line of a command's help: its exit codes. ``found`` says what 1 means for the command."""
@@ -79,12 +82,22 @@ def fail_with(findings: Sequence[Finding]) -> NoReturn:
 def refuse_unknown(option: str, value: str | None, known: Sequence[str], otherwise: str | None = None) -> None:
     """End the command with exit code 2 if the value of an option or argument is unknown.
 
-    The message suggests similar names. Without any, it lists the known ones, or says ``otherwise``.
+    The message lists names that start with the value as a word, such as ``EFA_SPOT`` for ``EFA``, or suggests similar
+    names. Without any, it lists the known ones, or says ``otherwise``.
     """
     if value is None or value in known:
         return
     from eks_hardware.printable import quoted
-    from eks_hardware.suggestions import did_you_mean
 
-    hint = did_you_mean(value, known, otherwise or f"known: {', '.join(known) or 'none'}")
-    fail(f"{option}: unknown {option.lstrip('-').lower()} {quoted(value)}; {hint}")
+    noun = option.lstrip("-").lower()
+    fail(f"{option}: unknown {noun} {quoted(value)}; {_hint(value, known, otherwise)}")
+
+
+def _hint(value: str, known: Sequence[str], otherwise: str | None) -> str:
+    from eks_hardware.suggestions import LISTED, did_you_mean, question, some
+
+    longer = [each for each in known if each.startswith((f"{value}_", f"{value}-"))]
+    if longer:
+        few = len(longer) <= _ASKED
+        return question(longer) if few else f"those that start with {value} are {some(longer, LISTED)}"
+    return did_you_mean(value, known, otherwise or f"known: {', '.join(known) or 'none'}")

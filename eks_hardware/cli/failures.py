@@ -34,6 +34,13 @@ def start(context: click.Context, arguments: Sequence[str]) -> None:
     context.meta[_KEY] = _Run(arguments)
 
 
+def as_typed(names: Sequence[str]) -> str:
+    """Return the name with which the user typed an option; the first one if it is not in the arguments."""
+    run = _run()
+    typed = (each.partition("=")[0] for each in reversed(run.arguments if run else ()))
+    return next((each for each in typed if each in names), names[0])
+
+
 def record_message(message: str) -> None:
     """Record the message of an error."""
     if run := _run():

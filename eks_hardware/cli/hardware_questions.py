@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import click
 
 from eks_hardware.cli.errors import FAILED, fail
 from eks_hardware.cli.parameters import model_of
 from eks_hardware.cli.questions import WrongAnswerError, ask, choose
-from eks_hardware.cli.workload_options import OPTIONS, in_full, request_of_fields, request_or_stop
-from eks_hardware.printable import quoted
+from eks_hardware.cli.spending_limit import Offer, limit_and_number
+from eks_hardware.cli.workload_options import in_full, option_of, request_of_fields, request_or_stop
+from eks_hardware.spellings import (
+    DEFAULT_FORMAT,
+    DEFAULT_TASK,
+    TRAINED_FORMATS,
+    Priority,
+    Task,
+    WeightFormat,
+)
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Recommendation, Request
@@ -21,35 +29,43 @@ if TYPE_CHECKING:
 
 DEFAULT_REGION = "us-west-2"
 DEFAULT_MODEL = "8B"
-TASKS = ("inference", "training", "fine-tuning", "development")
+TASKS: tuple[Task, ...] = get_args(Task)
 KINDS = ("gpu", "trainium", "inferentia", "cpu", "mixed")
 SHOWN = 4
 """Rows of the table: the best type, and the three next best."""
 
 
-@dataclass(frozen=True)
-class Hardware:
-    """The chosen hardware: its region, and a function from the strategy's name and settings to its text."""
+class Options(NamedTuple):
+    """The options about hardware, besides those of the workload; None for missing ones."""
+
+    kind: str | None
+    region: str | None
+    max_usd_per_month: str | None
+    pick: int | None
+
+
+class Hardware(NamedTuple):
+    """The chosen hardware: its region, the spending limit, and a function from name and settings to the strategy."""
 
     region: str
+    max_usd_per_month: float | None
     text: Callable[[str, Settings], str]
 
 
-def choose_hardware(
-    kind: str | None, fields: dict[str, Any], region: str | None, pick: int | None, *, asks: bool, yes: bool
-) -> Hardware:
+def choose_hardware(said: Options, fields: dict[str, Any], *, asks: bool, yes: bool) -> Hardware:
     """Return the hardware for the options; ask for missing ones, or use their defaults with ``yes``.
 
     Raises:
         WriteError: there is no hardware for the task in the region.
     """
+    kind = said.kind
     other = next((each for each in fields if each != "task"), None)
     if kind and "model" in fields:
         raise click.UsageError(
             "--hardware and --model cannot be combined: --model chooses the hardware; remove one of them"
         )
     if kind and other:
-        raise click.UsageError(f"{OPTIONS[other]} requires --model, got --hardware; remove one of them")
+        raise click.UsageError(f"{option_of(other)} requires --model, got --hardware; remove one of them")
     decided = (kind or "model" in fields) and ("task" in fields or kind == "mixed")
     if not (decided or asks or yes):
         raise click.UsageError(
@@ -58,7 +74,7 @@ def choose_hardware(
         )
     if not kind and "model" not in fields:
         kind = _model_or_kind(fields, asks=asks)
-    return _of_kind(kind, fields, region, pick, asks) if kind else _of_model(fields, region, pick, asks)
+    return _of_kind(kind, fields, said, asks) if kind else _of_model(fields, said, asks)
 
 
 def _model_or_kind(fields: dict[str, Any], *, asks: bool) -> str | None:
@@ -69,7 +85,7 @@ def _model_or_kind(fields: dict[str, Any], *, asks: bool) -> str | None:
             return said
         fields["model"] = model_of(said)
         try:
-            _checked({"task": "inference", "model": fields["model"]}, "model")
+            _checked({"task": DEFAULT_TASK, "model": fields["model"]}, "model")
         except WrongAnswerError as error:
             raise WrongAnswerError(f"a model {error}; or {', '.join(KINDS)}") from None
         return None
@@ -86,7 +102,7 @@ def _checked(fields: dict[str, Any], field: str) -> Request | None:
         return request_of_fields(fields)[0]
     except StrategyError as error:
         for each in error.findings:
-            if each.path == OPTIONS[field]:
+            if each.path == option_of(field):
                 raise WrongAnswerError(each.message) from None
         return None
 
@@ -94,23 +110,30 @@ def _checked(fields: dict[str, Any], field: str) -> Request | None:
 # --- a model
 
 
-def _of_model(fields: dict[str, Any], region: str | None, pick: int | None, asks: bool) -> Hardware:
+def _of_model(fields: dict[str, Any], said: Options, asks: bool) -> Hardware:
     from eks_hardware.advisor.recommend import best_of_families, recommend
     from eks_hardware.advisor.strategies.write import by_family, strategy_yaml
     from eks_hardware.cli.output.recommendation import show_choices
 
-    fields.setdefault("task", choose("Task", TASKS) if asks and "task" not in fields else TASKS[0])
+    if "task" not in fields:
+        fields["task"] = _task(TASKS, asks=asks)
     request, _ = request_or_stop(fields)
     for field, question, default in _questions(request) if asks else ():
         if field not in fields and (value := _value(fields, field, question, default)) is not None:
             fields[field] = value
-    region = _region(region, asks)
+    region = _region(said.region, asks)
     found = recommend(request_or_stop({**fields, "region": region})[0])
     if not found.candidates:
         fail(f"no hardware in {region} fits{_nearest(found)}", FAILED)
     show_choices(found, top=SHOWN)
-    number = _picked(len(best_of_families(found.candidates)[:SHOWN]), pick, asks)
-    return Hardware(region, lambda name, use: strategy_yaml(by_family(found), use, name=name, candidate=number - 1))
+    ranked = by_family(found)
+
+    def text(number: int, name: str, settings: Settings) -> str:
+        return strategy_yaml(ranked, settings, name=name, candidate=number - 1)
+
+    best = best_of_families(found.candidates)[:SHOWN]
+    offers = [Offer(each.fit.kind.name, partial(text, number)) for number, each in enumerate(best, 1)]
+    return _chosen(offers, said, region, asks=asks)
 
 
 def _questions(request: Request) -> list[tuple[str, str, str]]:
@@ -118,7 +141,8 @@ def _questions(request: Request) -> list[tuple[str, str, str]]:
     from eks_hardware.advisor.fitting.defaults import concurrent_sequences, context_length
 
     workload = request.workload
-    formats = ("bf16", "fp16", "fp32") if workload.trains else ("bf16", "fp16", "fp32", "fp8", "int8", "int4")
+    formats = TRAINED_FORMATS if workload.trains else get_args(WeightFormat)
+    default = (not workload.trains and request.shape.quantized_to) or DEFAULT_FORMAT
     serving = [
         (
             "concurrent_sequences",
@@ -129,8 +153,8 @@ def _questions(request: Request) -> list[tuple[str, str, str]]:
     ]
     return [
         *(serving if workload.task == "inference" else ()),
-        ("precision", f"Precision of the weights ({', '.join(formats)})", request.shape.quantized_to or formats[0]),
-        ("budget", "Priority (balanced, cost, performance)", workload.budget),
+        ("precision", f"Precision of the weights ({', '.join(formats)})", default),
+        ("budget", f"Priority ({', '.join(get_args(Priority))})", workload.budget),
     ]
 
 
@@ -165,7 +189,7 @@ _CALLED: Mapping[str, str] = {
 }
 
 
-def _of_kind(named: str, fields: dict[str, Any], region: str | None, pick: int | None, asks: bool) -> Hardware:
+def _of_kind(named: str, fields: dict[str, Any], said: Options, asks: bool) -> Hardware:
     from eks_hardware.advisor.strategies.starters import (
         KINDS,
         mixed_types,
@@ -180,22 +204,33 @@ def _of_kind(named: str, fields: dict[str, Any], region: str | None, pick: int |
     kind: Kind = KINDS[KINDS.index(named)]
     task: str | None = fields.get("task")
     if task is None and (tasks := purposes(kind)):
-        task = choose("Task", tasks) if asks else tasks[0]
+        task = _task(tasks, asks=asks)
     refuse_purpose(kind, task)
-    region = _region(region, asks, lambda said: starter_types(kind, task, said))
+    region = _region(said.region, asks, lambda said: starter_types(kind, task, said))
     types = starter_types(kind, task, region)[:SHOWN]
     mixed = {name: each[:SHOWN] for name, each in mixed_types(region).items()}
     show_types({"": types} if types else mixed, region)
-    number = _picked(len(types), pick, asks)
 
-    def text(name: str, settings: Settings) -> str:
+    def text(number: int, name: str, settings: Settings) -> str:
         groups = starter_groups(kind, task, region, pick=number)
         return strategy_text(name, region, groups, settings, heading=(f"A first strategy for {_CALLED[kind]}.",))
 
-    return Hardware(region, text)
+    offers = [Offer(each, partial(text, number)) for number, each in enumerate(types or (_CALLED[kind],), 1)]
+    return _chosen(offers, said, region, asks=asks)
 
 
 # --- both
+
+
+def _chosen(offers: Sequence[Offer], said: Options, region: str, *, asks: bool) -> Hardware:
+    limit, number = limit_and_number(said.max_usd_per_month, offers, said.pick, region, asks=asks)
+    return Hardware(region, limit, offers[number - 1].text)
+
+
+def _task(tasks: Sequence[str], *, asks: bool) -> str:
+    """Return the task; by default inference, if the hardware supports it."""
+    default = DEFAULT_TASK if DEFAULT_TASK in tasks else tasks[0]
+    return choose("Task", tasks, default) if asks else default
 
 
 def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = str) -> str:
@@ -216,19 +251,3 @@ def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = st
             raise WrongAnswerError(str(error).removeprefix("--region: ")) from None
 
     return ask("Region", DEFAULT_REGION, read) if asks and region is None else known(region or DEFAULT_REGION)
-
-
-def _picked(rows: int, pick: int | None, asks: bool) -> int:
-    """Return the number of the chosen row."""
-
-    def read(said: str) -> int:
-        if said not in map(str, range(1, rows + 1)):
-            raise WrongAnswerError(f"must be a number from 1 to {rows}, got {quoted(said)}")
-        return int(said)
-
-    if asks and pick is None and rows > 1:
-        return ask(f"Hardware (1 to {rows})", "1", read)
-    if pick is not None and pick > max(rows, 1):
-        limits = f"from 1 to {rows}" if rows > 1 else "1"
-        raise click.BadParameter(f"must be {limits}, got {pick}", param_hint="--pick")
-    return pick or 1

@@ -45,15 +45,15 @@ def ask(question: str, default: str | None, read: Callable[[str], Answer]) -> An
             tell(f"  {error}")
 
 
-def choose(question: str, choices: Sequence[str]) -> str:
-    """Ask for one of several words; the first is the default."""
+def choose(question: str, choices: Sequence[str], default: str) -> str:
+    """Ask for one of several words."""
 
     def read(said: str) -> str:
         if said not in choices:
             raise WrongAnswerError(f"must be {joined(choices, 'or')}, got {quoted(said)}")
         return said
 
-    return choices[0] if len(choices) == 1 else ask(f"{question} ({', '.join(choices)})", choices[0], read)
+    return ask(f"{question} ({', '.join(choices)})", default, read)
 
 
 def interrupted(message: str) -> NoReturn:

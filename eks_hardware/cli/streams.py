@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-_UNKNOWN_WIDTH = 80
+UNKNOWN_WIDTH = 80
+"""Width of tables in a pipe or a file."""
 _INDENT = "    "
 
 
@@ -25,9 +26,9 @@ def width(*, err: bool = False) -> int | None:
     if stated.isdigit() and int(stated):
         return int(stated)
     try:
-        return os.get_terminal_size(stream.fileno()).columns or _UNKNOWN_WIDTH
+        return os.get_terminal_size(stream.fileno()).columns or UNKNOWN_WIDTH
     except OSError:
-        return _UNKNOWN_WIDTH
+        return UNKNOWN_WIDTH
 
 
 def is_terminal(stream: TextIO) -> bool:

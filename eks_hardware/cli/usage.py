@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.exceptions import BadOptionUsage, BadParameter, MissingParameter, NoSuchCommand, NoSuchOption
 
+from eks_hardware.cli.failures import as_typed
 from eks_hardware.printable import quoted
 from eks_hardware.suggestions import question
 
@@ -82,7 +83,7 @@ def _name(error: BadParameter) -> str:
     if error.param is None:
         return str(error.param_hint or "an argument").strip("'")
     if isinstance(error.param, click.Option):
-        return " or ".join(each for each in error.param.opts if each.startswith("--"))
+        return as_typed(sorted(error.param.opts, key=len, reverse=True))
     return (error.param.name or "").upper()
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.errors import fail_with
+from eks_hardware.cli.failures import as_typed
 from eks_hardware.cli.parameters import Function
-from eks_hardware.printable import quoted
+from eks_hardware.printable import joined, quoted
+from eks_hardware.spellings import DEFAULT_FORMAT, DEFAULT_PRIORITY, Priority, Task, WeightFormat
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Request
@@ -37,26 +39,26 @@ def in_full(said: str) -> str:
 
 
 OPTIONS = {
-    "task": "--task",
-    "model": "--model",
-    "model.parameters": "--model",
-    "model.hf_config": "--model",
-    "context_length": "--context",
-    "concurrent_sequences": "--concurrency",
-    "precision": "--precision",
-    "budget": "--priority",
-    "region": "--region",
-    "regions": "--region",
-    "purchase": "--capacity",
+    "task": ("--task",),
+    "model": ("--model",),
+    "model.parameters": ("--model",),
+    "model.hf_config": ("--model",),
+    "context_length": ("--context",),
+    "concurrent_sequences": ("--concurrency",),
+    "precision": ("--precision",),
+    "budget": ("--priority", "--budget"),
+    "region": ("--region",),
+    "regions": ("--region",),
+    "purchase": ("--capacity",),
 }
-"""Fields of a workload file, and their options."""
+"""Fields of a workload file, and the names of their options."""
 
 _DECORATORS = (
     click.option(
         "--task",
         metavar="TASK",
         shell_complete=completion.words_of("task"),
-        help="training, fine-tuning, inference or development.",
+        help=f"{joined(get_args(Task), 'or')}.",
     ),
     click.option("--model", metavar="SIZE|FILE", help="Parameters, such as 8B or 350M, or a Hugging Face config.json."),
     click.option(
@@ -77,15 +79,15 @@ _DECORATORS = (
         "--precision",
         metavar="FORMAT",
         shell_complete=completion.words_of("precision"),
-        help="Format of the weights: fp32, bf16, fp16, fp8, int8, int4.",
+        help=f"Format of the weights: {joined(get_args(WeightFormat), 'or')}; default: {DEFAULT_FORMAT}, or the "
+        "checkpoint's.",
     ),
     click.option(
-        "--priority",
-        "--budget",
+        *OPTIONS["budget"],
         "budget",
         metavar="AIM",
         shell_complete=completion.words_of("budget"),
-        help="Aim of the ranking: cost, balanced or performance; default: balanced.",
+        help=f"Aim of the ranking: {joined(get_args(Priority), 'or')}; default: {DEFAULT_PRIORITY}.",
     ),
 )
 
@@ -121,7 +123,7 @@ def request_of_fields(fields: Mapping[str, Any], *, folder: Path | None = None) 
         document = read_workload(json.dumps({"version": 1, **fields}))
         return request_of(document, folder=folder), document.value.only
     except StrategyError as error:
-        findings = [replace(each, path=_option(each.path), position=None) for each in error.findings]
+        findings = [replace(each, path=option_of(each.path), position=None) for each in error.findings]
         raise StrategyError(findings) from None
 
 
@@ -135,7 +137,7 @@ def request_or_stop(fields: Mapping[str, Any], *, folder: Path | None = None) ->
         fail_with(error.findings)
 
 
-def _option(path: str) -> str:
-    """Return the option for a field, or the field itself if only a file can set it."""
-    found = (option for field, option in OPTIONS.items() if path == field or path.startswith(f"{field}["))
-    return next(found, path)
+def option_of(path: str) -> str:
+    """Return the option for a field as the user typed it, or the field itself if only a file can set it."""
+    found = (names for field, names in OPTIONS.items() if path == field or path.startswith(f"{field}["))
+    return as_typed(next(found, (path,)))

@@ -34,6 +34,12 @@ _NAMED = "give strategy files, or folders of them"
 _DEFAULT = f"`eks-hardware init NAME` writes a first strategy; {STRATEGIES_VARIABLE} selects other files and folders"
 
 
+class FromVariable(str):
+    """A path in ``EKS_HARDWARE_STRATEGIES``. Errors about it name the variable."""
+
+    __slots__ = ()
+
+
 class Selection(NamedTuple):
     """The selection in the environment: files or folders (None: the default folder), and overlays in order."""
 
@@ -43,7 +49,9 @@ class Selection(NamedTuple):
 
 def read_environment(environ: Mapping[str, str]) -> Selection:
     """Read ``EKS_HARDWARE_STRATEGIES`` (separated as in ``PATH``) and ``EKS_HARDWARE_OVERLAY`` (by commas)."""
-    paths = [part for part in environ.get(STRATEGIES_VARIABLE, "").split(os.pathsep) if part.strip()]
+    paths: list[str] = [
+        FromVariable(part) for part in environ.get(STRATEGIES_VARIABLE, "").split(os.pathsep) if part.strip()
+    ]
     overlays = [part.strip() for part in environ.get(OVERLAY_VARIABLE, "").split(",") if part.strip()]
     return Selection(paths or None, overlays)
 
@@ -82,29 +90,39 @@ def find(paths: Sequence[Path | str] | None) -> tuple[list[Path], list[Finding]]
         try:
             files = _files(Path(entry))
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-            from_variable = str(entry) in (read_environment(os.environ).paths or ())
-            given_in = f"{STRATEGIES_VARIABLE}: " if from_variable else ""
-            findings.append(Finding("STRATEGY_PATH", "", given_in + _missing(str(entry), error, remedy)))
+            given_in = f"{STRATEGIES_VARIABLE}: " if isinstance(entry, FromVariable) else ""
+            findings.append(Finding("STRATEGY_PATH", "", given_in + _missing(entry, error, remedy)))
             continue
         for file in files:
             found.setdefault(os.path.realpath(file), file)
     return sorted(found.values(), key=lambda file: (file.name, str(file))), findings
 
 
-def _missing(entry: str, error: OSError | ValueError, remedy: str) -> str:
+def _missing(entry: Path | str, error: OSError | ValueError, remedy: str) -> str:
     """Return the message about a path without strategies. A misspelled name or file gets those that exist."""
-    path = Path(entry)
-    may_be_name, may_be_file = path.name == entry and not path.suffix, path.suffix.lower() in SUFFIXES
-    if remedy == _NAMED and (may_be_name or may_be_file) and "\0" not in entry and not os.path.lexists(entry):
-        names, what = _strategies_in(path.parent) if may_be_file else [], "strategy files there"
-        if not names:
-            names, what = sorted(known_strategies(read_environment(os.environ).paths)), "strategies"
-        meant = close(path.name if what != "strategies" else path.stem, names)
-        hint = f"; {question(meant)}" if meant else ""
-        missing = "does not exist" if may_be_file else "is not a file or the name of a strategy"
-        return f"{quoted(display_name(entry))} {missing}{hint} ({what}: {some(names, LISTED)})"
+    path, text = Path(entry), quoted(display_name(str(entry)))
+    gone = remedy == _NAMED and "\0" not in str(entry) and not os.path.lexists(entry)
+    # The variable contains paths only. A known name is given where the caller does not look names up.
+    known = [] if isinstance(entry, FromVariable) else _known_names()
+    if gone and path.suffix.lower() in SUFFIXES:
+        if there := _strategies_in(path.parent):
+            return f"{text} does not exist{_similar(path.name, there)} (strategy files there: {some(there, LISTED)})"
+        if known:
+            return f"{text} does not exist{_similar(path.stem, known)} (strategies: {some(known, LISTED)})"
+    if gone and known and path.name == str(entry) and not path.suffix and path.name not in known:
+        hint = f"{_similar(path.name, known)} (strategies: {some(known, LISTED)})"
+        return f"{text} is not a file or the name of a strategy{hint}"
     reason = getattr(error, "strerror", None) or str(error)
-    return f"{quoted(display_name(entry))}: {shown(reason).lower()}; {remedy}"
+    return f"{text}: {shown(reason).lower()}; {remedy}"
+
+
+def _known_names() -> list[str]:
+    return sorted(known_strategies(read_environment(os.environ).paths))
+
+
+def _similar(name: str, names: Sequence[str]) -> str:
+    meant = close(name, names)
+    return f"; {question(meant)}" if meant else ""
 
 
 def _strategies_in(folder: Path) -> list[str]:

@@ -149,7 +149,7 @@ _Template = Callable[["_Place", Mapping[str, Any]], str]
 
 
 def _number(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _count(number: Any, place: _Place) -> str:

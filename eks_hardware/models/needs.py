@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from eks_hardware.models.base import StrategyModel, form
+from eks_hardware.spellings import Precision
 
-Precision = Literal["fp32", "fp16", "bf16", "tf32", "int8", "fp8", "mxfp8", "nvfp4"]
 Attention = Literal["flash-attention-2", "flash-attention-3", "flash-attention-4"]
 Framework = Literal["pytorch", "pytorch-xla", "torch-neuron", "tensorflow", "mxnet", "jax", "vllm", "tgi"]
 

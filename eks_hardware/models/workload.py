@@ -9,13 +9,12 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from eks_hardware.models.base import StrategyModel, Text, form, invalid
 from eks_hardware.models.needs import Attention, Framework
-from eks_hardware.spellings import Capacity
+from eks_hardware.printable import joined
+from eks_hardware.spellings import DEFAULT_PRIORITY, TRAINED_FORMATS, Capacity, Priority, Task, WeightFormat
 
 Purpose = Literal["system", "general", "training", "inference", "development"]
-Task = Literal["training", "fine-tuning", "inference", "development"]
 Method = Literal["full", "lora", "qlora"]
 Serving = Literal["real-time", "batch"]
-WeightFormat = Literal["fp32", "fp16", "bf16", "fp8", "int8", "int4"]
 Optimizer = Literal["adamw", "adamw-8bit", "sgd", "sgd-momentum"]
 Sharding = Literal["none", "zero-1", "zero-2", "zero-3"]
 
@@ -173,8 +172,8 @@ class WorkloadSpec(StrategyModel):
         default=None, description="Framework or server; default: any that the hardware supports."
     )
     attention: Attention | None = Field(default=None, description="Attention kernel that the code uses.")
-    budget: Literal["cost", "balanced", "performance"] = Field(
-        default="balanced", description="Goal: the lowest cost, the highest performance, or a balance."
+    budget: Priority = Field(
+        default=DEFAULT_PRIORITY, description="Goal: the lowest cost, the highest performance, or a balance."
     )
     purchase: tuple[Capacity, ...] = Field(
         default=("on-demand",), min_length=1, description="Allowed purchase options."
@@ -210,10 +209,10 @@ class WorkloadSpec(StrategyModel):
             if getattr(self, name) is not None and self.task not in allowed:
                 message = f"is only for task {' or '.join(allowed)}, got task {self.task}; remove it"
                 raise invalid("workload_field", message, name)
-        if self.trains and self.precision in ("fp8", "int8", "int4"):
+        if self.trains and self.precision and self.precision not in TRAINED_FORMATS:
             message = (
-                f"must be fp32, bf16 or fp16 for training, got {self.precision}; for adapters on 4-bit weights set "
-                "method: qlora"
+                f"must be {joined(TRAINED_FORMATS, 'or')} for training, got {self.precision}; for adapters on 4-bit "
+                "weights set method: qlora"
             )
             raise invalid("workload_precision", message, "precision")
         if "spot" in self.purchase and not self.interruptible:

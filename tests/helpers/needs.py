@@ -7,9 +7,10 @@ from typing import Any
 
 from eks_hardware.catalogue import load
 from eks_hardware.models import Strategy
-from eks_hardware.models.needs import Attention, Framework, Precision
+from eks_hardware.models.needs import Attention, Framework
 from eks_hardware.rules import RULES
 from eks_hardware.rules.registry import Context
+from eks_hardware.spellings import Precision
 from helpers.rules import module_of
 from helpers.strategies import TODAY, document, pool, pools
 

@@ -15,7 +15,7 @@ from eks_hardware.models import Needs, NetworkSpec, NodeGroupSpec, NodePoolSpec,
 from eks_hardware.resolve import known_to_karpenter
 from eks_hardware.resolve.node import AMI_PREFIXES
 from eks_hardware.resolve.pool_types import node_capacity
-from eks_hardware.spellings import Capacity
+from eks_hardware.spellings import DEFAULT_FORMAT, Capacity
 from eks_hardware.units import amount
 
 Recommender = Callable[..., Recommendation]
@@ -160,7 +160,7 @@ def needs_of(workload: WorkloadSpec, best: Candidate) -> Needs:
     4-bit weights compute in another format, and so do 8-bit weights if the accelerator does not support their format.
     """
     kind, fit = best.fit.kind, best.fit
-    precision = workload.precision or "bf16"
+    precision = workload.precision or DEFAULT_FORMAT
     said: dict[str, str] = {}
     if precision != "int4" and software.computes(kind, precision) is not False:
         said["precision"] = precision

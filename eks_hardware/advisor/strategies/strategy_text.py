@@ -55,6 +55,7 @@ class Settings:
     public_cidrs: Sequence[str]  # networks with access to the Kubernetes API; empty for the private endpoint alone
     admins: Sequence[str] = ()  # ARNs of IAM roles or users, besides the one that deploys
     state_bucket: str | None = None  # S3 bucket of the Terraform state; None for a local file
+    max_usd_per_month: float | None = None  # spending limit with every group at its maximum
 
 
 def refuse_name(name: str, label: str = "the cluster name") -> None:
@@ -142,6 +143,9 @@ def _network_and_state_lines(region: str, settings: Settings) -> Iterator[str]:
         bucket = _scalar(settings.state_bucket)
         yield f"backend: {{type: s3, bucket: {bucket}, region: {region}}}   # the region of the bucket"
         yield ""
+    if settings.max_usd_per_month is not None:
+        limit = f"{settings.max_usd_per_month:.2f}".removesuffix(".00")
+        yield from (f"budget: {{usd_per_month_at_max: {limit}}}   # with every group at its max", "")
 
 
 def _groups_lines(groups: Sequence[Group]) -> Iterator[str]:

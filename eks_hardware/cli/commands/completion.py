@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import click
 
-from eks_hardware.cli.errors import exit_codes, fail
-from eks_hardware.printable import joined
+from eks_hardware.cli.errors import exit_codes
 
 _VARIABLE = "_EKS_HARDWARE_COMPLETE"
 _SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command(epilog=exit_codes())
-@click.argument("shell", type=click.Choice(_SHELLS), required=False, help="Your shell.")
-def completion(shell: str | None) -> None:
+@click.argument("shell", type=click.Choice(_SHELLS), help="Your shell.")
+def completion(shell: str) -> None:
     """Print a script for shell completion of commands, options, strategies and overlays.
 
     Requires bash 4.4 or later, zsh, or fish.
@@ -24,8 +23,6 @@ def completion(shell: str | None) -> None:
       echo 'eval "$(eks-hardware completion zsh)"' >> ~/.zshrc
       eks-hardware completion fish > ~/.config/fish/completions/eks-hardware.fish
     """
-    if shell is None:
-        fail(f"name a shell: {joined(_SHELLS, 'or')}")
     from click.shell_completion import ShellComplete, get_completion_class
 
     from eks_hardware.cli import app

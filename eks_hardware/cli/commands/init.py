@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from errno import EACCES, ENOTDIR
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +15,7 @@ from click.exceptions import Exit
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.cluster_settings import api_access_option, with_admins, with_api_access, with_state
 from eks_hardware.cli.errors import FAILED, exit_codes, fail, say
-from eks_hardware.cli.hardware_questions import DEFAULT_REGION, KINDS, SHOWN, choose_hardware
+from eks_hardware.cli.hardware_questions import DEFAULT_REGION, KINDS, SHOWN, Options, choose_hardware
 from eks_hardware.cli.next_steps import show_files, show_next
 from eks_hardware.cli.questions import at_terminal, interrupted
 from eks_hardware.cli.streams import width
@@ -47,7 +48,17 @@ def _valid_name(context: click.Context, _: click.Parameter, name: str) -> str:
     shell_complete=completion.from_catalogue("regions"),
     help=f"AWS region; default: {DEFAULT_REGION}.",
 )
-@click.option("--pick", type=click.IntRange(1, SHOWN), metavar="N", help="Number in the table of hardware; default: 1.")
+@click.option(
+    "--max-usd-per-month",
+    metavar="USD",
+    help="Spending limit with every group at its maximum size, such as 5000; default: none.",
+)
+@click.option(
+    "--pick",
+    type=click.IntRange(1, SHOWN),
+    metavar="N",
+    help="Number in the table of hardware; default: 1, or the first within the spending limit.",
+)
 @api_access_option()
 @click.option(
     "--admin-role",
@@ -71,6 +82,7 @@ def init(
     name: str,
     hardware: str | None,
     region: str | None,
+    max_usd_per_month: str | None,
     pick: int | None,
     api_access: str | None,
     admin_roles: Sequence[str],
@@ -106,11 +118,13 @@ def init(
         if file.exists() and not force:
             raise WriteError(f"{file}: already exists; choose another name, or use --force")
         _refuse_read_only(file.parent)
-        chosen = choose_hardware(hardware, given_fields(options), region, pick, asks=asks, yes=yes)
+        said = Options(hardware, region, max_usd_per_month, pick)
+        chosen = choose_hardware(said, given_fields(options), asks=asks, yes=yes)
         settings, reach = with_api_access(api_access, chosen.region, asks=asks, confirms=True)
         settings = with_admins(settings, admin_roles, chosen.region, asks=asks)
+        settings = with_state(settings, state, chosen.region, asks=asks)
         private_in = None if settings.public_cidrs else chosen.region
-        text = chosen.text(name, with_state(settings, state, chosen.region, asks=asks))
+        text = chosen.text(name, replace(settings, max_usd_per_month=chosen.max_usd_per_month))
         file.parent.mkdir(parents=True, exist_ok=True)
         write_new(file, with_schema(text) if place == "new" or has_schema(file) else text, force=force)
         # With an explicit --project, also write the files that an interrupted run did not reach.

@@ -16,7 +16,7 @@ from eks_hardware.cli.next_steps import show_files, show_next
 from eks_hardware.cli.output import print_json
 from eks_hardware.cli.questions import at_terminal, interrupted
 from eks_hardware.cli.workload_options import given_fields, request_or_stop, workload_options
-from eks_hardware.printable import joined, reason
+from eks_hardware.printable import reason
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Recommendation, Request
@@ -155,9 +155,9 @@ def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[st
         fail_with(error.findings)
     if document is None and "task" not in said:
         if said:
-            from eks_hardware.models.workload import Task
+            from eks_hardware.spellings import Task
 
-            fail(f"--task is missing; choose {joined(get_args(Task), 'or')}")
+            fail(f"--task is missing; choose one of {', '.join(get_args(Task))}")
         fail("no workload given; use --task and --model, or --from FILE")
     if document is None and "model" not in said:
         fail("--model is missing; give the number of parameters, such as 8B, or the model's config.json")

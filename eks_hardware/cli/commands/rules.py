@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import exit_codes, fail
+from eks_hardware.cli.errors import exit_codes, refuse_unknown
 from eks_hardware.cli.output import console, print_json
 from eks_hardware.cli.output.narrow import fitted
-from eks_hardware.printable import quoted
-from eks_hardware.suggestions import LISTED, did_you_mean, some
 
 if TYPE_CHECKING:
     from eks_hardware.rules.explanations import Explanation
@@ -39,23 +37,13 @@ def rules(code: str | None, format_: str) -> None:
         _list(list(known.values()), as_json)
         return
     name = code.upper().replace("-", "_")
-    _refuse_unknown(name, tuple(known))
+    refuse_unknown("CODE", name, tuple(known), "`eks-hardware rules` lists the codes")
     found = known[name]
     if as_json:
         example = {"why": found.why, "breaks": found.breaks, "fixed": found.fixed, "says": _says(found)}
         print_json(_row(found) | example)
     else:
         click.echo(_explained(found))
-
-
-def _refuse_unknown(name: str, known: tuple[str, ...]) -> None:
-    """End the command if no code has this name. The codes of a group start with the same word: ``EFA_``."""
-    if name in known:
-        return
-    group = [each for each in known if each.startswith(f"{name}_")]
-    listed = f"codes that start with {name}_: {some(group, LISTED)}"
-    hint = listed if group else did_you_mean(name, known, "`eks-hardware rules` lists the codes")
-    fail(f"unknown code {quoted(name)}; {hint}")
 
 
 def _list(known: list[Explanation], as_json: bool) -> None:

@@ -15,7 +15,7 @@ from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.errors import exit_code, exit_codes, fail, tell_findings
 from eks_hardware.cli.failures import summary
 from eks_hardware.cli.output import print_json
-from eks_hardware.cli.streams import width
+from eks_hardware.cli.streams import UNKNOWN_WIDTH, width
 from eks_hardware.printable import reason
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def validate(
             from eks_hardware.cli.output.quotas import quota_table
 
             for strategy in _sound(found):
-                click.echo(f"\n{quota_table(strategy)}")
+                click.echo(f"\n{quota_table(strategy, width() or UNKNOWN_WIDTH)}")
     if failed:
         raise Exit(exit_code(failed))
 

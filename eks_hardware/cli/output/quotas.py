@@ -1,11 +1,11 @@
-"""The Service Quotas that a strategy needs, as text of 80 columns and as rows for JSON."""
+"""The Service Quotas that a strategy needs, as text and as rows for JSON."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_hardware import field_paths
 from eks_hardware.printable import number
@@ -15,15 +15,51 @@ from eks_hardware.resolve import resolve
 if TYPE_CHECKING:
     from eks_hardware.models import Strategy
 
-_WIDTH = 80
 _COLUMN = 9
-_NAMES = _WIDTH - 3 * _COLUMN - 2
+_NUMBERS = 3 * _COLUMN + 2
+"""Columns of the three numbers of a row and its mark."""
+_NARROWEST = 30
+"""Columns that names need in a table. On a narrower terminal, rows become paragraphs."""
+_HEADERS = ("maximum", "+update", "default")
 _MORE = "*"
 
 
-def quota_table(strategy: Strategy) -> str:
+class _Row(NamedTuple):
+    """A row of the table: the name, its indentations, the numbers and the mark."""
+
+    name: str
+    first: str
+    others: str
+    numbers: tuple[str, str, str]
+    mark: str = ""
+
+    def wrapped(self, columns: int) -> list[str]:
+        return textwrap.wrap(
+            self.name,
+            columns,
+            initial_indent=self.first,
+            subsequent_indent=self.others,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+def quota_table(strategy: Strategy, columns: int) -> str:
     """Return a table of every quota that a strategy needs. The strategy must have passed the rules."""
-    return "\n".join(_lines(strategy))
+    needs = _needs(strategy)
+    title = f"{strategy.name}, {strategy.region}: quotas with every group and pool at its maximum size"
+    rows = [row for need in needs for row in _rows_of(need)]
+    names = min(columns - _NUMBERS, max(len(row.first) + len(row.name) for row in rows))
+    fits = names >= _NARROWEST and all(len(line) <= names for row in rows for line in row.wrapped(names))
+    shown = _table(rows, names) if fits else _paragraphs(rows, columns)
+    lines = (
+        *textwrap.wrap(title, columns, break_long_words=False, break_on_hyphens=False),
+        "",
+        *shown,
+        "",
+        *_notes(needs, columns),
+    )
+    return "\n".join(lines)
 
 
 def quota_rows(strategy: Strategy) -> dict[str, Any]:
@@ -50,36 +86,33 @@ def _row(need: QuotaNeed) -> dict[str, Any]:
     }
 
 
-def _lines(strategy: Strategy) -> Iterator[str]:
-    needs = _needs(strategy)
-    title = f"{strategy.name}, {strategy.region}: quotas with every group and pool at its maximum size"
-    yield from textwrap.wrap(title, _WIDTH)
-    yield ""
-    yield _line("", "maximum", "+update", "default")
-    for need in needs:
-        yield from _lines_of(need)
-    yield ""
-    yield from _notes(needs)
-
-
-def _lines_of(need: QuotaNeed) -> Iterator[str]:
+def _rows_of(need: QuotaNeed) -> Iterator[_Row]:
     unit = f" ({need.unit})" if need.unit and need.unit not in need.name else ""
-    first, *more = textwrap.wrap(f"{need.code or '-':10}  {need.name}{unit}", _NAMES, subsequent_indent=" " * 12)
     default = "?" if need.default is None else number(need.default)
     above = need.default is not None and need.needed + need.surge > need.default
-    yield _line(first, number(need.needed), _surge(need.surge), default, _MORE if above else "")
-    yield from more
+    numbers = (number(need.needed), _surge(need.surge), default)
+    yield _Row(f"{need.code or '-':10}  {need.name}{unit}", "", " " * 12, numbers, _MORE if above else "")
     if need.counts_vcpus or (above and len(need.parts) > 1):
         for part in need.parts:
-            text = f"{_label(part.path)}: {part.text}"
-            first, *more = textwrap.wrap(text, _NAMES, initial_indent="  ", subsequent_indent="    ")
-            yield _line(first, number(part.needed), _surge(part.surge), "")
-            yield from more
+            numbers = (number(part.needed), _surge(part.surge), "")
+            yield _Row(f"{_label(part.path)}: {part.text}", "  ", "    ", numbers)
 
 
-def _line(name: str, needed: str, surge: str, default: str, mark: str = "") -> str:
-    numbers = "".join(f"{each:>{_COLUMN}}" for each in (needed, surge, default))
-    return f"{name:<{_NAMES}}{numbers} {mark}".rstrip()
+def _table(rows: Sequence[_Row], names: int) -> Iterator[str]:
+    for row in (_Row("", "", "", _HEADERS), *rows):
+        first, *more = row.wrapped(names) or [""]
+        numbers = "".join(f"{each:>{_COLUMN}}" for each in row.numbers)
+        yield f"{first:<{names}}{numbers} {row.mark}".rstrip()
+        yield from more
+
+
+def _paragraphs(rows: Sequence[_Row], columns: int) -> Iterator[str]:
+    for row in rows:
+        yield from row.wrapped(columns)
+        shown = ", ".join(f"{header} {each}" for header, each in zip(_HEADERS, row.numbers, strict=True) if each)
+        yield from textwrap.wrap(
+            f"{shown} {row.mark}", columns, initial_indent=f"{row.first}  ", subsequent_indent=f"{row.first}  "
+        )
 
 
 def _label(path: str) -> str:
@@ -102,7 +135,7 @@ _NOTES = {
 }
 
 
-def _notes(needs: tuple[QuotaNeed, ...]) -> Iterator[str]:
+def _notes(needs: tuple[QuotaNeed, ...], columns: int) -> Iterator[str]:
     pools = any("node_pools[" in part.path for need in needs for part in need.parts)
     applies = {
         "updating": any(need.surge for need in needs),
@@ -112,4 +145,4 @@ def _notes(needs: tuple[QuotaNeed, ...]) -> Iterator[str]:
     }
     for name, text in _NOTES.items():
         if applies[name]:
-            yield from textwrap.wrap(text, _WIDTH, subsequent_indent="  ")
+            yield from textwrap.wrap(text, columns, subsequent_indent="  ", break_on_hyphens=False)

@@ -12,13 +12,16 @@ import re
 import sys
 from functools import partial
 from pathlib import Path
+from typing import get_args
 from urllib.error import URLError
 
 import pytest
 
 from eks_hardware.cli import cluster_settings
 from eks_hardware.cli.cluster_settings import caller_address
-from eks_hardware.models import S3BackendSpec
+from eks_hardware.cli.hardware_questions import KINDS
+from eks_hardware.models import S3BackendSpec, SpendingLimit
+from eks_hardware.spellings import TRAINED_FORMATS, Precision, Priority, Task, WeightFormat
 from eks_hardware.validation import load_strategy, validate
 from helpers import cli
 from helpers.cases import in_one_test
@@ -105,13 +108,14 @@ def test_by_a_config_of_hugging_face() -> None:
     assert "llama" in Path("demo.yaml").read_text(encoding="utf-8")
 
 
-# Model or hardware; task; for a model requests, context, precision, priority; region; number; networks, roles, state.
+# Model or hardware; task; for a model requests, context, precision, priority; region; limit; number; networks, roles,
+# state.
 ANSWERS = {
-    "a model": ("8B\ninference\n16\n8192\nint8\ncost\nus-east-1\n1\n" + "\n" * 3, None),
-    "training": ("7B\ntraining\nbf16\nperformance\nus-east-1\n\n" + "\n" * 3, None),
-    "hardware": ("inferentia\ninference\nus-east-1\n2\n" + "\n" * 3, "inf2.8xlarge"),
-    "mixed hardware has no task and no choice": ("mixed\nus-west-2\n" + "\n" * 3, "inf2.xlarge"),
-    "every default": ("\n" * 11, None),
+    "a model": ("8B\ninference\n16\n8192\nint8\ncost\nus-east-1\n\n1\n" + "\n" * 3, None),
+    "training": ("7B\ntraining\nbf16\nperformance\nus-east-1\n\n\n" + "\n" * 3, None),
+    "hardware": ("inferentia\ninference\nus-east-1\n\n2\n" + "\n" * 3, "inf2.8xlarge"),
+    "mixed hardware has no task and no choice": ("mixed\nus-west-2\n\n" + "\n" * 3, "inf2.xlarge"),
+    "every default": ("\n" * 12, None),
 }
 
 
@@ -124,31 +128,66 @@ def test_by_questions(answers: str, name: str | None) -> None:
     assert name in types_in() if name else len(types_in()) >= 2
 
 
+@pytest.mark.usefixtures("at_a_terminal")
+def test_lists_have_the_order_of_the_schema_and_name_their_default() -> None:
+    tasks, formats, priorities = (", ".join(get_args(each)) for each in (Task, WeightFormat, Priority))
+    asked = cli.run("init", "--no-project", "demo", stdin="\n" * 12, COLUMNS="300").err
+    assert f"Task ({tasks}) [inference]: " in asked
+    assert f"Precision of the weights ({formats}) [bf16]: " in asked
+    assert f"Priority ({priorities}) [balanced]: " in asked
+    trained = [each for each in get_args(WeightFormat) if each in TRAINED_FORMATS]
+    training = cli.run("init", "--no-project", "b", "--task", "training", stdin="\n" * 9, COLUMNS="300").err
+    assert f"Precision of the weights ({', '.join(trained)}) [bf16]: " in training
+    for command in ("init", "recommend"):
+        said = " ".join(cli.run(command, "-h").out.split()).replace(" or ", ", ")
+        assert [words in said for words in (f"{tasks}.", f"{formats}; default: bf16", f"{priorities}; default: b")] == [
+            True
+        ] * 3
+    shared = [each for each in get_args(Precision) if each in get_args(WeightFormat)]
+    assert shared == [each for each in get_args(WeightFormat) if each in shared]
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+@in_one_test(("kind", "default"), [(each, "training" if each == "trainium" else "inference") for each in KINDS[:-1]])
+def test_one_default_task(kind: str, default: str) -> None:
+    """The same for a model and for hardware, unless the hardware is for training alone."""
+    done = cli.run("init", "--no-project", "asked", "--hardware", kind, "--force", stdin="\n" * 9)
+    assert (done.code, done.err.count("Task ("), f") [{default}]: " in done.err) == (0, 1, True)
+    assert outcome("asked", "--yes", "--hardware", kind, "--api-access", "93.184.216.34", "--force")[0] == 0
+    names = [each.workload for each in load_strategy("asked.yaml").strategy.node_groups]
+    assert names == ["system", default]
+
+
 SLIPS = {
     "eight\n8B": "a model must be a number such as 8B, 350M, 1.5T or 8030261248, got",
     "gone.json\n8B": "gone.json",
-    "8B\ninfer\ninference": 'must be inference, training, fine-tuning or development, got "infer"',
+    "8B\ninfer\ninference": 'must be training, fine-tuning, inference or development, got "infer"',
     "8B\n\n0\n16": "must be at least 1, got 0",
     "8B\n\nmany\n16": "must be a whole number",
     "8B\n\n\n-5\n8192": "must be at least 1, got -5",
     "8B\n\n\n\nfp7\nfp8": 'must be one of fp32, fp16, bf16, fp8, int8, int4, got "fp7"',
-    "8B\ntraining\nfp8\nfp16": "must be fp32, bf16 or fp16 for training",
+    "8B\ntraining\nfp8\nfp16": "must be fp32, fp16 or bf16 for training",
     "8B\n\n\n\n\ncheap\ncost": "must be one of cost, balanced, performance",
     "8B\n\n\n\n\n\nus-wset-2\nus-west-2": "did you mean us-west-2?",
     "trainium\n\neu-west-1\nus-east-1": "choose another region",
-    "gpu\n\n\n9\n3": 'must be a number from 1 to 3, got "9"',
-    "mixed\n\n10.0.0.0/8\n93.184.216.0/24": "never a client's address on the internet",
-    "mixed\n\neverybody\nprivate": "must be one or more CIDR ranges such as 93.184.216.34/32, or private",
-    "mixed\n\n1\n93.184.216.34": 'or private, got "1"',
-    "mixed\n\n\nplatform\narn:aws:iam::111122223333:role/platform": "must be the ARN of an IAM role or user",
-    "mixed\n\n\n\nOur_State\nour-state": "must be a bucket name",
+    "gpu\n\n\n\n9\n3": 'must be a number from 1 to 4, got "9"',
+    "mixed\n\nmany\n$400,000 USD": 'must be a number of US dollars such as 5000, or none, got "many"',
+    "mixed\n\n1e6\n400000": 'or none, got "1e6"',
+    "mixed\n\n9999999999\n400000.50": "must be at most 1000000000, got 9999999999",
+    "mixed\n\n0\n400000": "must be at least ",
+    "gpu\ntraining\n\n45000\n2\n1": "must be 1 or 3, got 2: with p5.48xlarge, the cluster costs ",
+    "mixed\n\n\n10.0.0.0/8\n93.184.216.0/24": "never a client's address on the internet",
+    "mixed\n\n\neverybody\nprivate": "must be one or more CIDR ranges such as 93.184.216.34/32, or private",
+    "mixed\n\n\n1\n93.184.216.34": 'or private, got "1"',
+    "mixed\n\n\n\nplatform\narn:aws:iam::111122223333:role/platform": "must be the ARN of an IAM role or user",
+    "mixed\n\n\n\n\nOur_State\nour-state": "must be a bucket name",
 }
 
 
 @pytest.mark.usefixtures("at_a_terminal")
 @in_one_test("answers", SLIPS)
 def test_a_wrong_answer_is_asked_again(answers: str) -> None:
-    code, said = outcome("demo", "--force", stdin=answers + "\n" * 12)
+    code, said = outcome("demo", "--force", stdin=answers + "\n" * 13)
     assert code == 0, said
     assert SLIPS[answers] in said
 
@@ -156,17 +195,31 @@ def test_a_wrong_answer_is_asked_again(answers: str) -> None:
 @pytest.mark.usefixtures("at_a_terminal")
 def test_answers_are_in_the_strategy() -> None:
     first, second = (f"arn:aws:iam::111122223333:role/{name}" for name in ("platform", "a,b"))
-    answers = f"mixed\n\n93.184.216.34, 93.184.217.0/24\n{first}, {second}\ns3://our-state\n"
+    answers = f"mixed\n\n400,000.5\n93.184.216.34, 93.184.217.0/24\n{first}, {second}\ns3://our-state\n"
     assert outcome("demo", stdin=answers)[0] == 0
     strategy = load_strategy("demo.yaml").strategy
     assert strategy.cluster.endpoint.public_cidrs == ("93.184.216.34/32", "93.184.217.0/24")
     assert strategy.cluster.admins == (first, second)
+    assert strategy.budget == SpendingLimit(usd_per_month_at_max=400_000.5)
     assert strategy.backend == S3BackendSpec(type="s3", bucket="our-state", region="us-west-2")
 
 
 OPTIONS = (
     *("--model", "8B", "--task", "inference", "--concurrency", "16", "--context", "8192", "--precision", "int8"),
-    *("--priority", "cost", "--region", "us-west-2", "--pick", "2", "--api-access", "private", "--state", "our-state"),
+    *(
+        "--priority",
+        "cost",
+        "--region",
+        "us-west-2",
+        "--max-usd-per-month",
+        "9000",
+        "--pick",
+        "2",
+        "--api-access",
+        "private",
+        "--state",
+        "our-state",
+    ),
     *("--admin-role", "arn:aws:iam::111122223333:role/platform"),
 )
 
@@ -175,7 +228,7 @@ OPTIONS = (
 def test_every_answer_is_an_option() -> None:
     done = cli.run("init", "--no-project", "demo", *OPTIONS)
     assert (done.code, done.err) == (0, "")
-    asked = "8B\n\n16\n8192\nint8\ncost\n\n2\nprivate\narn:aws:iam::111122223333:role/platform\nour-state\n"
+    asked = "8B\n\n16\n8192\nint8\ncost\n\n9000\n2\nprivate\narn:aws:iam::111122223333:role/platform\nour-state\n"
     assert outcome("asked", stdin=asked)[0] == 0
     text = Path("demo.yaml").read_text(encoding="utf-8")
     assert Path("asked.yaml").read_text(encoding="utf-8") == text.replace("name: demo", "name: asked")
@@ -197,13 +250,13 @@ def test_it_shows_and_writes_what_recommend_does() -> None:
 @pytest.mark.usefixtures("at_a_terminal")
 def test_only_what_the_options_leave_open_is_asked() -> None:
     options = ("--api-access", "93.184.216.34", "--admin-role", "arn:aws:iam::111122223333:role/a", "--state", "local")
-    done = cli.run("init", "--no-project", "demo", "--hardware", "gpu", "--pick", "1", *options, stdin="training\n\n")
+    done = cli.run("init", "--no-project", "demo", "--hardware", "gpu", "--pick", "1", *options, stdin="training\n\n\n")
     assert done.code == 0, done.err
-    assert done.err.count("]: ") == 2
+    assert done.err.count("]: ") == 3
 
 
 @pytest.mark.usefixtures("at_a_terminal")
-@pytest.mark.parametrize("answers", ["", "8B\n", "8B\n" + "\n" * 8])
+@pytest.mark.parametrize("answers", ["", "8B\n", "8B\n" + "\n" * 9])
 def test_questions_that_end_early_write_nothing(answers: str) -> None:
     done = cli.run("init", "demo", stdin=answers)
     assert (done.code, list(Path().iterdir())) == (130, [])
@@ -279,7 +332,7 @@ def test_without_an_address_the_option_is_required(command: str) -> None:
 
 @pytest.mark.usefixtures("at_a_terminal", "without_address")
 def test_without_an_address_it_is_asked_without_a_default() -> None:
-    done = cli.run("init", "--no-project", "demo", "--hardware", "mixed", stdin="\n\n93.184.217.1\n\n\n")
+    done = cli.run("init", "--no-project", "demo", "--hardware", "mixed", stdin="\n\n\n93.184.217.1\n\n\n")
     assert done.code == 0
     assert load_strategy("demo.yaml").strategy.cluster.endpoint.public_cidrs == ("93.184.217.1/32",)
     assert "https://checkip.amazonaws.com did not return your address." in done.err
@@ -337,7 +390,7 @@ WRONG = {
     ),
     "another precision": (
         ["--model", "8B", "--task", "training", "--precision", "int8"],
-        "error: --precision must be fp32, bf16 or fp16 for training",
+        "error: --precision must be fp32, fp16 or bf16 for training",
     ),
     "no such row": (
         ["--hardware", "trainium", "--task", "training", "--pick", "4"],

@@ -1,4 +1,4 @@
-"""The table of quotas: 80 columns, and every number from the JSON."""
+"""The table of quotas: it fits its width, with every number from the JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from helpers.strategies import SHIPPED, group, pools, shipped, strategy
 @pytest.mark.parametrize("name", SHIPPED)
 def test_fits_and_agrees(name: str) -> None:
     given = shipped(name)
-    lines = quota_table(given).splitlines()
+    lines = quota_table(given, 80).splitlines()
     assert max(map(len, lines)) <= 80
     rows = json.loads(json.dumps(quota_rows(given)))
     assert (rows["strategy"], rows["region"]) == (name, given.region)
@@ -31,8 +31,10 @@ def test_long_names_and_unknown_defaults() -> None:
     blackwell = group("p6-b200.48xlarge", name="b200", capacity="capacity-block", reservation=block)
     pool = {"name": "pool", "instance_families": ["m7i"], "limits": {"memory": "4Ti"}}
     given = strategy(fast, blackwell, **{"name": "c" * 100, **pools(pool)})
-    table = quota_table(given)
-    assert max(map(len, table.splitlines())) <= 80
-    assert name[:40] in table
+    table = quota_table(given, 80)
+    assert [line for line in table.splitlines() if len(line) > 80] == [f"{'c' * 100},"], "names are whole"
+    assert f"  {name}: " in table
+    header = f"{'maximum':>9}{'+update':>9}{'default':>9}\n"
+    assert [header in each for each in (table, quota_table(given, 120))] == [False, True]
     assert [row["quota_code"] for row in quota_rows(given)["quotas"]].count(None) == 1
     assert "?" in table

@@ -24,6 +24,7 @@ _COMMANDS = {
     "cost": "cost mixed-hardware",
     "cost, everything": "cost mixed-hardware --all",
     "validate": "validate mixed-hardware",
+    "validate, quotas": "validate mixed-hardware --quotas",
     "validate a bad file": "validate BAD",
     "diff": "diff gpu-inference gpu-training",
     "init": "init demo --yes --force --output b",

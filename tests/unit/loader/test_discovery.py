@@ -17,6 +17,7 @@ from eks_hardware.loader.discovery import (
     named_strategy,
     read_environment,
 )
+from helpers import cli
 from helpers.paths import ROOT
 
 
@@ -72,13 +73,26 @@ def test_a_broken_link_is_kept_so_that_reading_it_says_so(folder: Path) -> None:
 
 @pytest.mark.parametrize("bad", ["gone", "gone.yaml", "empty"])
 def test_the_variable_is_named_if_the_path_is_from_it(folder: Path, bad: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And only then: a path on the command line can be in the variable, too."""
     paths = [str(folder / "b.yaml"), str(folder / bad)]
-    (given,) = discovery.find(paths)[1]
-    assert "EKS_HARDWARE_STRATEGIES" not in given.message
     monkeypatch.setenv("EKS_HARDWARE_STRATEGIES", os.pathsep.join(paths))
-    (finding,) = discovery.find(discovery.read_environment(os.environ).paths)[1]
-    assert finding.message.startswith('EKS_HARDWARE_STRATEGIES: "')
-    assert f"/{bad[:4]}" in finding.message
+    (typed,) = discovery.find(paths)[1]
+    (named,) = discovery.find(read_environment({"EKS_HARDWARE_STRATEGIES": os.pathsep.join(paths)}).paths)[1]
+    assert "EKS_HARDWARE_STRATEGIES" not in typed.message
+    assert named.message.startswith('EKS_HARDWARE_STRATEGIES: "')
+    assert f"/{bad[:4]}" in named.message
+    command = cli.run("validate", folder / bad)
+    assert "EKS_HARDWARE_STRATEGIES" not in command.err
+    assert cli.run("validate").err.startswith('error: EKS_HARDWARE_STRATEGIES: "')
+
+
+def test_the_variable_contains_no_names() -> None:
+    """So none is suggested. Nor is the known name that was given: functions do not look names up."""
+    for paths in (read_environment({"EKS_HARDWARE_STRATEGIES": "mixed-hardware"}).paths, ["mixed-hardware"]):
+        (finding,) = discovery.find(paths)[1]
+        assert finding.message.endswith(
+            '"mixed-hardware": no such file or directory; give strategy files, or folders of them'
+        )
 
 
 @pytest.mark.parametrize("default", ["empty", "gone"])

@@ -12,8 +12,9 @@ from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType, load
 from eks_hardware.loader import parse_strategy
 from eks_hardware.models import Needs, NodeTemplate
-from eks_hardware.models.needs import Attention, Framework, Precision
+from eks_hardware.models.needs import Attention, Framework
 from eks_hardware.rules import check_loaded
+from eks_hardware.spellings import Precision
 from eks_hardware.versions import parts
 from helpers.cases import in_one_test
 from helpers.needs import MODULES, WORDS, said, trainium_pool

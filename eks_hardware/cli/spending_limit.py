@@ -1,0 +1,127 @@
+"""The spending limit of a first strategy, and the hardware that it allows."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import click
+
+from eks_hardware.cli.cluster_settings import NONE, accepted
+from eks_hardware.cli.errors import tell
+from eks_hardware.cli.questions import WrongAnswerError, ask
+from eks_hardware.printable import joined, quoted
+
+if TYPE_CHECKING:
+    from eks_hardware.advisor.strategies.strategy_text import Settings
+
+OPTION = "--max-usd-per-month"
+_AMOUNT = re.compile(r"\$?(\d[\d,]*(?:\.\d{1,2})?)")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Hardware to choose: its name, and a function from the strategy's name and settings to its text."""
+
+    name: str
+    text: Callable[[str, Settings], str]
+
+    @cached_property
+    def usd_per_month(self) -> float:
+        """The monthly cost of the cluster at its maximum size, as far as prices are known."""
+        from eks_hardware.advisor.strategies.strategy_text import Settings
+        from eks_hardware.cost import cost_of
+        from eks_hardware.loader import parse_strategy
+        from eks_hardware.resolve import resolve
+
+        # The name and the settings do not change the cost.
+        strategy = parse_strategy(self.text("cluster", Settings(public_cidrs=()))).strategy
+        return cost_of(resolve(strategy)).usd_per_month("max")
+
+
+def limit_and_number(
+    said: str | None, offers: Sequence[Offer], pick: int | None, region: str, *, asks: bool
+) -> tuple[float | None, int]:
+    """Return the spending limit and the number of the chosen hardware; ask for those that no option sets.
+
+    The cost with the chosen hardware is never above the limit.
+    """
+    if pick is not None and pick > len(offers):
+        limits = f"from 1 to {len(offers)}" if len(offers) > 1 else "1"
+        raise click.BadParameter(f"must be {limits}, got {pick}", param_hint="--pick")
+    limit = _limit(said, offers if pick is None else offers[pick - 1 : pick], region, asks=asks)
+    return limit, pick or _number(offers, limit, asks=asks)
+
+
+# --- the limit
+
+
+def _limit(said: str | None, offers: Sequence[Offer], region: str, *, asks: bool) -> float | None:
+    if said is None:
+        question = "Spending limit in USD a month at the maximum size"
+        return ask(question, NONE, lambda answer: _amount(answer, offers, region)) if asks else None
+    try:
+        return _amount(said, offers, region)
+    except WrongAnswerError as error:
+        raise click.BadParameter(str(error), param_hint=OPTION) from None
+
+
+def _amount(said: str, offers: Sequence[Offer], region: str) -> float | None:
+    """Return the amount in an answer; None for no limit."""
+    from eks_hardware.advisor.strategies.strategy_text import Settings
+
+    if said == NONE:
+        return None
+    found = _AMOUNT.fullmatch(said.removesuffix("USD").strip())
+    if not found:
+        raise WrongAnswerError(f"must be a number of US dollars such as 5000, or {NONE}, got {quoted(said)}")
+    amount = float(found[1].replace(",", ""))
+    least = min(offers, key=lambda each: each.usd_per_month)
+    if amount < least.usd_per_month:
+        cheapest = ", the cheapest of these types" if len(offers) > 1 else ""
+        raise WrongAnswerError(
+            f"must be at least {_usd(least.usd_per_month)}, the monthly cost at maximum size with "
+            f"{least.name}{cheapest}, got {said}; raise it, choose cheaper hardware, or use {NONE} and lower "
+            "scaling.max in the file"
+        )
+    accepted(Settings(public_cidrs=(), max_usd_per_month=amount), region)
+    return amount
+
+
+# --- the hardware
+
+
+def _number(offers: Sequence[Offer], limit: float | None, *, asks: bool) -> int:
+    """Return the number of the first hardware within the limit, or the one that the user chooses."""
+
+    def fault(number: int) -> str:
+        each = offers[number - 1]
+        if limit is None or each.usd_per_month <= limit:
+            return ""
+        return (
+            f"with {each.name}, the cluster costs {_usd(each.usd_per_month)} USD a month at its maximum size, over the "
+            f"spending limit of {_usd(limit)} USD"
+        )
+
+    numbers = range(1, len(offers) + 1)
+    within = [str(each) for each in numbers if not fault(each)]
+
+    def read(said: str) -> int:
+        if said not in map(str, numbers):
+            raise WrongAnswerError(f"must be a number from 1 to {len(offers)}, got {quoted(said)}")
+        if said not in within:
+            raise WrongAnswerError(f"must be {joined(within, 'or')}, got {said}: {fault(int(said))}")
+        return int(said)
+
+    if over := fault(1):
+        tell(f"Number {within[0]} is the first within the spending limit: {over}.")
+    return ask(f"Hardware (1 to {len(offers)})", within[0], read) if asks and len(offers) > 1 else int(within[0])
+
+
+def _usd(amount: float) -> str:
+    """Return an amount in whole dollars, rounded up: a limit of that amount is enough."""
+    return f"{math.ceil(amount):,}"
