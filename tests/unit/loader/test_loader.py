@@ -107,6 +107,8 @@ def refusals_of(text: str) -> list[tuple[str, str, int, int]]:
     [
         ("nmae: x", [("FIELD_UNKNOWN", "nmae", 2, 1)]),
         ("groups: [{name: a, scaling: {}}]", [("FIELD_MISSING", "groups[a].scaling.max", 2, 29)]),
+        ("groups:\n  - scaling: {}", [("FIELD_MISSING", "groups[0].name", 3, 5),
+                                     ("FIELD_MISSING", "groups[0].scaling.max", 3, 14)]),
         ("groups:\n  - efa: true", [("FIELD_MISSING", "groups[0].name", 3, 5)]),
         ("groups: [{name: a, efa: yes}]", [("FIELD_TYPE", "groups[a].efa", 2, 25)]),
         ("groups: [{name: a, efa: 1}]", [("FIELD_TYPE", "groups[a].efa", 2, 25)]),
