@@ -115,8 +115,10 @@ def translate(details: Sequence[ErrorDetails], root: yn.Mapping, model: Any) -> 
 
 
 def _together(items: Sequence[_Translated]) -> list[Finding]:
-    """Return the findings, with one for all missing fields of a mapping."""
+    """Return the findings, with one for all missing fields of a mapping, and one list of its known fields."""
     missing: dict[str, list[_Translated]] = {}
+    listed: set[str] = set()
+    items = [_without_list(each, listed) for each in items]
     for each in items:
         if each.kind == "missing" and not each.place.is_reset():
             missing.setdefault(each.place.parent_path, []).append(each)
@@ -128,6 +130,18 @@ def _together(items: Sequence[_Translated]) -> list[Finding]:
         message = f"required fields {names} are missing; add them"
         findings.append(replace(found[0].finding, path=path, message=message))
     return findings
+
+
+def _without_list(item: _Translated, listed: set[str]) -> _Translated:
+    """Return an error without the list of a mapping's fields, if it was ``listed`` before."""
+    message, before, _ = item.finding.message.partition(_FIELDS_HERE)
+    path = item.place.parent_path
+    if item.kind != "extra_forbidden" or not before:
+        return item
+    if path not in listed:
+        listed.add(path)
+        return item
+    return item._replace(finding=replace(item.finding, message=f"{message}; rename or remove it"))
 
 
 def _is_long_enough(detail: ErrorDetails, node: yn.Node | None) -> bool:
@@ -286,10 +300,13 @@ def _missing(place: _Place) -> _Translated:
     return _Translated("missing", Finding("FIELD_MISSING", place.path, message, position=position), place)
 
 
+_FIELDS_HERE = "; fields here: "
+
+
 def _unknown(place: _Place) -> _Translated:
     known = sorted(fields(place.owner)) if place.owner else []
     hint = _did_you_mean(str(place.key), known)
-    listed = f"; fields here: {shown(', '.join(known), 400)}" if known and not hint else ""
+    listed = f"{_FIELDS_HERE}{shown(', '.join(known), 400)}" if known and not hint else ""
     message = f"unknown field {quoted(place.key)}{hint}{listed}"
     finding = Finding("FIELD_UNKNOWN", place.path, message, position=place.key_position())
     return _Translated("extra_forbidden", finding, place)

@@ -13,9 +13,15 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.cluster_settings import api_access_option, with_admins, with_api_access, with_state
+from eks_hardware.cli.cluster_settings import (
+    api_access_option,
+    refuse_wrong,
+    with_admins,
+    with_api_access,
+    with_state,
+)
 from eks_hardware.cli.errors import FAILED, exit_codes, fail, say
-from eks_hardware.cli.hardware_questions import DEFAULT_REGION, KINDS, SHOWN, Options, choose_hardware
+from eks_hardware.cli.hardware_questions import DEFAULT_REGION, KINDS, SHOWN, Options, choose_hardware, region_of
 from eks_hardware.cli.next_steps import show_files, show_next
 from eks_hardware.cli.questions import at_terminal, interrupted
 from eks_hardware.cli.streams import width
@@ -119,6 +125,7 @@ def init(
             raise WriteError(f"{file}: already exists; choose another name, or use --force")
         _refuse_read_only(file.parent)
         said = Options(hardware, region, max_usd_per_month, pick)
+        refuse_wrong(api_access, admin_roles, state, region_of(said))
         chosen = choose_hardware(said, given_fields(options), asks=asks, yes=yes)
         settings, reach = with_api_access(api_access, chosen.region, asks=asks, confirms=True)
         settings = with_admins(settings, admin_roles, chosen.region, asks=asks)

@@ -278,6 +278,18 @@ def test_all_findings_at_once() -> None:
     assert [str(finding) for finding in caught.value.findings] == GOLDEN_FINDINGS
 
 
+def test_the_fields_of_a_mapping_are_listed_once() -> None:
+    with pytest.raises(StrategyError) as caught:
+        load_document("version: 1\nqqq: 1\nzzz: 2\ngroups: [{name: a, qqq: 1}]\nnmae: 3\n", Root, file="f")
+    found = {finding.path: finding.message.partition("; ") for finding in caught.value.findings}
+    assert {path: (before, after[:11]) for path, (before, _, after) in found.items()} == {
+        "qqq": ('unknown field "qqq"', "fields here"),
+        "zzz": ('unknown field "zzz"', "rename or r"),
+        "groups[a].qqq": ('unknown field "qqq"', "fields here"),
+        "nmae": ('unknown field "nmae"', "did you mea"),
+    }
+
+
 def test_the_stack_of_charts_has_a_name_of_its_own(tmp_path: Path) -> None:
     text = (
         "version: 1\nname: {name}\nregion: us-west-2\nkubernetes: {{stack: {stack}}}\n"
