@@ -286,7 +286,7 @@ def test_errors_in_a_file_have_a_place(tmp_path: Path, text: str, place: str, co
 
 
 def test_an_empty_workload_file(tmp_path: Path) -> None:
-    """It is no strategy, so the fix is not ``init``."""
+    """The fix for an empty strategy, ``init``, does not apply."""
     (tmp_path / "workload.yaml").touch()
     exit_code, _, said = run("--from", tmp_path / "workload.yaml")
     assert exit_code == 1
