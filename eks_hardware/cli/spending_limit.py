@@ -70,7 +70,7 @@ def amount_of_option(said: str) -> float | None:
 
 def _limit(said: str | None, offers: Sequence[Offer], region: str, *, asks: bool) -> float | None:
     if said is None:
-        question = "Spending limit in USD a month at the maximum size"
+        question = "Spending limit in USD a month at maximum size"
         return ask(question, NONE, lambda answer: _enough(answer, offers, region)) if asks else None
     try:
         return _enough(said, offers, region)
