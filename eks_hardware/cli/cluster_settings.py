@@ -68,6 +68,16 @@ def with_api_access(said: str | None, region: str, *, asks: bool, confirms: bool
     return ask(question, network, lambda answer: accepted(Settings(public_cidrs=_networks(answer)), region)), ""
 
 
+def refuse_wrong(api_access: str | None, admins: Sequence[str], state: str | None, region: str) -> None:
+    """End the command if an option is wrong. Users should not answer questions before they read that."""
+    from eks_hardware.advisor.strategies.strategy_text import Settings
+
+    settings = Settings(public_cidrs=())
+    if api_access is not None:
+        settings, _ = with_api_access(api_access, region, asks=False)
+    with_state(with_admins(settings, admins, region, asks=False), state, region, asks=False)
+
+
 def with_admins(settings: Settings, said: Sequence[str], region: str, *, asks: bool) -> Settings:
     """Return the settings with the roles of ``--admin-role``, or those that the user names."""
     if said or not asks:

@@ -11,8 +11,9 @@ import click
 from eks_hardware.cli.errors import FAILED, fail
 from eks_hardware.cli.parameters import model_of
 from eks_hardware.cli.questions import WrongAnswerError, ask, choose
-from eks_hardware.cli.spending_limit import Offer, limit_and_number
+from eks_hardware.cli.spending_limit import Offer, amount_of_option, limit_and_number
 from eks_hardware.cli.workload_options import in_full, option_of, request_of_fields, request_or_stop
+from eks_hardware.printable import joined
 from eks_hardware.spellings import (
     DEFAULT_FORMAT,
     DEFAULT_TASK,
@@ -72,6 +73,12 @@ def choose_hardware(said: Options, fields: dict[str, Any], *, asks: bool, yes: b
             f"cannot ask without a terminal; use --model (such as {DEFAULT_MODEL}) or --hardware ({', '.join(KINDS)}), "
             f"and --task ({', '.join(TASKS)}); or --yes for the defaults"
         )
+    if fields:  # faults in options are printed before the first question
+        request_or_stop({"task": DEFAULT_TASK, "model": {"parameters": DEFAULT_MODEL}, **fields})
+    if kind and (fault := _task_fault(kind, fields)):
+        raise click.BadParameter(fault, param_hint="--task")
+    if said.max_usd_per_month is not None:
+        amount_of_option(said.max_usd_per_month)
     if not kind and "model" not in fields:
         kind = _model_or_kind(fields, asks=asks)
     return _of_kind(kind, fields, said, asks) if kind else _of_model(fields, said, asks)
@@ -82,6 +89,8 @@ def _model_or_kind(fields: dict[str, Any], *, asks: bool) -> str | None:
 
     def read(said: str) -> str | None:
         if said in KINDS:
+            if fault := _task_fault(said, fields):
+                raise WrongAnswerError(f"--task {fault}")
             return said
         fields["model"] = model_of(said)
         try:
@@ -189,12 +198,22 @@ _CALLED: Mapping[str, str] = {
 }
 
 
+def _task_fault(kind: str, fields: Mapping[str, Any]) -> str:
+    """Return why a kind of hardware cannot be used for the task of the options; empty if it can."""
+    from eks_hardware.advisor.strategies.starters import KINDS, purposes
+
+    task, tasks = fields.get("task"), purposes(KINDS[KINDS.index(kind)])
+    if task is None or task in tasks:
+        return ""
+    allowed = f"must be {joined(tasks, 'or')}" if tasks else "must be omitted"
+    return f"{allowed} for {_CALLED[kind]}, got {task}"
+
+
 def _of_kind(named: str, fields: dict[str, Any], said: Options, asks: bool) -> Hardware:
     from eks_hardware.advisor.strategies.starters import (
         KINDS,
         mixed_types,
         purposes,
-        refuse_purpose,
         starter_groups,
         starter_types,
     )
@@ -205,7 +224,6 @@ def _of_kind(named: str, fields: dict[str, Any], said: Options, asks: bool) -> H
     task: str | None = fields.get("task")
     if task is None and (tasks := purposes(kind)):
         task = _task(tasks, asks=asks)
-    refuse_purpose(kind, task)
     region = _region(said.region, asks, lambda said: starter_types(kind, task, said))
     types = starter_types(kind, task, region)[:SHOWN]
     mixed = {name: each[:SHOWN] for name, each in mixed_types(region).items()}
@@ -231,6 +249,15 @@ def _task(tasks: Sequence[str], *, asks: bool) -> str:
     """Return the task; by default inference, if the hardware supports it."""
     default = DEFAULT_TASK if DEFAULT_TASK in tasks else tasks[0]
     return choose("Task", tasks, default) if asks else default
+
+
+def region_of(said: Options) -> str:
+    """Return the region of the options, or the default one.
+
+    Raises:
+        WriteError: the catalogue does not list it.
+    """
+    return _region(said.region, asks=False)
 
 
 def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = str) -> str:

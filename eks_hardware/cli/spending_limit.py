@@ -60,26 +60,39 @@ def limit_and_number(
 # --- the limit
 
 
-def _limit(said: str | None, offers: Sequence[Offer], region: str, *, asks: bool) -> float | None:
-    if said is None:
-        question = "Spending limit in USD a month at the maximum size"
-        return ask(question, NONE, lambda answer: _amount(answer, offers, region)) if asks else None
+def amount_of_option(said: str) -> float | None:
+    """Return the amount of the option; None for no limit."""
     try:
-        return _amount(said, offers, region)
+        return _amount(said)
     except WrongAnswerError as error:
         raise click.BadParameter(str(error), param_hint=OPTION) from None
 
 
-def _amount(said: str, offers: Sequence[Offer], region: str) -> float | None:
-    """Return the amount in an answer; None for no limit."""
-    from eks_hardware.advisor.strategies.strategy_text import Settings
+def _limit(said: str | None, offers: Sequence[Offer], region: str, *, asks: bool) -> float | None:
+    if said is None:
+        question = "Spending limit in USD a month at maximum size"
+        return ask(question, NONE, lambda answer: _enough(answer, offers, region)) if asks else None
+    try:
+        return _enough(said, offers, region)
+    except WrongAnswerError as error:
+        raise click.BadParameter(str(error), param_hint=OPTION) from None
 
+
+def _amount(said: str) -> float | None:
     if said == NONE:
         return None
-    found = _AMOUNT.fullmatch(said.removesuffix("USD").strip())
-    if not found:
-        raise WrongAnswerError(f"must be a number of US dollars such as 5000, or {NONE}, got {quoted(said)}")
-    amount = float(found[1].replace(",", ""))
+    if found := _AMOUNT.fullmatch(said.removesuffix("USD").strip()):
+        return float(found[1].replace(",", ""))
+    raise WrongAnswerError(f"must be a number of US dollars such as 5000, or {NONE}, got {quoted(said)}")
+
+
+def _enough(said: str, offers: Sequence[Offer], region: str) -> float | None:
+    """Return the amount in an answer if it is enough for an offer; None for no limit."""
+    from eks_hardware.advisor.strategies.strategy_text import Settings
+
+    amount = _amount(said)
+    if amount is None:
+        return None
     least = min(offers, key=lambda each: each.usd_per_month)
     if amount < least.usd_per_month:
         cheapest = ", the cheapest of these types" if len(offers) > 1 else ""

@@ -17,7 +17,7 @@ from eks_hardware.loader import yaml_nodes as yn
 from eks_hardware.loader.model_fields import allowed, below, fields, is_model, pick, unwrap
 from eks_hardware.loader.yaml_scalars import OLD_BOOLEANS, resolve_plain
 from eks_hardware.models.base import in_words
-from eks_hardware.printable import quoted, shown
+from eks_hardware.printable import joined, quoted, shown
 from eks_hardware.suggestions import close, question
 
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ class _Place:
     on_key: bool = False
     # The first plain union on the way: its path, and the alternative of the error.
     branch: tuple[str, str] | None = None
+    parent_path: str = ""
+
+    def is_reset(self) -> bool:
+        """Return whether an overlay removed the value."""
+        return isinstance(self.parent, yn.Mapping) and self.key in self.parent.removed
 
     def key_position(self) -> Position:
         if isinstance(self.parent, yn.Mapping) and self.key in self.parent.entries:
@@ -80,7 +85,7 @@ def _is_step(node: yn.Node | None, part: str | int) -> bool:
 
 
 def _step(place: _Place, part: str | int, annotation: Any) -> None:
-    place.path = yn.path_below(place.path, place.node, part)
+    place.parent_path, place.path = place.path, yn.path_below(place.path, place.node, part)
     place.owner = annotation if is_model(annotation) else None
     place.annotation, place.info = below(annotation, part)
     place.parent, place.key = place.node, part
@@ -93,7 +98,7 @@ def _step(place: _Place, part: str | int, annotation: Any) -> None:
 def translate(details: Sequence[ErrorDetails], root: yn.Mapping, model: Any) -> list[Finding]:
     """Return the findings for pydantic's errors."""
     translated = [_translate_one(detail, root, model) for detail in details]
-    findings: list[Finding] = []
+    items: list[_Translated] = []
     unions: dict[str, list[_Translated]] = {}
     for detail, item in zip(details, translated, strict=True):
         if isinstance(item.place.nearest, yn.Faulty):
@@ -101,12 +106,42 @@ def translate(details: Sequence[ErrorDetails], root: yn.Mapping, model: Any) -> 
         if item.kind == "too_short" and _is_long_enough(detail, item.place.node):
             continue  # pydantic counts only valid items; the others have findings
         if item.place.branch is None:
-            findings.append(item.finding)
+            items.append(item)
         else:
             unions.setdefault(item.place.branch[0], []).append(item)
-    for path, items in unions.items():
-        findings.extend(_union_findings(path, items))
+    for path, alternatives in unions.items():
+        items.extend(_meant(path, alternatives))
+    return _together(items)
+
+
+def _together(items: Sequence[_Translated]) -> list[Finding]:
+    """Return the findings, with one for all missing fields of a mapping, and one list of its known fields."""
+    missing: dict[str, list[_Translated]] = {}
+    listed: set[str] = set()
+    items = [_without_list(each, listed) for each in items]
+    for each in items:
+        if each.kind == "missing" and not each.place.is_reset():
+            missing.setdefault(each.place.parent_path, []).append(each)
+    several = {path: found for path, found in missing.items() if len(found) > 1}
+    merged = {id(each) for found in several.values() for each in found}
+    findings = [each.finding for each in items if id(each) not in merged]
+    for path, found in several.items():
+        names = joined([shown(each.place.key) for each in found], "and")
+        message = f"required fields {names} are missing; add them"
+        findings.append(replace(found[0].finding, path=path, message=message))
     return findings
+
+
+def _without_list(item: _Translated, listed: set[str]) -> _Translated:
+    """Return an error without the list of a mapping's fields, if it was ``listed`` before."""
+    message, before, _ = item.finding.message.partition(_FIELDS_HERE)
+    path = item.place.parent_path
+    if item.kind != "extra_forbidden" or not before:
+        return item
+    if path not in listed:
+        listed.add(path)
+        return item
+    return item._replace(finding=replace(item.finding, message=f"{message}; rename or remove it"))
 
 
 def _is_long_enough(detail: ErrorDetails, node: yn.Node | None) -> bool:
@@ -114,29 +149,30 @@ def _is_long_enough(detail: ErrorDetails, node: yn.Node | None) -> bool:
     return written >= int(detail.get("ctx", {}).get("min_length", 0))
 
 
-def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
-    """Return the findings of the alternative that was meant; pydantic reports every alternative of a union."""
+def _meant(path: str, items: list[_Translated]) -> list[_Translated]:
+    """Return the errors of the alternative that was meant; pydantic reports every alternative of a union."""
     labels: dict[str, list[_Translated]] = {}
     for item in items:
         if item.place.branch:
             labels.setdefault(item.place.branch[1], []).append(item)
     if len(labels) == 1:
-        return [item.finding for item in items]
+        return items
     deeper = [group for group in labels.values() if all(item.place.path != path for item in group)]
     if deeper:  # the value has the shape of this alternative
-        return [item.finding for item in min(deeper, key=len)]
+        return min(deeper, key=len)
     if isinstance(items[0].place.nearest, yn.Mapping):
         # Missing fields of a mapping are reported for the alternative that is a mapping.
         of_mapping = [group for group in labels.values() if not any(_is_other_shape(item) for item in group)]
         if of_mapping:
-            return [item.finding for item in min(of_mapping, key=len)]
+            return min(of_mapping, key=len)
     heads = sorted((group[0] for group in labels.values()), key=lambda item: item.finding.code == "FIELD_TYPE")
     best = heads[0]
     if not all(item.need for item in heads):
-        return [best.finding]
+        return [best]
     needs = " or ".join(dict.fromkeys(item.need for item in heads))
     hint = _suggestion(best.place.node, [choice for item in heads for choice in item.choices])
-    return [replace(best.finding, message=f"must be {needs}, got {_given(best.place.node)}{hint}")]
+    message = f"must be {needs}, got {_given(best.place.node)}{hint}"
+    return [best._replace(finding=replace(best.finding, message=message))]
 
 
 def _is_other_shape(item: _Translated) -> bool:
@@ -258,16 +294,19 @@ def _missing(place: _Place) -> _Translated:
     parent = place.parent or place.nearest
     position = parent.position
     message = f"required field {shown(place.key)} is missing; add it"
-    if isinstance(parent, yn.Mapping) and place.key in parent.removed:
+    if isinstance(parent, yn.Mapping) and place.is_reset():
         position = parent.removed[str(place.key)]
         message = f"required field {shown(place.key)} is reset here and has no default; set a value"
     return _Translated("missing", Finding("FIELD_MISSING", place.path, message, position=position), place)
 
 
+_FIELDS_HERE = "; fields here: "
+
+
 def _unknown(place: _Place) -> _Translated:
     known = sorted(fields(place.owner)) if place.owner else []
     hint = _did_you_mean(str(place.key), known)
-    listed = f"; fields here: {shown(', '.join(known), 400)}" if known and not hint else ""
+    listed = f"{_FIELDS_HERE}{shown(', '.join(known), 400)}" if known and not hint else ""
     message = f"unknown field {quoted(place.key)}{hint}{listed}"
     finding = Finding("FIELD_UNKNOWN", place.path, message, position=place.key_position())
     return _Translated("extra_forbidden", finding, place)

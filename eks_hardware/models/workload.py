@@ -19,7 +19,7 @@ Optimizer = Literal["adamw", "adamw-8bit", "sgd", "sgd-momentum"]
 Sharding = Literal["none", "zero-1", "zero-2", "zero-3"]
 
 # Up to 1,000 T: a thousand times the largest known model and data set.
-_COUNT = r"^([1-9][0-9]{0,15}|[0-9]{1,4}(\.[0-9]{1,6})?[KMBTkmbt])$"
+_COUNT = r"^([1-9][0-9]{0,15}|[0-9]{1,7}(\.[0-9]{1,6})?[KMBTkmbt])$"
 Count = Annotated[
     str,
     form(_COUNT, "a number such as 8B, 350M, 1.5T or 8030261248", max_length=24),

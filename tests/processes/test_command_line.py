@@ -173,7 +173,11 @@ def test_report_refuses_the_file_that_stdout_goes_to(tmp_path: Path, path: str) 
 
 @pytest.mark.parametrize(
     ("answers", "code"),
-    [(("", "", "16", "", "", "", "", "2", "", "", ""), 0), (("", "", _INTERRUPT), 130), (("", _END_OF_INPUT), 130)],
+    [
+        (("", "", "16", "", "", "", "", "9000", "2", "", "", ""), 0),
+        (("", "", _INTERRUPT), 130),
+        (("", _END_OF_INPUT), 130),
+    ],
 )
 def test_init_asks_at_a_terminal(tmp_path: Path, answers: tuple[str, ...], code: int) -> None:
     """The answers of a user, the interrupt key, the end of the input. No line is longer than the terminal."""

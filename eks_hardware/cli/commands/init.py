@@ -13,9 +13,15 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.cluster_settings import api_access_option, with_admins, with_api_access, with_state
+from eks_hardware.cli.cluster_settings import (
+    api_access_option,
+    refuse_wrong,
+    with_admins,
+    with_api_access,
+    with_state,
+)
 from eks_hardware.cli.errors import FAILED, exit_codes, fail, say
-from eks_hardware.cli.hardware_questions import DEFAULT_REGION, KINDS, SHOWN, Options, choose_hardware
+from eks_hardware.cli.hardware_questions import DEFAULT_REGION, KINDS, SHOWN, Options, choose_hardware, region_of
 from eks_hardware.cli.next_steps import show_files, show_next
 from eks_hardware.cli.questions import at_terminal, interrupted
 from eks_hardware.cli.streams import width
@@ -23,6 +29,8 @@ from eks_hardware.cli.workload_options import given_fields, workload_options
 from eks_hardware.printable import reason
 
 if TYPE_CHECKING:
+    from eks_hardware.advisor.strategies.strategy_text import Settings
+    from eks_hardware.cli.hardware_questions import Hardware
     from eks_hardware.new_project import ProjectFile
 
 
@@ -119,12 +127,11 @@ def init(
             raise WriteError(f"{file}: already exists; choose another name, or use --force")
         _refuse_read_only(file.parent)
         said = Options(hardware, region, max_usd_per_month, pick)
+        refuse_wrong(api_access, admin_roles, state, region_of(said))
         chosen = choose_hardware(said, given_fields(options), asks=asks, yes=yes)
-        settings, reach = with_api_access(api_access, chosen.region, asks=asks, confirms=True)
-        settings = with_admins(settings, admin_roles, chosen.region, asks=asks)
-        settings = with_state(settings, state, chosen.region, asks=asks)
+        settings, reach = _settings(chosen, api_access, admin_roles, state, asks=asks)
         private_in = None if settings.public_cidrs else chosen.region
-        text = chosen.text(name, replace(settings, max_usd_per_month=chosen.max_usd_per_month))
+        text = chosen.text(name, settings)
         file.parent.mkdir(parents=True, exist_ok=True)
         write_new(file, with_schema(text) if place == "new" or has_schema(file) else text, force=force)
         # With an explicit --project, also write the files that an interrupted run did not reach.
@@ -138,6 +145,16 @@ def init(
         interrupted("nothing was written")
     _report(file, reach, around)
     show_next(name, file, output if place != "none" else None, created=place == "new", private_in=private_in)
+
+
+def _settings(
+    chosen: Hardware, api_access: str | None, admin_roles: Sequence[str], state: str | None, *, asks: bool
+) -> tuple[Settings, str]:
+    """Return the settings of the cluster, and a sentence about a detected address."""
+    settings, reach = with_api_access(api_access, chosen.region, asks=asks, confirms=True)
+    settings = with_admins(settings, admin_roles, chosen.region, asks=asks)
+    settings = with_state(settings, state, chosen.region, asks=asks)
+    return replace(settings, max_usd_per_month=chosen.max_usd_per_month), reach
 
 
 def _place(folder: Path, project: bool | None) -> Literal["new", "ours", "none"]:

@@ -11,7 +11,7 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
 from eks_hardware.cli.checked_strategy import checked
-from eks_hardware.cli.errors import FAILED, exit_codes, fail
+from eks_hardware.cli.errors import FAILED, exit_codes, fail, say
 from eks_hardware.printable import reason
 
 _STDOUT = "-"
@@ -44,7 +44,7 @@ def report(strategy: str, output: Path, overlays: tuple[str, ...]) -> None:
         click.echo(page, nl=False)
     else:
         _write(output, page)
-        click.echo(f"{output}: {found.strategy.name}, {len(page) / 1000:,.0f} kB; open it in a browser")
+        say(f"{output}: {found.strategy.name}, {len(page) / 1000:,.0f} kB; open it in a browser")
     if found.over_budget:
         raise Exit(FAILED)
 

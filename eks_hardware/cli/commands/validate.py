@@ -12,7 +12,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import exit_code, exit_codes, fail, tell_findings
+from eks_hardware.cli.errors import exit_code, exit_codes, fail, say, tell, tell_findings
 from eks_hardware.cli.failures import summary
 from eks_hardware.cli.output import print_json
 from eks_hardware.cli.streams import UNKNOWN_WIDTH, width
@@ -117,7 +117,7 @@ def _with_all_overlays(files: Sequence[Path | str] | None) -> tuple[Validation, 
     for each in variants.each:
         checked[each.found.files[0]].extend(each.overlays)
     for name in variants.unused_overlays:
-        click.echo(f"the overlay {name} applies to none of these strategies; check its `strategies` list", err=True)
+        tell(f"the overlay {name} applies to none of these strategies; check its `strategies` list")
     return variants.validation, checked
 
 
@@ -131,10 +131,10 @@ def _print(found: Validation, overlays: Mapping[str, Sequence[str]]) -> None:
     if in_files := [each for each in found.shown if each.position]:
         click.echo(as_text(in_files, width()))
     for file in found.adoptions:
-        click.echo(f"{file} was checked as node pools for an existing cluster")
+        say(f"{file} was checked as node pools for an existing cluster")
     for file, names in overlays.items():
         if names:
-            click.echo(f"{file} was also checked with {counted(len(names), 'overlay')}: {', '.join(names)}")
+            say(f"{file} was also checked with {counted(len(names), 'overlay')}: {', '.join(names)}")
     ignored = f", {len(found.ignored)} ignored" if found.ignored else ""
     click.echo(
         f"{counted(len(found.files), 'file')}: {counted(len(found.errors), 'error')}, "

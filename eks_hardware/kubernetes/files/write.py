@@ -14,6 +14,7 @@ from eks_hardware.kubernetes.files.scripts import scripts
 from eks_hardware.kubernetes.files.tree import tree
 from eks_hardware.kubernetes.model import Bundle
 from eks_hardware.kubernetes.references import Reference
+from eks_hardware.printable import reason
 
 LIST_FILE = ".eks-hardware"
 _LIST_HEAD = "# Files that eks-hardware wrote here; it replaces and removes only these."
@@ -45,7 +46,7 @@ def write(
     try:
         return _replace(folder, files, force=force)
     except OSError as error:
-        raise WriteError(f"{error.filename or folder}: {error.strerror or error}") from error
+        raise WriteError(f"{error.filename or folder}: {reason(error)}") from error
 
 
 def remove(folder: Path) -> None:
@@ -60,7 +61,7 @@ def remove(folder: Path) -> None:
         with contextlib.suppress(OSError):  # not empty, or does not exist
             folder.rmdir()
     except OSError as error:
-        raise WriteError(f"{error.filename or folder}: {error.strerror or error}") from error
+        raise WriteError(f"{error.filename or folder}: {reason(error)}") from error
 
 
 def _replace(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Path]:

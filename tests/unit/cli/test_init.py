@@ -406,10 +406,18 @@ WRONG = {
     ),
     "no role": (["--yes", "--admin-role", "platform"], "--admin-role must be the ARN of an IAM role or user"),
     "code in a role": (["--yes", "--admin-role", "a]\nname: b"], "--admin-role must be the ARN"),
+    "a task for mixed hardware": (
+        ["--hardware", "mixed", "--task", "training"],
+        "error: --task must be omitted for mixed hardware, got training",
+    ),
+    "no amount": (
+        ["--yes", "--max-usd-per-month", "many"],
+        "error: --max-usd-per-month must be a number of US dollars such as 5000, or none, got",
+    ),
     "no bucket": (["--yes", "--state", "Our_State"], "--state must be a bucket name"),
     "hardware for another task": (
         ["--hardware", "inferentia", "--task", "training"],
-        "the task for inferentia must be inference or development, got training",
+        "error: --task must be inference or development for Inferentia, got training",
     ),
 }
 
@@ -419,6 +427,37 @@ def test_wrong_usage(arguments: list[str], expected: str) -> None:
     code, said = outcome("demo", *arguments)
     assert (code, Path("demo.yaml").exists()) == (2, False)
     assert expected in said
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+@in_one_test(
+    "options",
+    [
+        "--task serving",
+        "--task training --precision int8",
+        "--concurrency 0",
+        "--budget cheap",
+        "--region us-wset-2",
+        "--hardware trainium --task inference",
+        "--max-usd-per-month many",
+        "--api-access everybody",
+        "--api-access 10.0.0.0/8",
+        "--admin-role platform",
+        "--state Our_State",
+    ],
+)
+def test_wrong_options_are_refused_before_the_first_question(options: str) -> None:
+    done = cli.run("init", "demo", *options.split(), stdin="")
+    assert (done.code, done.out, list(Path().iterdir())) == (2, "", [])
+    option = next(each for each in reversed(options.split()) if each.startswith("--"))
+    assert done.err.startswith(f"error: {option}")
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+def test_hardware_for_another_task_is_asked_again() -> None:
+    code, said = outcome("demo", "--task", "training", stdin="inferentia\ngpu\n" + "\n" * 8)
+    assert code == 0
+    assert "  --task must be inference or development for Inferentia, got training\n" in said
 
 
 def test_a_config_that_cannot_be_read() -> None:

@@ -107,6 +107,8 @@ def refusals_of(text: str) -> list[tuple[str, str, int, int]]:
     [
         ("nmae: x", [("FIELD_UNKNOWN", "nmae", 2, 1)]),
         ("groups: [{name: a, scaling: {}}]", [("FIELD_MISSING", "groups[a].scaling.max", 2, 29)]),
+        ("groups:\n  - scaling: {}", [("FIELD_MISSING", "groups[0].name", 3, 5),
+                                     ("FIELD_MISSING", "groups[0].scaling.max", 3, 14)]),
         ("groups:\n  - efa: true", [("FIELD_MISSING", "groups[0].name", 3, 5)]),
         ("groups: [{name: a, efa: yes}]", [("FIELD_TYPE", "groups[a].efa", 2, 25)]),
         ("groups: [{name: a, efa: 1}]", [("FIELD_TYPE", "groups[a].efa", 2, 25)]),
@@ -274,6 +276,18 @@ def test_all_findings_at_once() -> None:
     with pytest.raises(StrategyError) as caught:
         load_document(GOLDEN, Root, file="f.yaml")
     assert [str(finding) for finding in caught.value.findings] == GOLDEN_FINDINGS
+
+
+def test_the_fields_of_a_mapping_are_listed_once() -> None:
+    with pytest.raises(StrategyError) as caught:
+        load_document("version: 1\nqqq: 1\nzzz: 2\ngroups: [{name: a, qqq: 1}]\nnmae: 3\n", Root, file="f")
+    found = {finding.path: finding.message.partition("; ") for finding in caught.value.findings}
+    assert {path: (before, after[:11]) for path, (before, _, after) in found.items()} == {
+        "qqq": ('unknown field "qqq"', "fields here"),
+        "zzz": ('unknown field "zzz"', "rename or r"),
+        "groups[a].qqq": ('unknown field "qqq"', "fields here"),
+        "nmae": ('unknown field "nmae"', "did you mea"),
+    }
 
 
 def test_the_stack_of_charts_has_a_name_of_its_own(tmp_path: Path) -> None:

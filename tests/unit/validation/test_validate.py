@@ -54,6 +54,28 @@ def test_a_faulty_file_does_not_hide_what_is_wrong_in_another(tmp_path: Path) ->
     assert len(found.files) == 3
 
 
+def test_missing_fields_of_a_mapping_are_one_finding(tmp_path: Path) -> None:
+    """Those of different mappings are several."""
+    text = (
+        "version: 1\nname: a\n"
+        "node_groups: [{name: one}, {scaling: {}}, {efa: true}]\n"
+        "karpenter:\n  node_pools:\n    - {}\n"
+    )
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "b.yaml").write_text("{}", encoding="utf-8")
+    found = validate([tmp_path / "a.yaml", tmp_path / "b.yaml"], today=TODAY)
+    assert {each.code for each in found.findings} == {"FIELD_MISSING"}
+    assert [(each.path, each.message) for each in found.findings] == [
+        ("region", "required field region is missing; add it"),
+        ("node_groups[one].scaling", "required field scaling is missing; add it"),
+        ("node_groups[1].name", "required field name is missing; add it"),
+        ("node_groups[1].scaling.max", "required field max is missing; add it"),
+        ("node_groups[2]", "required fields name and scaling are missing; add them"),
+        ("karpenter.node_pools[0]", "required fields name and limits are missing; add them"),
+        ("", "required fields version, name, region and node_groups are missing; add them"),
+    ]
+
+
 def test_a_faulty_group_does_not_hide_what_is_wrong_in_another(tmp_path: Path) -> None:
     pool = "name: pool, instance_families: [g66], limits: {nvidia.com/gpu: 8}"
     (file,) = write_files(
