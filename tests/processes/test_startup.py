@@ -79,7 +79,7 @@ def test_a_wrong_strategy_is_reported_without_node(tmp_path: Path) -> None:
         JSII_NODE="no-such-node",
     )
     assert done.returncode == 1
-    assert done.stderr.endswith("3 errors; nothing was synthesized\n")
+    assert done.stderr.endswith("\n1 error; nothing was synthesized\n")
     assert "Traceback" not in done.stderr
 
 
