@@ -98,6 +98,7 @@ SYNTH = tuple(
         "explicit_edges",
         "change_a_setting",
         "adoption",
+        "adopted_node_group",
         "extend",
     )
 )
