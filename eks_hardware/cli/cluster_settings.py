@@ -11,7 +11,7 @@ import click
 
 from eks_hardware.cli.errors import fail_with, tell
 from eks_hardware.cli.parameters import Function
-from eks_hardware.cli.questions import WrongAnswerError, ask
+from eks_hardware.cli.questions import WrongAnswerError, ask, read_option
 from eks_hardware.printable import quoted
 
 if TYPE_CHECKING:
@@ -49,10 +49,7 @@ def with_api_access(said: str | None, region: str, *, asks: bool, confirms: bool
     from eks_hardware.advisor.strategies.strategy_text import Settings
 
     if said is not None:
-        try:
-            networks = _networks(said)
-        except WrongAnswerError as error:
-            raise click.BadParameter(str(error), param_hint="--api-access") from None
+        networks = read_option("--api-access", said, _networks)
         return _of_options(Settings(public_cidrs=networks), region), ""
     address = caller_address()
     network = address and f"{address}/32"

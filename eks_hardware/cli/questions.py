@@ -45,6 +45,14 @@ def ask(question: str, default: str | None, read: Callable[[str], Answer]) -> An
             tell(f"  {error}")
 
 
+def read_option(option: str, said: str, read: Callable[[str], Answer]) -> Answer:
+    """Return the result of ``read`` for the value of an option; end the command if it is a wrong answer."""
+    try:
+        return read(said)
+    except WrongAnswerError as error:
+        raise click.BadParameter(str(error), param_hint=option) from None
+
+
 def choose(question: str, choices: Sequence[str], default: str) -> str:
     """Ask for one of several words."""
 

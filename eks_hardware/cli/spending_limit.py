@@ -13,7 +13,7 @@ import click
 
 from eks_hardware.cli.cluster_settings import NONE, accepted
 from eks_hardware.cli.errors import tell
-from eks_hardware.cli.questions import WrongAnswerError, ask
+from eks_hardware.cli.questions import WrongAnswerError, ask, read_option
 from eks_hardware.printable import joined, quoted
 
 if TYPE_CHECKING:
@@ -62,20 +62,16 @@ def limit_and_number(
 
 def amount_of_option(said: str) -> float | None:
     """Return the amount of the option; None for no limit."""
-    try:
-        return _amount(said)
-    except WrongAnswerError as error:
-        raise click.BadParameter(str(error), param_hint=OPTION) from None
+    return read_option(OPTION, said, _amount)
 
 
 def _limit(said: str | None, offers: Sequence[Offer], region: str, *, asks: bool) -> float | None:
-    if said is None:
-        question = "Spending limit in USD a month at maximum size"
-        return ask(question, NONE, lambda answer: _enough(answer, offers, region)) if asks else None
-    try:
-        return _enough(said, offers, region)
-    except WrongAnswerError as error:
-        raise click.BadParameter(str(error), param_hint=OPTION) from None
+    def read(answer: str) -> float | None:
+        return _enough(answer, offers, region)
+
+    if said is not None:
+        return read_option(OPTION, said, read)
+    return ask("Spending limit in USD a month at maximum size", NONE, read) if asks else None
 
 
 def _amount(said: str) -> float | None:

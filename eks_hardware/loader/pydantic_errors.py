@@ -60,6 +60,7 @@ class _Translated(NamedTuple):
     place: _Place
     need: str = ""  # "a whole number"; empty if the message does not say what is needed
     choices: Sequence[Any] = ()
+    known: str = ""  # the fields of the mapping, if the message does not name a similar one
 
 
 def _walk(loc: Sequence[str | int], root: yn.Node, model: Any) -> _Place:
@@ -118,7 +119,7 @@ def _together(items: Sequence[_Translated]) -> list[Finding]:
     """Return the findings, with one for all missing fields of a mapping, and one list of its known fields."""
     missing: dict[str, list[_Translated]] = {}
     listed: set[str] = set()
-    items = [_without_list(each, listed) for each in items]
+    items = [_with_known(each, listed) for each in items]
     for each in items:
         if each.kind == "missing" and not each.place.is_reset():
             missing.setdefault(each.place.parent_path, []).append(each)
@@ -132,16 +133,14 @@ def _together(items: Sequence[_Translated]) -> list[Finding]:
     return findings
 
 
-def _without_list(item: _Translated, listed: set[str]) -> _Translated:
-    """Return an error without the list of a mapping's fields, if it was ``listed`` before."""
-    message, before, _ = item.finding.message.partition(_FIELDS_HERE)
+def _with_known(item: _Translated, listed: set[str]) -> _Translated:
+    """Return an error with the known fields of its mapping, unless they were ``listed`` before."""
+    if not item.known:
+        return item
     path = item.place.parent_path
-    if item.kind != "extra_forbidden" or not before:
-        return item
-    if path not in listed:
-        listed.add(path)
-        return item
-    return item._replace(finding=replace(item.finding, message=f"{message}; rename or remove it"))
+    remedy = "rename or remove it" if path in listed else f"fields here: {item.known}"
+    listed.add(path)
+    return item._replace(finding=replace(item.finding, message=f"{item.finding.message}; {remedy}"))
 
 
 def _is_long_enough(detail: ErrorDetails, node: yn.Node | None) -> bool:
@@ -300,16 +299,13 @@ def _missing(place: _Place) -> _Translated:
     return _Translated("missing", Finding("FIELD_MISSING", place.path, message, position=position), place)
 
 
-_FIELDS_HERE = "; fields here: "
-
-
 def _unknown(place: _Place) -> _Translated:
     known = sorted(fields(place.owner)) if place.owner else []
     hint = _did_you_mean(str(place.key), known)
-    listed = f"{_FIELDS_HERE}{shown(', '.join(known), 400)}" if known and not hint else ""
-    message = f"unknown field {quoted(place.key)}{hint}{listed}"
+    message = f"unknown field {quoted(place.key)}{hint}"
     finding = Finding("FIELD_UNKNOWN", place.path, message, position=place.key_position())
-    return _Translated("extra_forbidden", finding, place)
+    listed = "" if hint else shown(", ".join(known), 400)
+    return _Translated("extra_forbidden", finding, place, known=listed)
 
 
 def _needs(need: str, kind: str, place: _Place, choices: Sequence[Any]) -> str:
