@@ -100,6 +100,12 @@ class Parallelism:
         return self.data * self.tensor * self.pipeline
 
 
+class StartsWithName(str):
+    """A sentence that starts with a name, such as ``x86_64 CPUs``: its first letter keeps its case."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Gate:
     """A condition that hardware must meet regardless of cost."""
@@ -108,6 +114,7 @@ class Gate:
     passed: bool | None
     text: str  # the requirement and the fact, in one sentence
     source: str
+    notable: bool = False  # whether users should know it even if the hardware passes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +129,7 @@ class Fit:
     memory_gib: float  # sum of these parts
     available_gib: float  # memory available on one device, less that of driver and framework
     replicas_per_node: int  # replicas that fit on one node (inference on few of its devices); otherwise 1
-    notes: tuple[str, ...]  # notes for the user, one sentence each
+    notes: tuple[str, ...]  # notes for the user, one sentence each, or StartsWithName
     batch_size: int | None = None  # training: sequences that a device processes in one pass
 
 
@@ -172,7 +179,7 @@ class Candidate:
     maturity: Maturity  # of the software on it
     scores: Mapping[ScorePart, float]  # 0 to 1
     score: float  # 0 to 100
-    reasons: tuple[str, ...]  # reasons for its rank, one sentence each
+    reasons: tuple[str, ...]  # reasons for its rank, one sentence each, or StartsWithName
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from eks_hardware.advisor.fitting.gates import (
 from eks_hardware.advisor.fitting.layout import Layout, Pool, Short, others, serve, train
 from eks_hardware.advisor.fitting.memory_inference import InferenceMemory, Serving
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory, TrainingRun
-from eks_hardware.advisor.model import Fit, Gate, Miss, Request
+from eks_hardware.advisor.model import Fit, Gate, Miss, Request, StartsWithName
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.units import GIB
 
@@ -30,7 +30,6 @@ Choose = Callable[[Request, Iterator[Fit]], Fit]
 """Chooses one of the fits of a request on one type. There is at least one; the first has the fewest nodes."""
 
 # Passed gates with a text that users should see.
-_SAID = {"FP16": "not bf16", "FP8": "16 bits", "INT8": "16 bits", "INT4": "16 bits", "NEURON_TRAINING": "no EFA"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +156,7 @@ class Fitter:
     def _fit_of(self, kind: InstanceType, found: _Found, layout: Layout, of_software: tuple[Gate, ...]) -> Fit:
         chip, parallelism, memory = kind.accelerator, layout.parallelism, found.memory
         alone = chip is not None and not self._learns and layout.nodes == 1
-        said = tuple(each.text for each in of_software if each.passed and _SAID.get(each.code, "\n") in each.text)
+        said = tuple(StartsWithName(each.text) for each in of_software if each.passed and each.notable)
         unknown = tuple(f"unknown: {each.text}" for each in of_software if each.passed is None)
         batch: int | None = None
         if isinstance(memory, TrainingMemory):

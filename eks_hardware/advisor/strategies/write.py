@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from eks_hardware import facts, software
-from eks_hardware.advisor.model import Candidate, Recommendation
+from eks_hardware.advisor.model import Candidate, Recommendation, StartsWithName
 from eks_hardware.advisor.ranking.reasons import short
 from eks_hardware.advisor.strategies.choose import needs_of, types_and_efa
 from eks_hardware.advisor.strategies.strategy_text import (
@@ -161,10 +161,10 @@ def _why(recommendation: Recommendation, chosen: Candidate) -> Iterator[str]:
 
 
 def _sentence(text: str) -> str:
-    text = shown(text, 500).strip()
-    if text.partition(" ")[0].rstrip(":,").isalpha():  # a word, and not the name of a type
-        text = text[0].upper() + text[1:]
-    return text if text.endswith((".", "?", "!")) else f"{text}."
+    said = shown(text, 500).strip()
+    if not isinstance(text, StartsWithName):
+        said = said[:1].upper() + said[1:]
+    return said if said.endswith((".", "?", "!")) else f"{said}."
 
 
 # --- files
