@@ -53,7 +53,8 @@ def launch_template(
         efa_security_group_id: security group of EFA interfaces (``EfaSecurityGroup``); required if the group has EFA.
 
     Raises:
-        ValueError: ``NODE_GROUP_EFA`` if the group has EFA interfaces and ``efa_security_group_id`` is None.
+        ValueError: ``NODE_GROUP_EFA_SECURITY_GROUP`` if the group has EFA interfaces and ``efa_security_group_id`` is
+            None.
 
     Examples:
         >>> group = resolved.node_groups[0].changed(image_id="ami-0123456789abcdef0")
@@ -148,8 +149,8 @@ def _network_interfaces(
         return None
     if efa_security_group_id is None:
         raise ValueError(
-            f"NODE_GROUP_EFA {scope.node.path}: EFA interfaces need a security group that allows all traffic from and "
-            "to itself; pass efa_security_group_id (EfaSecurityGroup creates one)"
+            f"NODE_GROUP_EFA_SECURITY_GROUP {scope.node.path}: EFA interfaces need a security group that allows all "
+            "traffic from and to itself; pass efa_security_group_id (EfaSecurityGroup creates one)"
         )
     return [
         _cdk.LaunchTemplateNetworkInterfaces(

@@ -33,7 +33,7 @@ class NodeGroup(Construct):
 
     Raises:
         ValueError: ``NODE_GROUP_ZONE`` if the network lacks a private subnet in one of the group's zones,
-            ``NODE_GROUP_EFA`` if the group has EFA interfaces and ``efa_security_group_id`` is None.
+            ``NODE_GROUP_EFA_SECURITY_GROUP`` if the group has EFA interfaces and ``efa_security_group_id`` is None.
 
     Examples:
         In an existing cluster:
@@ -148,7 +148,7 @@ class NodeGroup(Construct):
 
         Raises:
             ValueError: ``NODE_GROUP_ZONE`` if the network has no private subnets, or none in a zone of the group,
-                ``NODE_GROUP_EFA`` if the group requests EFA and its types do not support it.
+                ``NODE_GROUP_EFA_UNSUPPORTED`` if the group requests EFA and its types do not support it.
         """
         if not network.private_subnet_ids:
             raise ValueError(
@@ -166,7 +166,8 @@ class NodeGroup(Construct):
         if config.efa and not resolved.efa_interfaces:
             types = ", ".join(resolved.instance_types)
             raise ValueError(
-                f"NODE_GROUP_EFA {scope.node.path}/{id_}: {types} has no EFA; choose another type, or set efa to False"
+                f"NODE_GROUP_EFA_UNSUPPORTED {scope.node.path}/{id_}: {types} has no EFA; choose another type, or "
+                "set efa to False"
             )
         return cls(
             scope,

@@ -108,6 +108,7 @@ class Gate:
     passed: bool | None
     text: str  # the requirement and the fact, in one sentence
     source: str
+    notable: bool = False  # whether users should know it even if the hardware passes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from eks_hardware import facts
 from eks_hardware.models.base import (
     Cidr,
     IamPrincipalArn,
@@ -116,6 +117,9 @@ class AccessEntry(StrategyModel):
         return self
 
 
+_LOGS = facts.choices()["control_plane_logs"]
+
+
 class Logging(StrategyModel):
     """Control-plane logs, in a log group that the stack owns.
 
@@ -125,10 +129,12 @@ class Logging(StrategyModel):
     """
 
     types: tuple[LogType, ...] = Field(
-        default=("api", "audit", "authenticator", "controllerManager", "scheduler"),
+        default=tuple(_LOGS["types"]),
         description="Log types to deliver to CloudWatch Logs.",
     )
-    retention_days: RetentionDays = Field(default=365, description="Number of days to keep log events.")
+    retention_days: RetentionDays = Field(
+        default=_LOGS["retention_days"], description="Number of days to keep log events."
+    )
     keep_on_destroy: bool = Field(
         default=False, description="Keep the log group in the account when the stack is destroyed."
     )
@@ -142,7 +148,10 @@ class SecretsEncryption(StrategyModel):
         True
     """
 
-    enabled: bool = Field(default=True, description="Encrypt Kubernetes secrets with a KMS key.")
+    enabled: bool = Field(
+        default=facts.choices()["secrets_encryption"]["enabled"],
+        description="Encrypt Kubernetes secrets with a KMS key.",
+    )
     kms_key_arn: KmsKeyArn | None = Field(
         default=None, description="ARN of an existing key in the cluster's region; by default the stack creates one."
     )
@@ -185,7 +194,10 @@ class ClusterSpec(StrategyModel):
 
     kubernetes_version: Annotated[
         str, form(r"^1\.[0-9]{2}$", 'a Kubernetes minor version in quotes, such as "1.35"')
-    ] = Field(default="1.35", description="Kubernetes minor version in quotes: 1.30 without quotes is the number 1.3.")
+    ] = Field(
+        default=facts.eks()["versions"]["default"],
+        description="Kubernetes minor version in quotes: 1.30 without quotes is the number 1.3.",
+    )
     endpoint: Endpoint = Field(default=Endpoint(), description="Access to the Kubernetes API.")
     admins: tuple[IamPrincipalArn, ...] = Field(
         default=(), description="IAM roles or users with AmazonEKSClusterAdminPolicy, as access entries."
@@ -211,7 +223,7 @@ class ClusterSpec(StrategyModel):
         "provider.",
     )
     upgrade_policy: Literal["standard", "extended"] = Field(
-        default="standard",
+        default=facts.choices()["kubernetes_support"]["upgrade_policy"],
         description="Behavior at the end of standard support for the version: 'standard' upgrades the control plane, "
         "'extended' keeps the version for twelve months at about six times the hourly price.",
     )
@@ -220,7 +232,7 @@ class ClusterSpec(StrategyModel):
         description="Register the cluster with ARC zonal shift, to move traffic away from an impaired zone.",
     )
     control_plane_tier: Literal["standard", "tier-xl", "tier-2xl", "tier-4xl", "tier-8xl"] = Field(
-        default="standard",
+        default=facts.choices()["control_plane_tier"]["tier"],
         description="Provisioned control-plane capacity. A tier above standard has an hourly price and raises the "
         "minimum version of the AWS provider.",
     )

@@ -6,8 +6,11 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from eks_hardware import facts
 from eks_hardware.models.base import IamPolicyArn, Name, StrategyModel, refuse_second_name
 from eks_hardware.models.nodes import AmiVersion, NodePoolSpec
+
+_NAMES = facts.choices()["karpenter_names"]
 
 
 class AmiVersions(StrategyModel):
@@ -50,16 +53,18 @@ class KarpenterSpec(StrategyModel):
         'l4'
     """
 
-    namespace: Name = Field(default="kube-system", description="Namespace of the controller.")
-    service_account: Name = Field(default="karpenter", description="Service account of the controller.")
+    namespace: Name = Field(default=_NAMES["namespace"], description="Namespace of the controller.")
+    service_account: Name = Field(default=_NAMES["service_account"], description="Service account of the controller.")
     interruption_queue: bool = Field(
-        default=True, description="Notify Karpenter of Spot interruptions, health events and instance state changes."
+        default=facts.choices()["karpenter_interruptions"]["enabled"],
+        description="Notify Karpenter of Spot interruptions, health events and instance state changes.",
     )
     node_policies: tuple[IamPolicyArn, ...] = Field(
         default=(), description="Further managed policies for the role of Karpenter's nodes."
     )
     replicas: Annotated[int, Field(ge=1, le=5)] = Field(
-        default=2, description="Number of controllers: one is active, the others are standbys."
+        default=facts.choices()["karpenter_replicas"]["replicas"],
+        description="Number of controllers: one is active, the others are standbys.",
     )
     feature_gates: FeatureGates = Field(default=FeatureGates(), description="Alpha features.")
     ami_versions: AmiVersions = Field(default=AmiVersions(), description="Image releases for all node pools.")

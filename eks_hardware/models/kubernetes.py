@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from eks_hardware import facts
 from eks_hardware.models.base import JsonObject, Name, StrategyModel, Text, form, invalid, refuse_second_name
 from eks_hardware.models.nodes import Quantity
 from eks_hardware.suggestions import close, question
@@ -117,6 +118,9 @@ class Team(StrategyModel):
     )
 
 
+_DELIVERY = facts.choices()["kubernetes_delivery"]
+
+
 class KubernetesSpec(StrategyModel):
     """Charts and objects on the cluster. Device plugins and Karpenter follow from the hardware.
 
@@ -126,12 +130,12 @@ class KubernetesSpec(StrategyModel):
     """
 
     delivery: Literal["helm", "manifests"] = Field(
-        default="helm",
+        default=_DELIVERY["delivery"],
         description="'helm': Terraform installs the charts. 'manifests': Terraform does not access the cluster, and "
         "manifests and chart values are written for Argo CD, Flux or kubectl.",
     )
     stack: Literal["same", "separate"] = Field(
-        default="same",
+        default=_DELIVERY["stack"],
         description="'separate' puts the charts into a second stack, <name>-kubernetes, for a plan runner without "
         "access to the Kubernetes API.",
     )

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from eks_hardware import facts
 from eks_hardware.models.base import Cidr, StrategyModel, SubnetId, VpcId, ZoneId, form, invalid
 from eks_hardware.models.cluster import RetentionDays
 
@@ -13,6 +14,9 @@ NatGateways = Literal["none", "single", "one-per-zone"]
 ServiceName = Annotated[
     str, form(r"^[a-z0-9][a-z0-9.-]*$", "the name of an AWS service, such as ecr.api", max_length=64)
 ]
+
+
+_FLOW_LOGS = facts.choices()["flow_logs"]
 
 
 class FlowLogs(StrategyModel):
@@ -23,12 +27,14 @@ class FlowLogs(StrategyModel):
         365
     """
 
-    enabled: bool = Field(default=True, description="Record traffic.")
+    enabled: bool = Field(default=_FLOW_LOGS["enabled"], description="Record traffic.")
     traffic: Literal["ALL", "ACCEPT", "REJECT"] = Field(
-        default="REJECT",
+        default=_FLOW_LOGS["traffic"],
         description="Traffic to record. Rejected traffic is little, and audits usually require it.",
     )
-    retention_days: RetentionDays = Field(default=365, description="Number of days to keep flow logs.")
+    retention_days: RetentionDays = Field(
+        default=_FLOW_LOGS["retention_days"], description="Number of days to keep flow logs."
+    )
 
 
 class ExistingNetwork(StrategyModel):
@@ -64,14 +70,14 @@ class NetworkSpec(StrategyModel):
         False
     """
 
-    cidr: Cidr = Field(default="10.0.0.0/16", description="IPv4 network of the VPC, /16 to /22.")
+    cidr: Cidr = Field(default=facts.choices()["vpc"]["cidr"], description="IPv4 network of the VPC, /16 to /22.")
     pod_cidr: Cidr | None = Field(
         default=None,
         description="A second IPv4 network for pods, /16 to /21 inside 100.64.0.0/10; pods then use no addresses of "
         "`cidr` (VPC CNI custom networking).",
     )
     zones: tuple[ZoneId, ...] | Annotated[int, Field(ge=2, le=6)] = Field(
-        default=3,
+        default=facts.choices()["zones"]["count"],
         description="Zone IDs, or the number of zones. The stack adds a zone if these do not offer a node group's "
         "instance type, and avoids zones that EKS excludes.",
     )

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
+from eks_hardware import facts
 from eks_hardware.models.base import (
     InstanceTypeName,
     JsonObject,
@@ -38,6 +39,9 @@ LabelValue = Annotated[
     ),
 ]
 
+_PURCHASE = facts.choices()["capacity"]["purchase"]
+_SYSTEM = facts.choices()["operating_system"]["family"]
+
 # Kubernetes writes NoSchedule, the EKS API NO_SCHEDULE; users write both
 # (https://github.com/awsdocs/amazon-eks-user-guide/pull/618).
 TaintEffect = Literal["NoSchedule", "NoExecute", "PreferNoSchedule", "NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE"]
@@ -66,15 +70,17 @@ class Disk(StrategyModel):
 
     size_gib: Annotated[int, Field(ge=20, le=16384)] | None = Field(
         default=None,
-        description="Size in GiB. Default: 50 for CPU nodes, 200 for accelerated nodes, because their images are "
-        "large.",
+        description=f"Size in GiB. Default: {facts.choices()['cpu_disk']['size_gib']} for CPU nodes, "
+        f"{facts.choices()['accelerated_disk']['size_gib']} for accelerated nodes, because their images are large.",
     )
-    type: Literal["gp3", "io2"] = Field(default="gp3", description="EBS volume type.")
+    type: Literal["gp3", "io2"] = Field(default=facts.choices()["volume_type"]["type"], description="EBS volume type.")
     iops: Annotated[int, Field(ge=3000, le=80000)] | None = Field(
         default=None, description="Provisioned IOPS; gp3 includes 3,000."
     )
     throughput_mibps: Annotated[int, Field(ge=125, le=1000)] | None = Field(
-        default=None, description="Throughput in MiB/s, gp3 only; default 125, or 500 for accelerated nodes."
+        default=None,
+        description="Throughput in MiB/s, gp3 only; default 125, or "
+        f"{facts.choices()['accelerated_disk_throughput']['mibps']} for accelerated nodes.",
     )
     kms_key_arn: KmsKeyArn | None = Field(
         default=None,
@@ -108,7 +114,9 @@ class Taint(StrategyModel):
 
     key: Annotated[LabelKey, StringConstraints(max_length=63)] = Field(description="Taint key.")
     value: LabelValue = Field(default="", description="Taint value.")
-    effect: TaintEffect = Field(default="NoSchedule", description="Taint effect, in either spelling.")
+    effect: TaintEffect = Field(
+        default=facts.choices()["taint"]["effect"], description="Taint effect, in either spelling."
+    )
 
 
 class Kubelet(StrategyModel):
@@ -200,7 +208,7 @@ class NodeTemplate(StrategyModel):
 
     name: Name = Field(description="Name of the group or pool, unique within the strategy.")
     workload: Purpose | WorkloadSpec = Field(
-        default="general",
+        default=facts.choices()["workload"]["purpose"],
         description="Purpose of the nodes: it sets a label and the update and repair policies. Or a description of the "
         "workload, from which the instance types are chosen.",
     )
@@ -226,7 +234,7 @@ class NodeTemplate(StrategyModel):
         default=(), max_length=49, description="Taints in addition to the derived one; EKS allows 50 in total."
     )
     accelerator_taint: bool = Field(
-        default=True,
+        default=facts.choices()["accelerator_taint"]["enabled"],
         description="Taint accelerated nodes, so only pods that request the accelerator run there.",
     )
     kubelet: Kubelet = Field(default=Kubelet(), description="Settings of the kubelet.")
@@ -297,7 +305,9 @@ class Scaling(StrategyModel):
         False
     """
 
-    min: Annotated[int, Field(ge=0, le=5000)] = Field(default=0, description="Minimum number of nodes.")
+    min: Annotated[int, Field(ge=0, le=5000)] = Field(
+        default=facts.choices()["group_size"]["min"], description="Minimum number of nodes."
+    )
     desired: Annotated[int, Field(ge=0, le=5000)] | None = Field(
         default=None, description="Number of nodes to run; default: `min`."
     )
@@ -360,7 +370,7 @@ class Ami(StrategyModel):
         True
     """
 
-    family: Literal["al2023", "bottlerocket"] = Field(default="al2023", description="Operating system.")
+    family: Literal["al2023", "bottlerocket"] = Field(default=_SYSTEM, description="Operating system.")
     type: AmiType | None = Field(
         default=None, description="EKS AMI type; by default derived from hardware, architecture and family."
     )
@@ -418,7 +428,7 @@ class NodeGroupSpec(NodeTemplate):
         "Alternatively, describe the workload in `workload: {...}`.",
     )
     scaling: Scaling = Field(description="Number of nodes.")
-    capacity: Capacity = Field(default="on-demand", description="Purchase option.")
+    capacity: Capacity = Field(default=_PURCHASE, description="Purchase option.")
     reservation: Reservation | None = Field(
         default=None, description="For capacity 'reserved' and 'capacity-block': the reservation and its zone."
     )
@@ -497,7 +507,7 @@ class PoolAmi(StrategyModel):
         'bottlerocket'
     """
 
-    family: Literal["al2023", "bottlerocket"] = Field(default="al2023", description="Operating system.")
+    family: Literal["al2023", "bottlerocket"] = Field(default=_SYSTEM, description="Operating system.")
     version: AmiVersion | None = Field(
         default=None,
         description="Release to pin; default: that of `karpenter.ami_versions`, or the catalogue's. With 'latest', "
@@ -627,7 +637,7 @@ class NodePoolSpec(NodeTemplate):
         default=(), description="Only these sizes of `instance_families` or `accelerator`, such as [xlarge]."
     )
     capacity: tuple[Capacity, ...] = Field(
-        default=("on-demand",),
+        default=(_PURCHASE,),
         min_length=1,
         description="Allowed purchase options. Karpenter tries reservations first, then Spot, then On-Demand.",
     )

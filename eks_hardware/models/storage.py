@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from eks_hardware import facts
 from eks_hardware.models.base import LISTED_TWICE, KmsKeyArn, StrategyModel, ZoneId, form, invalid, refuse_second_name
 
 _FIRST_STEPS_GIB = (1200, 2400)
@@ -20,13 +21,17 @@ class FsxLustre(StrategyModel):
     """
 
     size_gib: Annotated[int, Field(ge=1200, le=1_000_000)] = Field(
-        default=1200, description="Storage capacity in GiB: 1200, 2400, or a multiple of 2400."
+        default=facts.choices()["fsx_lustre_size"]["size_gib"],
+        description="Storage capacity in GiB: 1200, 2400, or a multiple of 2400.",
     )
     deployment: Literal["persistent-2", "scratch-2"] = Field(
-        default="persistent-2", description="'scratch-2' is for data that you can lose."
+        default=facts.choices()["fsx_lustre_deployment"]["deployment"],
+        description="'scratch-2' is for data that you can lose.",
     )
     throughput_mibps_per_tib: Literal[125, 250, 500, 1000] | None = Field(
-        default=None, description="Throughput of 'persistent-2' per TiB; default 250."
+        default=None,
+        description="Throughput of 'persistent-2' per TiB; default "
+        f"{facts.choices()['fsx_lustre']['throughput_mibps_per_tib']}.",
     )
     zone: ZoneId | None = Field(
         default=None, description="Zone ID; default: the zone of the groups and pools with EFA, or of training."
@@ -58,7 +63,9 @@ class Efs(StrategyModel):
     """
 
     kms_key_arn: KmsKeyArn | None = Field(default=None, description="ARN of the key; default: the account's EFS key.")
-    throughput: Literal["elastic", "bursting"] = Field(default="elastic", description="Throughput mode.")
+    throughput: Literal["elastic", "bursting"] = Field(
+        default=facts.choices()["efs_throughput"]["throughput"], description="Throughput mode."
+    )
 
 
 class S3Bucket(StrategyModel):
@@ -72,7 +79,9 @@ class S3Bucket(StrategyModel):
     name: Annotated[str, form(r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "a bucket name such as my-models")] = Field(
         description="Name of an existing bucket."
     )
-    read_only: bool = Field(default=True, description="Reject writes and deletes.")
+    read_only: bool = Field(
+        default=facts.choices()["mounted_bucket"]["read_only"], description="Reject writes and deletes."
+    )
 
 
 class StorageSpec(StrategyModel):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from eks_hardware import field_paths
+from eks_hardware import facts, field_paths
 from eks_hardware.models.base import (
     Arn,
     ClusterName,
@@ -144,7 +144,10 @@ class AwsProviderSpec(StrategyModel):
     iam_path: Annotated[
         str,
         form(r"^/([A-Za-z0-9+=,.@_-]+/)*$", "a path that begins and ends with /, such as /platform/", max_length=512),
-    ] = Field(default="/", description="Path of every IAM role and policy that the stack creates.")
+    ] = Field(
+        default=facts.choices()["iam_path"]["path"],
+        description="Path of every IAM role and policy that the stack creates.",
+    )
 
 
 class SpendingLimit(StrategyModel):

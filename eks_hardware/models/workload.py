@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from eks_hardware import facts
 from eks_hardware.models.base import StrategyModel, Text, form, invalid
 from eks_hardware.models.needs import Attention, Framework
 from eks_hardware.printable import joined
@@ -117,6 +118,9 @@ class Latency(StrategyModel):
     )
 
 
+_DESCRIBED = facts.choices()["described_workload"]
+
+
 class WorkloadSpec(StrategyModel):
     """A workload in terms of models and requests; the hardware follows from it and from `budget`.
 
@@ -153,7 +157,8 @@ class WorkloadSpec(StrategyModel):
         "that fits.",
     )
     activation_checkpointing: bool = Field(
-        default=True, description="Training: recompute activations instead of storing them."
+        default=_DESCRIBED["activation_checkpointing"],
+        description="Training: recompute activations instead of storing them.",
     )
     training_tokens: Count | None = Field(
         default=None, description="Training: tokens of the whole run, such as 15B, for the cost of the run."
@@ -176,7 +181,7 @@ class WorkloadSpec(StrategyModel):
         default=DEFAULT_PRIORITY, description="Goal: the lowest cost, the highest performance, or a balance."
     )
     purchase: tuple[Capacity, ...] = Field(
-        default=("on-demand",), min_length=1, description="Allowed purchase options."
+        default=tuple(_DESCRIBED["purchase"]), min_length=1, description="Allowed purchase options."
     )
     interruptible: bool = Field(
         default=False, description="The workload survives losing a node at two minutes' notice; required for spot."

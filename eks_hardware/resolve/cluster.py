@@ -11,7 +11,7 @@ from eks_hardware import aws_names, facts
 from eks_hardware.data import cite
 from eks_hardware.iam_policies.document import Statement
 from eks_hardware.models import AddonSpec, ClusterSpec
-from eks_hardware.resolve.derived import Derived, Resolver, optional, rule, stated, stated_field, stated_if
+from eks_hardware.resolve.derived import CHOICES, Derived, Resolver, optional, rule, stated, stated_field, stated_if
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model import ResolvedAccessEntry, ResolvedAddon, ResolvedCluster
 
@@ -91,20 +91,23 @@ class _Cluster(Resolver[ResolvedCluster]):
         return stated_field(self._spec, "creator_is_admin", otherwise)
 
     def log_types(self) -> Derived[tuple[str, ...]]:
-        return stated_field(self._spec.logging, "types", "all types, as an audit trail")
+        row = cite(CHOICES, "control_plane_logs", "types")
+        return stated_field(self._spec.logging, "types", "all types, as an audit trail", row)
 
     def log_group_name(self) -> Derived[str]:
         return rule(f"/aws/eks/{self._name}/cluster", "the log group that EKS writes to")
 
     def log_retention_days(self) -> Derived[int]:
-        return stated_field(self._spec.logging, "retention_days", "one year: investigations look back that far")
+        row = cite(CHOICES, "control_plane_logs", "retention_days")
+        return stated_field(self._spec.logging, "retention_days", "investigations look back that far", row)
 
     def log_group_kept(self) -> Derived[bool]:
         return stated_field(self._spec.logging, "keep_on_destroy", "the stack owns it")
 
     def secrets_encrypted(self) -> Derived[bool]:
         otherwise = "always on: enabling it later means updating every secret, and it cannot be disabled"
-        return stated_field(self._spec.secrets_encryption, "enabled", otherwise)
+        row = cite(CHOICES, "secrets_encryption", "enabled")
+        return stated_field(self._spec.secrets_encryption, "enabled", otherwise, row)
 
     def kms_key_arn(self) -> Derived[str | None]:
         return optional(self._spec.secrets_encryption.kms_key_arn, "the stack creates its own key")
@@ -128,13 +131,15 @@ class _Cluster(Resolver[ResolvedCluster]):
         times = round(row.value["extended"] / row.value["standard"])
         text = f"STANDARD: extended support costs {times} times as much per hour"
         said = "upgrade_policy" in self._spec.model_fields_set
-        return stated_if(said, self._spec.upgrade_policy.upper(), text, row)
+        choice = cite(CHOICES, "kubernetes_support", "upgrade_policy")
+        return stated_if(said, self._spec.upgrade_policy.upper(), text, choice, row)
 
     def zonal_shift(self) -> Derived[bool]:
         return stated_field(self._spec, "zonal_shift", "off unless the strategy enables it")
 
     def control_plane_tier(self) -> Derived[str]:
-        return stated_field(self._spec, "control_plane_tier", "standard: EKS scales it with the load")
+        row = cite(CHOICES, "control_plane_tier", "tier")
+        return stated_field(self._spec, "control_plane_tier", "standard: EKS scales it with the load", row)
 
     def custom_networking(self) -> Derived[bool]:
         text = "pods have their own subnets" if self._custom_networking else "pods share the nodes' subnets"

@@ -12,6 +12,9 @@ from eks_hardware.models.base import StrategyModel
 from eks_hardware.resolve.mappings import frozen
 from eks_hardware.resolve.model import Origin, Reason, Resolved
 
+CHOICES = "facts/choices.json"
+"""This project's choices where a strategy sets nothing."""
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R", bound=Resolved)
@@ -44,9 +47,9 @@ def _values_of(kind: type[Resolved]) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind) if each.name != "reasons")
 
 
-def stated(value: T, text: str = "as set in the strategy") -> Derived[T]:
-    """Return a value that the strategy states."""
-    return _derived(value, Origin.STRATEGY, text, ())
+def stated(value: T, text: str = "as set in the strategy", *sources: Source) -> Derived[T]:
+    """Return a value that the strategy states; ``sources`` are those of the defaults within it."""
+    return _derived(value, Origin.STRATEGY, text, sources)
 
 
 def default(value: T, text: str, *sources: Source) -> Derived[T]:

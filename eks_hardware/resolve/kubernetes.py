@@ -12,7 +12,17 @@ from eks_hardware.data import cite
 from eks_hardware.iam_policies import service_roles
 from eks_hardware.models import Chart, Strategy, Team
 from eks_hardware.models.kubernetes import COUNTED_OBJECTS
-from eks_hardware.resolve.derived import Derived, Resolver, default, rule, stated, stated_field, stated_if, stated_or
+from eks_hardware.resolve.derived import (
+    CHOICES,
+    Derived,
+    Resolver,
+    default,
+    rule,
+    stated,
+    stated_field,
+    stated_if,
+    stated_or,
+)
 from eks_hardware.resolve.mappings import frozen
 from eks_hardware.resolve.model import ResolvedNodeGroup
 from eks_hardware.resolve.model_kubernetes import (
@@ -100,10 +110,12 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         self._overlays = overlays
 
     def delivery(self) -> Derived[str]:
-        return stated_field(self._spec, "delivery", "Terraform installs the charts")
+        row = cite(CHOICES, "kubernetes_delivery", "delivery")
+        return stated_field(self._spec, "delivery", "Terraform installs the charts", row)
 
     def stack(self) -> Derived[str]:
-        return stated_field(self._spec, "stack", "one stack, one apply, one destroy")
+        row = cite(CHOICES, "kubernetes_delivery", "stack")
+        return stated_field(self._spec, "stack", "one stack, one apply, one destroy", row)
 
     def kubernetes_version(self) -> Derived[str]:
         return stated(self._strategy.cluster.kubernetes_version)
@@ -136,7 +148,8 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         karpenter = self._strategy.karpenter
         if karpenter is None:
             return default(0, "the strategy has no karpenter section")
-        return stated_field(karpenter, "replicas", "one active, one on standby")
+        row = cite(CHOICES, "karpenter_replicas", "replicas")
+        return stated_field(karpenter, "replicas", "one active, one on standby", row)
 
     def service_roles(self) -> Derived[tuple[ServiceRole, ...]]:
         roles = (

@@ -9,7 +9,18 @@ from eks_hardware import aws_names, facts
 from eks_hardware.data import cite
 from eks_hardware.models import FlowLogs, NetworkSpec
 from eks_hardware.resolve import cidrs
-from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated, stated_field, stated_if
+from eks_hardware.resolve.derived import (
+    CHOICES,
+    Derived,
+    Resolver,
+    Source,
+    default,
+    optional,
+    rule,
+    stated,
+    stated_field,
+    stated_if,
+)
 from eks_hardware.resolve.mappings import frozen
 from eks_hardware.resolve.model import ExistingSubnets, ResolvedNetwork, ResolvedSubnet, SubnetRole
 from eks_hardware.resolve.zones import ZoneChoice, control_plane_excluded
@@ -52,7 +63,8 @@ class _Network(Resolver[ResolvedNetwork]):
     def cidr(self) -> Derived[str | None]:
         if self._spec.existing:
             return default(None, "the strategy uses an existing VPC")
-        return stated_field(self._spec, "cidr", "10.0.0.0/16 has room for 8 zones with 4,096 node addresses each")
+        row = cite(CHOICES, "vpc", "cidr")
+        return stated_field(self._spec, "cidr", "room for 8 zones with 4,096 node addresses each", row)
 
     def pod_cidr(self) -> Derived[str | None]:
         page = "https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html"
@@ -67,7 +79,11 @@ class _Network(Resolver[ResolvedNetwork]):
         reason = f"the region's first {len(self._zones.base)} zones that EKS allows"
         for zone, group in self._zones.added.items():
             reason += f"; {zone}, because {group} needs it"
-        rows = (cite("catalogue/offerings.json", "regions", self._region), cite(*_EXCLUDED)) if zone_ids else ()
+        rows: list[Source] = []
+        if zone_ids:
+            rows += [cite("catalogue/offerings.json", "regions", self._region), cite(*_EXCLUDED)]
+        if "zones" not in self._spec.model_fields_set:
+            rows.append(cite(CHOICES, "zones", "count"))
         return rule(zone_ids, reason, *rows)
 
     def control_plane_zone_ids(self) -> Derived[tuple[str, ...]]:
@@ -77,7 +93,7 @@ class _Network(Resolver[ResolvedNetwork]):
         """
         if self._spec.existing and self._spec.existing.control_plane_subnets:
             return stated(tuple(self._spec.existing.control_plane_subnets), "the zones of the strategy's subnets")
-        count, excluded = cite("facts/choices.json", "control_plane_zones", "count"), control_plane_excluded()
+        count, excluded = cite(CHOICES, "control_plane_zones", "count"), control_plane_excluded()
         zone_ids = tuple(zone for zone in self._zones.base if zone not in excluded)[: count.value]
         text = "the first two that EKS allows; they cannot change once the cluster exists"
         return rule(zone_ids, text, count, cite(*_EXCLUDED))
@@ -131,9 +147,13 @@ class _Network(Resolver[ResolvedNetwork]):
     def flow_logs(self) -> Derived[FlowLogs | None]:
         if self._spec.existing:
             return default(None, _NONE)
-        said, flow_logs = "flow_logs" in self._spec.model_fields_set, self._spec.flow_logs
-        logs = flow_logs if flow_logs.enabled else None
-        return stated_if(said, logs, "rejected traffic shows scans and misconfiguration")
+        logs, row = self._spec.flow_logs, cite(CHOICES, "flow_logs")
+        value = logs if logs.enabled else None
+        if "flow_logs" not in self._spec.model_fields_set:
+            return default(value, "rejected traffic shows scans and misconfiguration", row)
+        if value is None or logs.model_fields_set == set(FlowLogs.model_fields):
+            return stated(value)
+        return stated(value, "as set in the strategy, and by default for the rest", row)
 
     def flow_log_role_name(self) -> Derived[str]:
         name = aws_names.limited(self._name, self._region, "flow-logs", limit=aws_names.IAM_ROLE)

@@ -10,14 +10,11 @@ from eks_hardware.catalogue import Hardware, InstanceType, address_count
 from eks_hardware.data import Cited, cite
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, NodeTemplate
 from eks_hardware.resolve import user_data
-from eks_hardware.resolve.derived import Derived, rule, stated_or
+from eks_hardware.resolve.derived import CHOICES, Derived, rule, stated_or
 from eks_hardware.resolve.extended_resources import accelerator_resource
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model import BlockDevice, ResolvedTaint
 from eks_hardware.spellings import eks_effect
-
-CHOICES = "facts/choices.json"
-"""This project's choices where a strategy sets nothing."""
 
 _LARGE_IMAGES = "accelerator images are large"
 

@@ -15,6 +15,7 @@ from eks_hardware.models import AmiVersions, NodeGroupSpec, NodePoolSpec, PoolRe
 from eks_hardware.printable import counted
 from eks_hardware.resolve import node, user_data
 from eks_hardware.resolve.derived import (
+    CHOICES,
     Derived,
     R,
     Resolver,
@@ -128,7 +129,8 @@ class NodeFields(Resolver[R], Generic[R, S]):
 
     def workload(self) -> Derived[str]:
         said = "workload" in self._spec.model_fields_set
-        return stated_if(said, self._spec.purpose, "general: the strategy sets no workload")
+        row = cite(CHOICES, "workload", "purpose")
+        return stated_if(said, self._spec.purpose, "general: the strategy sets no workload", row)
 
     def hardware(self) -> Derived[Hardware]:
         return from_catalogue(self._first.hardware, self._describe(), *self._hardware_rows())
@@ -147,7 +149,8 @@ class NodeFields(Resolver[R], Generic[R, S]):
         family, ami = node.ami_family(self._spec), self._spec.ami
         if isinstance(self._spec, NodeGroupSpec) and self._spec.ami.type:
             return rule(family, f"the operating system of {self._spec.ami.type}")
-        return stated_if("family" in ami.model_fields_set, family, "AL2023 unless the strategy sets another")
+        row = cite(CHOICES, "operating_system", "family")
+        return stated_if("family" in ami.model_fields_set, family, "AL2023 unless the strategy sets another", row)
 
     def zone_ids(self) -> Derived[tuple[str, ...]]:
         zone_ids = self._cluster.zone_ids
@@ -200,13 +203,21 @@ class NodeFields(Resolver[R], Generic[R, S]):
         if len(chosen) > len(own):
             text = "only pods that request the accelerator run here"
             page = f"{_NEURON_PLUGIN if hardware.is_neuron else _NVIDIA_PLUGIN} (key that the device plugin tolerates)"
-            return rule(chosen, f"{text}; plus the strategy's taints" if own else text, page)
+            text = f"{text}; plus the strategy's taints" if own else text
+            return rule(chosen, text, page, *self._sources_of_taints())
         if chosen:
-            return stated(chosen)
+            return stated(chosen, "as set in the strategy", *self._sources_of_taints())
         if accelerator_resource(hardware):
             return stated(chosen, "accelerator_taint is false")
         text = "without a standard taint" if self._first.accelerator else "to protect with a taint"
         return rule(chosen, f"{self._describe()} {text}", self._cite("accelerator"))
+
+    def _sources_of_taints(self) -> Iterator[Source]:
+        """Yield the rows of defaults: the taint of accelerated nodes, and the effect of the strategy's taints."""
+        if accelerator_resource(self._first.hardware) and "accelerator_taint" not in self._spec.model_fields_set:
+            yield cite(CHOICES, "accelerator_taint", "enabled")
+        if any("effect" not in taint.model_fields_set for taint in self._spec.taints):
+            yield cite(CHOICES, "taint", "effect")
 
     def efa_interfaces(self) -> Derived[tuple[EfaInterface, ...]]:
         """Derive the interfaces: the catalogue computes them for each type, with ``efa_layout`` (catalogue/efa.py)."""
@@ -245,6 +256,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         text = size.reason.text if size.reason.source else stated_size
         sources = {
             "devices": node.disk_layout(bottlerocket=self._bottlerocket).source,
+            "type": None if "type" in self._spec.disk.model_fields_set else str(cite(CHOICES, "volume_type", "type")),
             "size": size.reason.source,
             "throughput": throughput.reason.source,
         }
@@ -291,9 +303,9 @@ class NodeFields(Resolver[R], Generic[R, S]):
 
     def metadata_hop_limit(self) -> Derived[int]:
         if self._spec.pods_use_imds:
-            row = cite(node.CHOICES, "metadata_hop_limit", "pods")
+            row = cite(CHOICES, "metadata_hop_limit", "pods")
             return rule(row.value, "pods can reach instance metadata", row)
-        row = cite(node.CHOICES, "metadata_hop_limit", "nodes")
+        row = cite(CHOICES, "metadata_hop_limit", "nodes")
         return rule(row.value, "pods cannot use the node's credentials", row)
 
     def detailed_monitoring(self) -> Derived[bool]:
@@ -372,7 +384,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         return rule(self._kubernetes_version, "the cluster's version; EKS accepts no other", page)
 
     def capacity(self) -> Derived[str]:
-        return stated_field(self._spec, "capacity", _ON_DEMAND)
+        return stated_field(self._spec, "capacity", _ON_DEMAND, cite(CHOICES, "capacity", "purchase"))
 
     def capacity_type(self) -> Derived[str]:
         capacity = self._spec.capacity
@@ -398,7 +410,8 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         return rule(False, "the group lists the types, so it can have several", _LAUNCH_TEMPLATES)
 
     def min_size(self) -> Derived[int]:
-        return stated_field(self._spec.scaling, "min", "no nodes by default")
+        row = cite(CHOICES, "group_size", "min")
+        return stated_field(self._spec.scaling, "min", "no nodes by default", row)
 
     def desired_size(self) -> Derived[int]:
         scaling = self._spec.scaling
@@ -449,7 +462,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
             return stated(update.max_unavailable)
         if update.max_unavailable_percentage is not None:
             return rule(None, "the strategy sets a percentage", _NODE_UPDATES)
-        row = cite(node.CHOICES, "node_updates", "max_unavailable")
+        row = cite(CHOICES, "node_updates", "max_unavailable")
         return default(row.value, "one node at a time", row)
 
     def max_unavailable_percentage(self) -> Derived[int | None]:
@@ -576,7 +589,8 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
 
     def capacity_types(self) -> Derived[tuple[str, ...]]:
         types = tuple(dict.fromkeys(CAPACITY[each].karpenter for each in self._spec.capacity))
-        return stated_if("capacity" in self._spec.model_fields_set, types, _ON_DEMAND)
+        row = cite(CHOICES, "capacity", "purchase")
+        return stated_if("capacity" in self._spec.model_fields_set, types, _ON_DEMAND, row)
 
     def reservations(self) -> Derived[tuple[ReservationSelector, ...]]:
         selectors = tuple(

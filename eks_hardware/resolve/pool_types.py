@@ -17,7 +17,7 @@ from eks_hardware.catalogue import Catalogue, InstanceType
 from eks_hardware.data import Cited, cite
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import node
-from eks_hardware.resolve.derived import Derived, Resolver, default, optional, stated, stated_or
+from eks_hardware.resolve.derived import CHOICES, Derived, Resolver, default, optional, stated, stated_or
 from eks_hardware.resolve.extended_resources import accelerator_resource, huge_pages
 from eks_hardware.resolve.model_kubernetes import DisruptionBudget, ResolvedDisruption
 from eks_hardware.units import GIB
@@ -108,10 +108,10 @@ class PoolDisruption(Resolver[ResolvedDisruption]):
 
     def __init__(self, pool: NodePoolSpec) -> None:
         self._given = pool.disruption
-        self._purpose = pool.purpose if pool.purpose in cite(node.CHOICES, "disruption").value else "general"
+        self._purpose = pool.purpose if pool.purpose in cite(CHOICES, "disruption").value else "general"
 
     def _choice(self, name: str) -> Cited[Any]:
-        return cite(node.CHOICES, "disruption", self._purpose, name)
+        return cite(CHOICES, "disruption", self._purpose, name)
 
     def _why(self) -> str:
         return str(self._choice("why").value)

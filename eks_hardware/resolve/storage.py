@@ -10,7 +10,18 @@ from eks_hardware.data import cite
 from eks_hardware.iam_policies import storage as policies
 from eks_hardware.iam_policies.document import Statement
 from eks_hardware.models import Efs, FsxLustre, StorageSpec
-from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated_field, stated_if, stated_or
+from eks_hardware.resolve.derived import (
+    CHOICES,
+    Derived,
+    Resolver,
+    default,
+    optional,
+    rule,
+    stated,
+    stated_field,
+    stated_if,
+    stated_or,
+)
 from eks_hardware.resolve.model_kubernetes import ResolvedBucket, ResolvedEfs, ResolvedFsxLustre, ResolvedStorage
 
 _DEPLOYMENT_TYPES = {"persistent-2": "PERSISTENT_2", "scratch-2": "SCRATCH_2"}
@@ -79,7 +90,10 @@ class _Storage(Resolver[ResolvedStorage]):
 
     def buckets(self) -> Derived[tuple[ResolvedBucket, ...]]:
         buckets = tuple(ResolvedBucket(bucket.name, bucket.read_only) for bucket in self._spec.s3_buckets)
-        return stated_if(bool(buckets), buckets, "not in the strategy")
+        if all("read_only" in bucket.model_fields_set for bucket in self._spec.s3_buckets):
+            return stated_if(bool(buckets), buckets, "not in the strategy")
+        row = cite(CHOICES, "mounted_bucket", "read_only")
+        return stated(buckets, "as set in the strategy; read-only unless it says otherwise", row)
 
 
 @dataclass(frozen=True)
@@ -97,16 +111,19 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
         return stated_if(self._spec.zone is not None, self._zone_id, otherwise)
 
     def size_gib(self) -> Derived[int]:
-        return stated_field(self._spec, "size_gib", "the smallest size of FSx")
+        row = cite(CHOICES, "fsx_lustre_size", "size_gib")
+        return stated_field(self._spec, "size_gib", "the smallest size of FSx", row)
 
     def deployment_type(self) -> Derived[str]:
         deployment = _DEPLOYMENT_TYPES[self._spec.deployment]
-        return stated_if("deployment" in self._spec.model_fields_set, deployment, "data survives a server failure")
+        row = cite(CHOICES, "fsx_lustre_deployment", "deployment")
+        said = "deployment" in self._spec.model_fields_set
+        return stated_if(said, deployment, "data survives a server failure", row)
 
     def throughput_mibps_per_tib(self) -> Derived[int | None]:
         if self._spec.deployment != "persistent-2":
             return default(None, "not configurable for scratch file systems")
-        row = cite("facts/choices.json", "fsx_lustre", "throughput_mibps_per_tib")
+        row = cite(CHOICES, "fsx_lustre", "throughput_mibps_per_tib")
         return stated_or(self._spec.throughput_mibps_per_tib, row, "a common choice for training")
 
     def lustre_version(self) -> Derived[str]:
@@ -137,7 +154,8 @@ class _Efs(Resolver[ResolvedEfs]):
         return rule(aws_names.limited(self._name, "efs", limit=aws_names.EFS_TOKEN), "its Name tag and creation token")
 
     def throughput_mode(self) -> Derived[str]:
-        return stated_field(self._spec, "throughput", "scales with the load")
+        row = cite(CHOICES, "efs_throughput", "throughput")
+        return stated_field(self._spec, "throughput", "scales with the load", row)
 
     def kms_key_arn(self) -> Derived[str | None]:
         return optional(self._spec.kms_key_arn, "the account's EFS key")

@@ -20,7 +20,17 @@ from eks_hardware.models import (
 from eks_hardware.models.node_lists import UNCHOSEN, pools_of, unchosen
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.cluster import partition, resolve_cluster
-from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated, stated_field, stated_if
+from eks_hardware.resolve.derived import (
+    CHOICES,
+    Derived,
+    Resolver,
+    default,
+    optional,
+    rule,
+    stated,
+    stated_field,
+    stated_if,
+)
 from eks_hardware.resolve.karpenter import NODE_ROLE, node_policy_arns, resolve_karpenter
 from eks_hardware.resolve.kubernetes import resolve_kubernetes
 from eks_hardware.resolve.model import (
@@ -324,4 +334,4 @@ class _Provider(Resolver[ResolvedProvider]):
         return optional(self._spec.permissions_boundary_arn, "the strategy sets no boundary")
 
     def iam_path(self) -> Derived[str]:
-        return stated_field(self._spec, "iam_path", "the root path")
+        return stated_field(self._spec, "iam_path", "the root path", cite(CHOICES, "iam_path", "path"))

@@ -420,7 +420,7 @@ def test_fails_for_a_zone_without_a_subnet(define: Callable[..., Any]) -> None:
 
 
 def test_fails_for_efa_without_a_security_group(define: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match=r"^NODE_GROUP_EFA stack/nodes: .*efa_security_group_id"):
+    with pytest.raises(ValueError, match=r"^NODE_GROUP_EFA_SECURITY_GROUP stack/nodes: .*efa_security_group_id"):
         define(instance_types=["p4d.24xlarge"], efa=True)
 
 
@@ -466,7 +466,7 @@ def test_minimal_update_strategy_raises_the_provider_version(synthesize: Callabl
 
 
 def test_fails_for_efa_on_a_type_without(define: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match=r"^NODE_GROUP_EFA \S+/nodes: m7i\.large has no EFA"):
+    with pytest.raises(ValueError, match=r"^NODE_GROUP_EFA_UNSUPPORTED \S+/nodes: m7i\.large has no EFA"):
         define(instance_types=["m7i.large"], efa=True)
 
 

@@ -29,9 +29,6 @@ Memory = TrainingMemory | InferenceMemory
 Choose = Callable[[Request, Iterator[Fit]], Fit]
 """Chooses one of the fits of a request on one type. There is at least one; the first has the fewest nodes."""
 
-# Passed gates with a text that users should see.
-_SAID = {"FP16": "not bf16", "FP8": "16 bits", "INT8": "16 bits", "INT4": "16 bits", "NEURON_TRAINING": "no EFA"}
-
 
 @dataclass(frozen=True, kw_only=True)
 class _Found:
@@ -157,7 +154,7 @@ class Fitter:
     def _fit_of(self, kind: InstanceType, found: _Found, layout: Layout, of_software: tuple[Gate, ...]) -> Fit:
         chip, parallelism, memory = kind.accelerator, layout.parallelism, found.memory
         alone = chip is not None and not self._learns and layout.nodes == 1
-        said = tuple(each.text for each in of_software if each.passed and _SAID.get(each.code, "\n") in each.text)
+        said = tuple(each.text for each in of_software if each.passed and each.notable)
         unknown = tuple(f"unknown: {each.text}" for each in of_software if each.passed is None)
         batch: int | None = None
         if isinstance(memory, TrainingMemory):

@@ -107,7 +107,7 @@ def software_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
 
 def _name(kind: InstanceType) -> str:
     if kind.accelerator is None:
-        return f"{kind.architecture} CPUs"
+        return f"an {kind.architecture} CPU"
     capability = software.capability(kind)
     return kind.accelerator.name if capability is None else f"{kind.accelerator.name} ({capability})"
 
@@ -147,10 +147,9 @@ def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
     workload, kept, computed = request.workload, weight_format(request, kind), compute_format(request, kind)
     if kept in _COMPUTED or learns(workload):
         passed = software.computes(kind, computed)
-        text = f"{_name(kind)} {_DOES[passed]} {computed}"
-        if computed == "fp16" and workload.precision is None:
-            text += ", but not bf16"
-        yield Gate(computed.upper(), passed, text, facts.software()["precision"]["source"])
+        narrow = computed == "fp16" and workload.precision is None
+        text = f"{_name(kind)} {_DOES[passed]} {computed}{', but not bf16' if narrow else ''}"
+        yield Gate(computed.upper(), passed, text, facts.software()["precision"]["source"], notable=narrow)
     else:
         yield _quantized(kind, kept)
     if workload.method == "qlora":
@@ -183,7 +182,7 @@ def _quantized(kind: InstanceType, kept: str) -> Gate:
         passed = fact["others"][kind.architecture].get(kept)
     said = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[passed]
     text = f"{_name(kind)} {said} for {kept} weights" + (", which compute in 16 bits" if passed else "")
-    return Gate(code, passed, text, fact["source"])
+    return Gate(code, passed, text, fact["source"], notable=True)
 
 
 def _attention(kernel: str, kind: InstanceType) -> Gate:
@@ -206,7 +205,7 @@ def _neuron(request: Request, kind: InstanceType) -> Iterator[Gate]:
             "supported": "supports training",
         }
         text = f"{name} {words.get(status or '', 'does not support training')}"
-        yield Gate("NEURON_TRAINING", passed, text, fact["source"])
+        yield Gate("NEURON_TRAINING", passed, text, fact["source"], notable=status == "small")
     listed = facts.neuron_models()[use(request.workload)]
     libraries = neuron_libraries(request, kind)
     architecture = request.shape.architecture

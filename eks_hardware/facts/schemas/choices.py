@@ -1,10 +1,69 @@
-"""``facts/choices.json``: this project's choices where a strategy sets nothing."""
+"""``facts/choices.json``: this project's choices where a strategy sets nothing.
+
+The type of a default has only values that its field in ``eks_hardware.models`` accepts.
+"""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from typing_extensions import NotRequired, TypedDict
 
 from eks_hardware.facts.schemas.base import About, Sourced, Text
+
+
+class Switch(Sourced):
+    enabled: bool
+
+
+class KubernetesSupport(Sourced):
+    upgrade_policy: Literal["standard", "extended"]
+
+
+class ControlPlaneTier(Sourced):
+    tier: Literal["standard", "tier-xl", "tier-2xl", "tier-4xl", "tier-8xl"]
+
+
+class ControlPlaneLogs(Sourced):
+    types: list[Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]]
+    retention_days: Literal[90, 180, 365, 400, 545, 731]
+
+
+class Vpc(Sourced):
+    cidr: Text
+
+
+class Zones(Sourced):
+    count: int
+
+
+class FlowLogs(Switch):
+    traffic: Literal["ALL", "ACCEPT", "REJECT"]
+    retention_days: Literal[90, 180, 365, 400, 545, 731]
+
+
+class Workload(Sourced):
+    purpose: Literal["system", "general", "training", "inference", "development"]
+
+
+class Purchase(Sourced):
+    purchase: Literal["on-demand", "spot"]
+
+
+class GroupSize(Sourced):
+    min: int
+
+
+class OperatingSystem(Sourced):
+    family: Literal["al2023", "bottlerocket"]
+
+
+class Taint(Sourced):
+    effect: Literal["NoSchedule", "NoExecute", "PreferNoSchedule"]
+
+
+class VolumeType(Sourced):
+    type: Literal["gp3", "io2"]
 
 
 class DiskSize(Sourced):
@@ -45,13 +104,66 @@ class EfaTraining(Sourced):
     interfaces: int
 
 
+class KarpenterReplicas(Sourced):
+    replicas: int
+
+
+class KarpenterNames(Sourced):
+    namespace: Text
+    service_account: Text
+
+
+class KubernetesDelivery(Sourced):
+    delivery: Literal["helm", "manifests"]
+    stack: Literal["same", "separate"]
+
+
 class FsxLustre(Sourced):
     throughput_mibps_per_tib: int
+
+
+class FsxLustreSize(Sourced):
+    size_gib: int
+
+
+class FsxLustreDeployment(Sourced):
+    deployment: Literal["persistent-2", "scratch-2"]
+
+
+class EfsThroughput(Sourced):
+    throughput: Literal["elastic", "bursting"]
+
+
+class MountedBucket(Sourced):
+    read_only: bool
+
+
+class IamPath(Sourced):
+    path: Text
+
+
+class DescribedWorkload(Sourced):
+    purchase: list[Literal["on-demand", "spot"]]
+    activation_checkpointing: bool
 
 
 class Choices(About):
     """The file; ``disruption`` is by the purpose of a pool."""
 
+    kubernetes_support: KubernetesSupport
+    control_plane_tier: ControlPlaneTier
+    control_plane_logs: ControlPlaneLogs
+    secrets_encryption: Switch
+    vpc: Vpc
+    zones: Zones
+    flow_logs: FlowLogs
+    workload: Workload
+    capacity: Purchase
+    group_size: GroupSize
+    operating_system: OperatingSystem
+    accelerator_taint: Switch
+    taint: Taint
+    volume_type: VolumeType
     cpu_disk: DiskSize
     accelerated_disk: DiskSize
     accelerated_disk_throughput: DiskThroughput
@@ -60,4 +172,14 @@ class Choices(About):
     node_updates: NodeUpdates
     control_plane_zones: ControlPlaneZones
     efa_training: EfaTraining
+    karpenter_replicas: KarpenterReplicas
+    karpenter_names: KarpenterNames
+    karpenter_interruptions: Switch
+    kubernetes_delivery: KubernetesDelivery
     fsx_lustre: FsxLustre
+    fsx_lustre_size: FsxLustreSize
+    fsx_lustre_deployment: FsxLustreDeployment
+    efs_throughput: EfsThroughput
+    mounted_bucket: MountedBucket
+    iam_path: IamPath
+    described_workload: DescribedWorkload

@@ -11,6 +11,8 @@ from eks_hardware.advisor import recommend as module
 from eks_hardware.advisor.model import Candidate, Recommendation
 from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families, recommend, unknown_of
+from eks_hardware.advisor.strategies.strategy_text import Settings
+from eks_hardware.advisor.strategies.write import strategy_yaml
 from eks_hardware.catalogue import load
 from helpers.advisor import CHAT, EMBEDDINGS, PRETRAINING, answer, asking, families, priced
 from helpers.paths import ROOT
@@ -337,3 +339,15 @@ def test_one_size_of_a_family_is_enough() -> None:
 def test_the_answer_is_the_same_every_time() -> None:
     request = asking(*DEFAULT_REGIONS, **CHAT)
     assert recommend(request) == recommend(request)
+
+
+# --- comments in a written strategy
+
+
+def test_comments_are_sentences() -> None:
+    found = answer(**EMBEDDINGS, precision="int8")
+    on_cpus = next(each for each in found.candidates if each.fit.kind.architecture == "x86_64" and not each.fit.devices)
+    text = strategy_yaml(found, Settings(public_cidrs=()), name="demo", candidate=found.candidates.index(on_cpus))
+    comments = {line.removeprefix("# ") for line in map(str.strip, text.splitlines()) if line.startswith("# ")}
+    assert "An x86_64 CPU has kernels for int8 weights, which compute in 16 bits." in comments
+    assert [each for each in comments if each.endswith(".") and each[0].islower()] == []

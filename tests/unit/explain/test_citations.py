@@ -19,6 +19,7 @@ from eks_hardware import data
 from eks_hardware.catalogue import NetworkCard
 from eks_hardware.catalogue.efa import efa_layout
 from eks_hardware.explain import Section, plain
+from eks_hardware.spellings import CAPACITY, kubernetes_effect
 from helpers.cases import in_one_test
 from helpers.explained import FILES, explained
 
@@ -162,7 +163,8 @@ def _disks(case: Case) -> bool:
     *system, images = case.value
     root = layout["root"]
     return (
-        images["device_name"] == layout["ephemeral_device"]
+        case.held("volume_type.type") in (None, images["volume_type"])
+        and images["device_name"] == layout["ephemeral_device"]
         and [(each["device_name"], each["size_gib"]) for each in system]
         == ([(root["device"], root["size_gib"])] if layout["data"] else [])
         and case.held("size_gib") in (None, images["size_gib"])
@@ -177,7 +179,11 @@ def _zones_of_nodes(case: Case) -> bool:
 
 
 def _zones_of_network(case: Case) -> bool:
-    region, excluded = case.facts[0].held, case.held("zone_ids")
+    region, excluded = case.held(f"regions.{case.of('region')}"), case.held("zone_ids")
+    if region is None:
+        return False
+    if case.held("count") not in (None, len(case.value) - case.text.count("needs it")):
+        return False
     in_region = {region["prefix"] + digit for digit in region["zones"]}
     return set(case.value) <= in_region and all(
         zone not in excluded or f"{zone} for" in case.text for zone in case.value
@@ -232,7 +238,23 @@ def _endpoints(case: Case) -> bool:
 
 def _support(case: Case) -> bool:
     price = case.held("every_region")
-    return case.value == "STANDARD" and f" {price['extended'] / price['standard']:.0f} times" in case.text
+    return (
+        case.value == case.held("upgrade_policy").upper()
+        and f" {price['extended'] / price['standard']:.0f} times" in case.text
+    )
+
+
+def _flow_logs(case: Case) -> bool:
+    """A field that the strategy sets differs from the row, and then the reason says so."""
+    different = {name for name, value in case.value.items() if value != case.facts[0].held[name]}
+    return not different or case.text.startswith("as set in the strategy")
+
+
+def _taints(case: Case) -> bool:
+    """Our effect is that of a taint, and the taint of accelerated nodes is there by default."""
+    effects = {kubernetes_effect(each["effect"]) for each in case.value}
+    ours = case.held("accelerator_taint.enabled")
+    return case.held("taint.effect") in (None, *effects) and (not ours or case.text.startswith("only pods"))
 
 
 def _versions(case: Case) -> bool:
@@ -260,7 +282,7 @@ CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
             "hardware": lambda case: (case.held("hardware") or "cpu") == case.value,
             "zone_ids": _zones_of_nodes,
             "labels": _labels,
-            "taints": lambda case: case.value == [],
+            "taints": lambda case: case.value == [] if case.held("accelerator") else _taints(case),
             "efa_interfaces": lambda case: case.value in ([], _layout(case)),
             "placement_group_name": lambda case: ("cluster" in case.facts[0].held) == (case.value is not None),
             "block_devices": _disks,
@@ -279,13 +301,18 @@ CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
         [(each["nodes"], each["reasons"]) for each in case.value]
         == [(each["nodes"], each.get("reasons", [])) for each in case.facts[0].held]
     ),
+    ("pools", "capacity_types"): lambda case: case.value == [CAPACITY[case.held("purchase")].karpenter],
     ("network", "zone_ids"): _zones_of_network,
+    ("network", "flow_logs"): _flow_logs,
     ("network", "control_plane_zone_ids"): lambda case: (
         len(case.value) == case.held("count") and not set(case.value) & set(case.held("zone_ids"))
     ),
     ("network", "interface_endpoints"): _endpoints,
     ("cluster", "support_type"): _support,
     ("cluster", "deletion_protection"): lambda case: case.value is None and case.facts[0].held in case.text,
+    ("karpenter", "queue_name"): lambda case: bool(case.value) == case.held("enabled"),
+    ("storage", "deployment_type"): lambda case: case.value == case.held("deployment").upper().replace("-", "_"),
+    ("storage", "buckets"): lambda case: case.held("read_only") in [each["read_only"] for each in case.value],
     ("provider", "version"): _versions,
     ("provider", "helm_version"): _versions,
     ("charts", "key"): _named,

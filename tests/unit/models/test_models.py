@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import typing
 from collections.abc import Iterator
@@ -91,6 +92,39 @@ def test_defaults_are_valid() -> None:
                 default = field.get_default(call_default_factory=True)
                 value = default.model_dump(exclude_unset=True) if isinstance(default, BaseModel) else default
                 assert TypeAdapter(annotated(field)).validate_python(value) == default, f"{model.__name__}.{name}"
+
+
+WRITTEN_DEFAULTS = {
+    ("AddonSpec", "enabled"): "an add-on that the strategy lists is on",
+    ("LocalBackendSpec", "type"): "the name of the model",
+    ("NetworkSpec", "gateway_endpoints"): "always has S3, whatever the strategy sets",
+    ("NodeTemplate", "placement_group"): "the value is derived",
+    ("RemoteBackendSpec", "hostname"): "Terraform's own default, and not part of a resource",
+    ("S3BackendSpec", "lock"): "not part of a resource",
+}
+"""Defaults that are not our choice of a value, with the reason; ``config/facts`` has all others."""
+
+
+def _says_something(default: ast.expr) -> bool:
+    """Return whether a default is a value in the source, and neither off nor empty."""
+    try:
+        return ast.literal_eval(default) not in (None, False, "", ())
+    except ValueError:
+        return False
+
+
+def test_our_choices_are_rows() -> None:
+    written = {
+        (model.name, field.target.id)
+        for file in sorted((ROOT / "eks_hardware" / "models").glob("*.py"))
+        for model in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(model, ast.ClassDef)
+        for field in model.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(field.value, ast.Call)
+        for default in field.value.keywords
+        if default.arg == "default" and _says_something(default.value)
+    }
+    assert written == set(WRITTEN_DEFAULTS)
 
 
 def test_a_model_cannot_be_changed() -> None:
