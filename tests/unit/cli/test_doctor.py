@@ -141,7 +141,6 @@ def test_shipped_strategy_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
                 "AWS_ACCESS_KEY_ID": "test",
                 "AWS_SECRET_ACCESS_KEY": "test",
                 "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
-                "AWS_MAX_ATTEMPTS": "1",
             },
             "does not answer",
         ),
@@ -151,6 +150,7 @@ def test_one_message_where_aws_cannot_be_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], word: str
 ) -> None:
     no_aws_settings(monkeypatch, tmp_path)
+    monkeypatch.setattr("eks_hardware.doctor.aws._ATTEMPTS", 1)  # botocore waits between attempts
     code, out, err = run("development", NO_PROXY="127.0.0.1", no_proxy="127.0.0.1", COLUMNS="300", **environment)
     assert (code, out) == (2, "")
     assert err.startswith("error: ")
