@@ -17,7 +17,7 @@ from eks_hardware.loader.model_fields import below, fields, is_model, unwrap
 from eks_hardware.loader.source_map import SourceMap
 from eks_hardware.loader.yaml_document import Parsed, parse
 from eks_hardware.loader.yaml_files import display_name, read_text
-from eks_hardware.printable import quoted, shown
+from eks_hardware.printable import joined, quoted, shown
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -70,7 +70,7 @@ def load_document(
         attempt = read_file(source, model, overlays, {})
     else:
         attempt = Attempt(file)
-        attempt.take(parse(source, file))
+        attempt.take(parse(source, file, fix=_minimum(model)))
         if over:
             attempt.lay_over(parse(over, file, may_be_empty=True))
         attempt.validate(model)
@@ -82,7 +82,7 @@ def load_document(
 def read_file(path: Path, model: type[ModelT], overlays: Sequence[str], read: dict[Path, Parsed]) -> Attempt[ModelT]:
     """Read a file, even with faults; ``read`` caches overlays for the next file."""
     attempt: Attempt[ModelT] = Attempt(display_name(path), path)
-    attempt.take(_parsed(path))
+    attempt.take(_parsed(path, fix=_minimum(model)))
     attempt.lay_over_named(overlays, ov.overlay_folders(path), read)
     attempt.validate(model)
     return attempt
@@ -178,10 +178,16 @@ def validated(root: yn.Node, model: type[ModelT]) -> ModelT:
     return model.model_validate_json(json.dumps(root.plain()), strict=True)
 
 
-def _parsed(path: Path, *, may_be_empty: bool = False) -> Parsed:
+def _minimum(model: type[BaseModel]) -> str:
+    """Return what an empty file needs."""
+    required = [each.alias or name for name, each in model.model_fields.items() if each.is_required()]
+    return f"write at least {joined(required, 'and')} into it"
+
+
+def _parsed(path: Path, *, may_be_empty: bool = False, fix: str = "") -> Parsed:
     file = display_name(path)
     try:
-        return parse(read_text(path, file), file, may_be_empty=may_be_empty)
+        return parse(read_text(path, file), file, may_be_empty=may_be_empty, fix=fix)
     except StrategyError as error:
         return Parsed(None, error.findings)
 

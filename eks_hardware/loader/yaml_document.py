@@ -53,11 +53,14 @@ class Parsed(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def parse(text: str, file: str, *, may_be_empty: bool = False) -> Parsed:
-    """Parse one YAML document with the name ``file``; with ``may_be_empty``, an empty one is an empty mapping."""
+def parse(text: str, file: str, *, may_be_empty: bool = False, fix: str = "write the document into it") -> Parsed:
+    """Parse one YAML document with the name ``file``; with ``may_be_empty``, an empty one is an empty mapping.
+
+    ``fix`` is what to do about an empty file that may not be empty.
+    """
     reader = _Reader(text.removeprefix("\ufeff"), file)
     try:
-        root = reader.top(may_be_empty)
+        root = reader.top(may_be_empty, fix)
     except _Stop:
         root = None
     return Parsed(root, tuple(reader.findings))
@@ -79,18 +82,14 @@ class _Reader:
         self._written = 0
         self._expanded = 0
 
-    def top(self, may_be_empty: bool) -> Mapping | None:
+    def top(self, may_be_empty: bool, fix: str) -> Mapping | None:
         """Return the document; None if it has a finding."""
         self._check_text()
         root = self._document()
         if root is None or (isinstance(root, Scalar) and root.value is None):
             if may_be_empty:
                 return Mapping({}, Position(self.file, 1, 1))
-            self._stop(
-                "FILE_EMPTY",
-                "the file is empty; `eks-hardware init NAME` writes a first strategy",
-                Position(self.file),
-            )
+            self._stop("FILE_EMPTY", f"the file is empty; {fix}", Position(self.file))
         if isinstance(root, (Scalar, Sequence)):
             what = "a list" if isinstance(root, Sequence) else f"the single value {quoted(root.raw)}"
             message = f"must be a mapping (lines of field: value) at the top, got {what}"

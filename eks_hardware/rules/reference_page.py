@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from eks_hardware.findings import Severity
@@ -110,7 +111,15 @@ def _section(each: Explanation) -> Iterator[str]:
         yield "> " + said.replace("<", "&lt;") + "\n"
     if each.fixed:
         yield f"Better:\n\n```yaml\n{each.fixed.rstrip()}\n```\n"
-    yield f"Source: {f'<{each.address}>' if each.address else each.source}\n"
+    yield f"Source: {_source(each)}\n"
+
+
+def _source(each: Explanation) -> str:
+    """Return the source as a link, if it is an address or a page of ``docs/``."""
+    if each.address:
+        return f"<{each.address}>"
+    page = re.fullmatch(r"docs/(\S+\.md)", each.source)
+    return f"[{each.source}](../../{page[1]})" if page else each.source
 
 
 def _cell(text: str) -> str:

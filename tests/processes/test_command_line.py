@@ -195,6 +195,9 @@ def test_init_asks_at_a_terminal(tmp_path: Path, answers: tuple[str, ...], code:
             said += chunk
             if not said.endswith(": "):
                 continue
+            if not rest:
+                asking.kill()
+                pytest.fail(f"an unexpected question: {said}")
             if (answer := rest.pop(0)) == _INTERRUPT:
                 # Python misses a signal between the prompt and its wait for input; a user presses the key again.
                 asking.send_signal(signal.SIGINT)

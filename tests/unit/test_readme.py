@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner
 
 from eks_hardware.catalogue import load
-from eks_hardware.cli import app
+from eks_hardware.cli import app, streams
 from eks_hardware.findings import Severity
 from eks_hardware.loader import parse_strategy
 from eks_hardware.rules import RULES, check
@@ -64,6 +64,8 @@ def shown_in_readme(command: str) -> str:
 
 def test_what_validate_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(streams, "is_terminal", lambda _: True)
     text = (GOLDEN / "readme" / "mistakes.yaml").read_text(encoding="utf-8")
     (tmp_path / "mistakes.yaml").write_text(text, encoding="utf-8")
     printed = CliRunner().invoke(app, ["validate", "mistakes.yaml"]).stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -56,19 +55,7 @@ def read_workload(source: Path | str, *, file: str = "<options>") -> Document[Wo
     Raises:
         StrategyError: with every finding, each with its line and column.
     """
-    try:
-        return load_document(source, WorkloadFile, file=file)
-    except StrategyError as error:
-        raise StrategyError([_about_a_workload(each) for each in error.findings]) from None
-
-
-def _about_a_workload(finding: Finding) -> Finding:
-    empty = finding.code == "FILE_EMPTY"
-    return (
-        replace(finding, message="the file is empty; write at least version, task and model into it")
-        if empty
-        else finding
-    )
+    return load_document(source, WorkloadFile, file=file)
 
 
 def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) -> Request:

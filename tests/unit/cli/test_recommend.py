@@ -285,14 +285,6 @@ def test_errors_in_a_file_have_a_place(tmp_path: Path, text: str, place: str, co
     assert f"workload.yaml:{place}: error {code}" in said
 
 
-def test_an_empty_workload_file(tmp_path: Path) -> None:
-    """The fix for an empty strategy, ``init``, does not apply."""
-    (tmp_path / "workload.yaml").touch()
-    exit_code, _, said = run("--from", tmp_path / "workload.yaml")
-    assert exit_code == 1
-    assert said.endswith("FILE_EMPTY: the file is empty; write at least version, task and model into it\n")
-
-
 def test_a_size_in_a_smaller_unit() -> None:
     request = ("--task", "inference", "--region", "us-west-2", "--json")
     small, large = (json.loads(run(*request, "--model", size)[1]) for size in ("80000M", "80B"))

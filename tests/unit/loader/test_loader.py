@@ -10,6 +10,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from eks_hardware.adoption import Adoption
+from eks_hardware.advisor.ranking.workload_file import WorkloadFile
 from eks_hardware.findings import StrategyError
 from eks_hardware.loader import (
     discover,
@@ -19,6 +21,7 @@ from eks_hardware.loader import (
     read_strategy,
 )
 from eks_hardware.loader.discovery import read_environment
+from eks_hardware.models import Strategy
 from eks_hardware.models.base import Cidr
 from helpers.cases import in_one_test
 
@@ -368,3 +371,25 @@ def test_every_strategy_in_the_package_loads() -> None:
         reading = read_strategies(discover(None), overlays)
         assert reading.strategies
         assert reading.findings == ()
+
+
+# -- empty files
+
+
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [
+        (Strategy, "version, name, region and node_groups"),
+        (WorkloadFile, "task, model and version"),
+        (Adoption, "name, region, cluster, network and karpenter"),
+    ],
+)
+def test_an_empty_file_needs_the_required_fields(tmp_path: Path, model: type[BaseModel], fields: str) -> None:
+    file = tmp_path / "empty.yaml"
+    file.touch()
+    for source in (file, ""):
+        with pytest.raises(StrategyError) as refused:
+            load_document(source, model)
+        assert [each.message for each in refused.value.findings] == [
+            f"the file is empty; write at least {fields} into it"
+        ]
