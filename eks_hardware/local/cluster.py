@@ -49,12 +49,22 @@ class Cluster:
     Args:
         log_dir: The folder for the logs of its parts, which stay.
         programs: Where the programs are, by name; default: those of ``make cluster-tools``.
+        access_webhook: The address of a webhook that authenticates tokens, and allows requests that RBAC does not
+            allow, as EKS does for IAM identities (:meth:`.emulator.Emulator.access_webhook`).
         kwok: Whether kwok keeps Node objects ready, and pods on them running. Nothing runs in these pods, so the API
             server then calls no webhooks.
     """
 
-    def __init__(self, log_dir: Path, *, programs: Mapping[str, Path] | None = None, kwok: bool = False) -> None:
+    def __init__(
+        self,
+        log_dir: Path,
+        *,
+        programs: Mapping[str, Path] | None = None,
+        access_webhook: str = "",
+        kwok: bool = False,
+    ) -> None:
         self.log_dir = log_dir
+        self._access_webhook = access_webhook
         self._kwok = kwok
         self._given_programs = programs
         self._programs: Mapping[str, Path] = {}
@@ -119,7 +129,7 @@ class Cluster:
         # Not in log_dir: the path of a socket has at most 104 characters on macOS.
         self._folder = Path(tempfile.mkdtemp(prefix="eks-hardware-cluster-"))
         try:
-            setup = self._setup = Setup(self._folder, webhooks=not self._kwok)
+            setup = self._setup = Setup(self._folder, access_webhook=self._access_webhook, webhooks=not self._kwok)
             self._launch("etcd", setup.etcd())
             port = self._serve("kube-apiserver", setup.api_server, "/readyz")
             setup.write_kubeconfigs(port)

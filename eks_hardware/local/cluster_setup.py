@@ -31,11 +31,13 @@ class Setup:
 
     Args:
         folder: The cluster's folder.
+        access_webhook: The address of a webhook for tokens and for requests that RBAC does not allow, or nothing.
         webhooks: Whether the API server calls the webhooks of controllers.
     """
 
-    def __init__(self, folder: Path, *, webhooks: bool) -> None:
+    def __init__(self, folder: Path, *, access_webhook: str = "", webhooks: bool) -> None:
         self._folder = folder
+        self._access_webhook = access_webhook
         self._webhooks = webhooks
         # Imported late: its library is an extra.
         from eks_hardware.local.cluster_certificates import Authority
@@ -84,7 +86,7 @@ class Setup:
             f"--advertise-address={HOST}",
             "--endpoint-reconciler-type=none",
             f"--service-cluster-ip-range={_SERVICES}",
-            "--authorization-mode=Node,RBAC",
+            *self._access(),
             # As on EKS: https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
             "--enable-admission-plugins=ExtendedResourceToleration",
             *(() if self._webhooks else (f"--disable-admission-plugins={','.join(_WEBHOOKS)}",)),
@@ -94,6 +96,26 @@ class Setup:
             "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
             f"--service-account-key-file={self._service_accounts.certificate}",
             f"--service-account-signing-key-file={self._service_accounts.key}",
+        )
+
+    def _access(self) -> Sequence[str]:
+        """Return the arguments that say who may use the API."""
+        if not self._access_webhook:
+            return ("--authorization-mode=Node,RBAC",)
+        file = self._folder / "access-webhook.kubeconfig"
+        file.touch(mode=0o600)
+        file.write_text(json.dumps(_kubeconfig(self._access_webhook, "kube-apiserver", {})), encoding="utf-8")
+        return (
+            "--authorization-mode=Node,RBAC,Webhook",
+            *(
+                argument
+                for review in ("authentication-token", "authorization")
+                for argument in (f"--{review}-webhook-config-file={file}", f"--{review}-webhook-version=v1")
+            ),
+            # A changed access entry takes effect, but the API server remembers a token for 10 s.
+            "--authentication-token-webhook-cache-ttl=0s",
+            "--authorization-webhook-cache-authorized-ttl=0s",
+            "--authorization-webhook-cache-unauthorized-ttl=0s",
         )
 
     def controller_manager(self, port: int) -> Sequence[str]:
@@ -140,7 +162,7 @@ class Setup:
         for user, pair in self._users.items():
             file = self._kubeconfig_of(user)
             file.touch(mode=0o600)
-            file.write_text(json.dumps(self._kubeconfig(f"https://{HOST}:{port}", user, pair)), encoding="utf-8")
+            file.write_text(json.dumps(self._kubeconfig_with(f"https://{HOST}:{port}", user, pair)), encoding="utf-8")
 
     def answers(self, port: int, path: str) -> bool:
         """Return whether a program of this cluster answers on this port, and that all is well."""
@@ -169,19 +191,24 @@ class Setup:
     def _kubeconfig_of(self, user: str) -> Path:
         return self._folder / f"{user.replace(':', '-')}.kubeconfig"
 
-    def _kubeconfig(self, server: str, user: str, pair: Pair) -> dict[str, object]:
+    def _kubeconfig_with(self, server: str, user: str, pair: Pair) -> dict[str, object]:
         """Return a kubeconfig that contains its certificates, so that it can be copied."""
-        name = "eks-hardware-local"
         credentials = {"client-certificate-data": _base64(pair.certificate), "client-key-data": _base64(pair.key)}
-        cluster = {"server": server, "certificate-authority-data": _base64(self._authority)}
-        return {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": name, "cluster": cluster}],
-            "users": [{"name": user, "user": credentials}],
-            "contexts": [{"name": name, "context": {"cluster": name, "user": user}}],
-            "current-context": name,
-        }
+        return _kubeconfig(server, user, credentials, {"certificate-authority-data": _base64(self._authority)})
+
+
+def _kubeconfig(
+    server: str, user: str, credentials: dict[str, str], authority: dict[str, str] | None = None
+) -> dict[str, object]:
+    name = "eks-hardware-local"
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": server, **(authority or {})}}],
+        "users": [{"name": user, "user": credentials}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": user}}],
+        "current-context": name,
+    }
 
 
 def _base64(file: Path) -> str:

@@ -101,7 +101,12 @@ class ClusterHalf:
         with self._steps.step("Kubernetes") as step:
             step.update("starting etcd, API server, controller manager, scheduler and kwok")
             self._cluster = self._running.enter_context(
-                Cluster(self._run_dir / "kubernetes", programs=self._programs, kwok=True)
+                Cluster(
+                    self._run_dir / "kubernetes",
+                    programs=self._programs,
+                    access_webhook=emulator.access_webhook(self._resolved.name, self._resolved.region),
+                    kwok=True,
+                )
             )
             emulator.set_api_server(self._cluster.endpoint, self._cluster.certificate_authority)
             version = json.loads(self._cluster.kubectl("version", "-o", "json"))["serverVersion"]["gitVersion"]

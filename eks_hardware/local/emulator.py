@@ -28,6 +28,8 @@ from eks_hardware.local import processes
 HOST = "127.0.0.1"
 ACCESS_KEY = "test"
 SECRET_KEY = "test"
+ACCOUNT_ID = "000000000000"
+"""The account of these keys."""
 START_TIMEOUT_SECONDS = 60.0
 ATTEMPTS = 5
 LOG_LINES_SHOWN = 15
@@ -155,6 +157,10 @@ class Emulator:
         """
         authority = base64.b64encode(certificate_authority.read_bytes()).decode()
         self._control("api-server", {"endpoint": endpoint, "certificate_authority": authority})
+
+    def access_webhook(self, cluster: str, region: str) -> str:
+        """Return the address that an EKS cluster's API server asks who a caller is, and what it may do."""
+        return f"{self.endpoint_url}/_ministack/eks-auth/{ACCOUNT_ID}/{region}/{cluster}/{self.token}"
 
     def set_no_capacity(self, *offers: Mapping[str, str]) -> None:
         """Let EC2 start no instance with these values of ``type``, ``zone`` and ``lifecycle``; a missing one is any.

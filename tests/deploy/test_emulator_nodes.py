@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -271,8 +272,17 @@ def test_node_group_instances_have_the_merged_user_data(
     assert booted.labels["eks.amazonaws.com/nodegroup"] == "n"
     assert [(each["key"], each["effect"]) for each in booted.taints] == [("nvidia.com/gpu", "NoSchedule")]
 
-    eks.update_nodegroup_config(clusterName="c", nodegroupName="n", scalingConfig={"desiredSize": 3})
-    assert len(running_instances(ec2, **{"eks_nodegroup-name": "n"})) == 3
+    # An instance is described only when it is complete.
+    with ThreadPoolExecutor(1) as pool:
+        scaled = pool.submit(
+            eks.update_nodegroup_config, clusterName="c", nodegroupName="n", scalingConfig={"desiredSize": 30}
+        )
+        names: set[str] = set()
+        while not scaled.done():
+            names |= {each["PrivateDnsName"].partition(".")[2] for each in running_instances(ec2)}
+        scaled.result()
+    assert names <= {f"{REGION}.compute.internal"}
+    assert len({each["PrivateIpAddress"] for each in running_instances(ec2, **{"eks_nodegroup-name": "n"})}) == 30
     eks.update_nodegroup_config(clusterName="c", nodegroupName="n", scalingConfig={"desiredSize": 0})
     assert running_instances(ec2, **{"eks_nodegroup-name": "n"}) == []
     eks.delete_nodegroup(clusterName="c", nodegroupName="n")

@@ -72,7 +72,8 @@ def kubernetes(emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -> 
     except cluster_tools.ToolsMissing:
         yield None
         return
-    with Cluster(tmp_path_factory.mktemp("kubernetes"), programs=tools, kwok=True) as cluster:
+    webhook = emulator.access_webhook(NAME, REGION)
+    with Cluster(tmp_path_factory.mktemp("kubernetes"), programs=tools, access_webhook=webhook, kwok=True) as cluster:
         emulator.set_api_server(cluster.endpoint, cluster.certificate_authority)
         yield cluster
 

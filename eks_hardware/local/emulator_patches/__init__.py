@@ -2,8 +2,8 @@
 
 ``ministack`` 1.5 drops fields of launch templates, node groups, clusters and flow logs. EFA could not be read back, and
 every plan after a deployment would replace the node groups. These patches read and write the fields with botocore's
-service models. :mod:`.ec2_instances`, :mod:`.ec2_offers` and :mod:`.eks_nodes` are what Karpenter and nodes need. All
-run inside the emulator's process.
+service models. :mod:`.ec2_instances`, :mod:`.ec2_offers` and :mod:`.eks_nodes` are what Karpenter and nodes need,
+:mod:`.eks_access` is what users of a cluster need. All run inside the emulator's process.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from eks_hardware.local.emulator_patches import control, ec2_instances, ec2_offers, eks_nodes, price_list
+from eks_hardware.local.emulator_patches import control, ec2_instances, ec2_offers, eks_access, eks_nodes, price_list
 from eks_hardware.local.emulator_patches.ec2_protocol import SENT, read, render, shape
 
 _PREFIX = "LaunchTemplateData"
@@ -54,6 +54,8 @@ def install() -> None:
         )
     if whole and eks.keys() >= eks_nodes.NAMES:
         eks_nodes.install(eks, ec2)
+    if eks.keys() >= eks_access.NAMES:
+        eks_access.install(eks)
 
 
 def _keep_connections() -> None:

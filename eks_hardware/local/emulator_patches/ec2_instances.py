@@ -7,6 +7,7 @@ incomplete, and instances have no zone, network interfaces or user data of their
 from __future__ import annotations
 
 import ipaddress
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,6 +46,9 @@ NAMES = frozenset(
 
 # Marks a record that has every field of the API.
 _COMPLETE = "__complete"
+# ministack runs EKS requests in threads of their own. No request sees an incomplete instance, and no two instances get
+# the same address.
+_STARTING = threading.RLock()
 
 
 def install(ec2: dict[str, Any]) -> None:
@@ -76,10 +80,17 @@ def install(ec2: dict[str, Any]) -> None:
         instances.delete_volumes(ec2["_parse_member_list"](params, "InstanceId"))
         return answer
 
+    own_describe = actions["DescribeInstances"]
+
+    def describe(params: Map) -> Any:
+        with _STARTING:
+            return own_describe(params)
+
     ec2["_instance_xml"] = instance_xml
     actions.update(
         CreateFleet=instances.create_fleet,
         DescribeInstanceAttribute=attribute,
+        DescribeInstances=describe,
         DescribeLaunchTemplates=_unknown_templates(ec2),
         TerminateInstances=terminate,
     )
@@ -200,6 +211,10 @@ class Instances:
             tags: tags by resource type, in addition to the launch template's.
             user_data: in base64; default: the launch template's.
         """
+        with _STARTING:
+            return self._start(offer, tags, user_data or offer.data.get("UserData", ""))
+
+    def _start(self, offer: Offer, tags: Mapping[str, Map], user_data: str) -> Map:
         ec2, data = self._ec2, offer.data
         profile, _ = ec2["_resolve_iam_instance_profile"](
             iam_arn=data.get("IamInstanceProfile", {}).get("Arn"),
@@ -215,7 +230,7 @@ class Instances:
             instance_type=offer.instance_type,
             subnet_id=offer.subnet["SubnetId"],
             count=1,
-            user_data=user_data or data.get("UserData", ""),
+            user_data=user_data,
             sg_ids=groups,
             requested_private_ip=address,
             iam_profile=profile,
