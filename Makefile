@@ -138,7 +138,7 @@ FORCE:
 	done; \
 	echo 'error: no Python 3.10 or newer on the PATH: install it from https://www.python.org' >&2; \
 	exit 1
-	@echo '1/3 Python packages: 1.2 GB, a minute or two the first time'
+	@echo '1/3 Python packages: 1.4 GB, a minute or two the first time'
 	@$(call install,$(python),-c constraints.txt -e '.[dev]')
 	@echo '$(dependencies)' > $@
 
