@@ -333,7 +333,9 @@ def record_mirror(root: Path, providers: Providers) -> None:
 
 
 def _write_config(root: Path, mirror: Mirror) -> Path:
-    providers = [f"{mirror.host}/hashicorp/aws"]
+    # Of the Helm provider, only stacks with charts need one, and most mirrors have none.
+    names = (f"{mirror.host}/hashicorp/{name}" for name in ("aws", "helm"))
+    providers = [each for each in names if (mirror.path / each).is_dir()]
     # One file for each program: the other one may be running.
     name = "terraformrc" if mirror.host == REGISTRY_HOST else "tofurc"
     file = root.absolute() / BUILD / name
