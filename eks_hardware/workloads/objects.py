@@ -47,11 +47,13 @@ def parts(target: Target, size: Size, request: Request, placed: Placement) -> tu
         WorkloadError: WORKLOAD_CHECK, WORKLOAD_IMAGE_UNKNOWN.
     """
     if request.kind == "deployment":
-        return (_deployment(target, size, request, placed),)
+        deployment = _deployment(target, size, request, placed)
+        port = _port(request)
+        return (_endpoint(deployment.object, port), deployment) if port else (deployment,)
     if request.kind == "pytorchjob":
         return (_pytorch_job(target, size, request, placed),)
     job = _job(target, size, request, placed)
-    return (_service(job.object), job) if request.is_distributed else (job,)
+    return (_names_of_pods(job.object), job) if request.is_distributed else (job,)
 
 
 def name_of(target: Target, request: Request) -> str:
@@ -79,6 +81,7 @@ def _job(target: Target, size: Size, request: Request, placed: Placement) -> Par
         command=("/bin/bash", "-c") if smoke else _command(request),
         args=(script(checks, nodes=request.nodes),) if smoke else (),
         env=env,
+        env_from=request.env_from,
         subdomain=name if several else None,
         placed=placed,
     )
@@ -105,14 +108,18 @@ def _job(target: Target, size: Size, request: Request, placed: Placement) -> Par
     return Part(found, notes)
 
 
-def _service(job: Mapping[str, Any]) -> Part:
+def _names_of_pods(job: Mapping[str, Any]) -> Part:
     """Return a headless service with names for an Indexed Job's pods, even before they are ready: ``train-0.train``."""
-    metadata = {key: value for key, value in job["metadata"].items() if key in ("name", "namespace")}
-    selector = {_JOB_LABEL: metadata["name"]}
-    spec = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": selector}
-    found = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
-    note = f"DNS names for the pods: {metadata['name']}-0.{metadata['name']} is the master"
-    return Part(found, {("spec", "clusterIP"): note})
+    name = job["metadata"]["name"]
+    spec = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": {_JOB_LABEL: name}}
+    note = f"DNS names for the pods: {name}-0.{name} is the master"
+    return Part(_service(job, spec), {("spec", "clusterIP"): note})
+
+
+def _service(workload: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a service with the name and namespace of a workload."""
+    metadata = {key: value for key, value in workload["metadata"].items() if key in ("name", "namespace")}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
 def _torchrun(master: str, nodes: int, ranks: int) -> list[dict[str, Any]]:
@@ -132,17 +139,17 @@ def _torchrun(master: str, nodes: int, ranks: int) -> list[dict[str, Any]]:
 
 def _deployment(target: Target, size: Size, request: Request, placed: Placement) -> Part:
     name = name_of(target, request)
-    own = bool(request.image or request.command)
     env = env_list({"NEURON_RT_NUM_CORES": str(size.ranks)}) if target.hardware.is_neuron else []
     spec = pod_spec(
         target,
         size,
         container="server",
         image=_image(target, size, request),
-        command=request.command if own else _LISTENS,
+        command=request.command if _has_own_server(request) else _LISTENS,
         env=env,
+        env_from=request.env_from,
         restart_policy=None,
-        port=request.port or (None if own else _DEFAULT_PORT),
+        port=_port(request),
         placed=placed,
     )
     labels = {_NAME_LABEL: name}
@@ -160,9 +167,25 @@ def _deployment(target: Target, size: Size, request: Request, placed: Placement)
     notes: Notes = {
         ("spec", "strategy"): "old pods stop before new ones start: there may be no hardware for an additional pod",
         **_pod_level(target, size, placed),
-        **_yours(request, ("spec", "template", "spec", "containers", 0), "vllm serve MODEL; set --port for its probe"),
+        **_yours(request, ("spec", "template", "spec", "containers", 0), "vllm serve MODEL; set --port for its Service and probe"),
     }
     return Part(found, notes)
+
+
+def _has_own_server(request: Request) -> bool:
+    return bool(request.image or request.command)
+
+
+def _port(request: Request) -> int | None:
+    """Return the port of a deployment's pods; None if the user's own server has no known port."""
+    return request.port or (None if _has_own_server(request) else _DEFAULT_PORT)
+
+
+def _endpoint(deployment: Mapping[str, Any], port: int) -> Part:
+    """Return a service with one address inside the cluster for a deployment's ready pods."""
+    spec = {"selector": deployment["spec"]["selector"]["matchLabels"], "ports": [{"port": port}]}
+    name = deployment["metadata"]["name"]
+    return Part(_service(deployment, spec), {("spec", "ports"): f"in the same namespace: http://{name}:{port}"})
 
 
 # --- PyTorchJob ---------------------------------------------------------------------------------------------------
@@ -180,6 +203,7 @@ def _pytorch_job(target: Target, size: Size, request: Request, placed: Placement
         container="pytorch",
         image=_image(target, size, request),
         command=_command(request),
+        env_from=request.env_from,
         restart_policy=None,
         placed=placed,
     )

@@ -31,6 +31,7 @@ def pod_spec(
     command: Sequence[str],
     args: Sequence[str] = (),
     env: Sequence[dict[str, Any]] = (),
+    env_from: str | None = None,
     restart_policy: str | None = "Never",
     port: int | None = None,
     subdomain: str | None = None,
@@ -40,6 +41,7 @@ def pod_spec(
 
     Args:
         container: name of the only container.
+        env_from: Secret whose keys become environment variables.
         restart_policy: None if the kind of workload allows only one.
         port: port that it listens on.
         subdomain: headless service of the pods.
@@ -51,6 +53,8 @@ def pod_spec(
     if args:
         main["args"] = list(args)
     main["env"] = [*env_list(_HOME), *env_list(_environment(target, size)), *env]
+    if env_from:
+        main["envFrom"] = [{"secretRef": {"name": env_from}}]
     if port is not None:
         main["ports"] = [{"containerPort": port}]
         main["readinessProbe"] = {"tcpSocket": {"port": port}, "periodSeconds": 10}

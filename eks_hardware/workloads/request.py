@@ -20,6 +20,8 @@ CHECKS: tuple[Check, ...] = get_args(Check)
 NAME_LENGTH = 48
 _NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
 _LABEL_LENGTH = 63
+# https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names
+_SECRET = re.compile(rf"(?=.{{1,253}}$){DNS_LABEL.pattern}(\.{DNS_LABEL.pattern})*")
 # https://github.com/distribution/reference/blob/main/reference.go, without the Docker Hub's short forms.
 _IMAGE = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?"
@@ -57,6 +59,7 @@ class Request:
     image: str | None = None
     command: tuple[str, ...] = ()  # words of the container's command; empty for the image's own
     port: int | None = None  # port that a deployment's containers listen on
+    env_from: str | None = None  # Secret whose keys become environment variables
     name: str | None = None
     namespace: str | None = None
     queue: str | None = None  # Kueue LocalQueue
@@ -83,6 +86,8 @@ class Request:
         for option, given in (("--namespace", self.namespace), ("--queue", self.queue)):
             if given is not None and not (DNS_LABEL.fullmatch(given) and len(given) <= _LABEL_LENGTH):
                 _refuse(option, given, f"at most {_LABEL_LENGTH} lower-case letters, digits and hyphens")
+        if self.env_from is not None and not _SECRET.fullmatch(self.env_from):
+            _refuse("--env-from", self.env_from, "at most 253 lower-case letters, digits, hyphens and dots")
         if self.image is not None and not (_IMAGE.fullmatch(self.image) and len(self.image) <= _IMAGE_LENGTH):
             message = (
                 f"{shown(self.image)} is not an image name; use REGISTRY/NAME:TAG, such as registry.example/train:1.0"

@@ -36,7 +36,8 @@ _CHECKS = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective", "all")
 )
 @click.option("--image", help="Container image; default: one with PyTorch for the hardware.")
 @click.option("--command", help="Command of the container, quoted as in a shell.")
-@click.option("--port", type=int, metavar="N", help="Port of a deployment's server, for its readiness probe.")
+@click.option("--port", type=int, metavar="N", help="Port of a deployment's server, for its Service and probe.")
+@click.option("--env-from", metavar="SECRET", help="Secret whose keys become environment variables, such as HF_TOKEN.")
 @click.option("--name", help="Name of the objects.")
 @click.option("--namespace", help="Namespace of the objects.")
 @click.option("--queue", help="Kueue queue, named after the hardware, such as nvidia-gpu.")
@@ -62,6 +63,7 @@ def workload(
     Examples:
       eks-hardware workload mixed-hardware --group gpu-training --kind smoke-test
       eks-hardware workload my-cluster.yaml --group training --kind job --nodes 4
+      eks-hardware workload chat.yaml --group inference --kind deployment --port 8000
     """
     from eks_hardware.cli.checked_strategy import checked
     from eks_hardware.findings import Finding

@@ -325,6 +325,26 @@ def test_the_command_is_the_users() -> None:
     assert "readinessProbe" not in container(of, kind="deployment", image="registry.example/serve:1")
 
 
+def test_a_service_reaches_the_pods_of_a_deployment_with_a_port() -> None:
+    of = strategy(P4D)
+    service, deployment = manifest_of(
+        of, kind="deployment", image="registry.example/serve:1", port=9000, name="chat", namespace="serving"
+    ).objects
+    assert service["metadata"] == {"name": "chat", "namespace": "serving"}
+    assert service["spec"]["selector"] == deployment["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["ports"] == [{"port": 9000}]
+    (placeholder_service, _) = manifest_of(of, kind="deployment").objects
+    assert placeholder_service["spec"]["ports"] == [{"port": 8000}]
+    (_,) = manifest_of(of, kind="deployment", image="registry.example/serve:1").objects
+
+
+@pytest.mark.parametrize("kind", ["job", "deployment", "pytorchjob", "smoke-test"])
+def test_a_secret_becomes_environment_variables(kind: str) -> None:
+    of = strategy(P4D)
+    assert container(of, kind=kind, env_from="hugging-face")["envFrom"] == [{"secretRef": {"name": "hugging-face"}}]
+    assert "envFrom" not in container(of, kind=kind)
+
+
 # --- images -------------------------------------------------------------------------------------------------------
 
 
@@ -626,6 +646,8 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
     ("a long name", strategy(P4D), {"name": "a" * 49}, "WORKLOAD_NAME", "--name", "48"),
     ("a namespace", strategy(P4D), {"namespace": "-a"}, "WORKLOAD_NAME", "--namespace", "'-a'"),
     ("a queue's name", strategy(P4D), {"queue": "a\x1b[31m"}, "WORKLOAD_NAME", "--queue", r"\x1b"),
+    ("a secret's name", strategy(P4D), {"env_from": "HF_TOKEN"}, "WORKLOAD_NAME", "--env-from", "lower-case"),
+    ("a long secret", strategy(P4D), {"env_from": "a" * 254}, "WORKLOAD_NAME", "--env-from", "253"),
     ("an image with a line", strategy(P4D), {"image": "a/b:1\n  x: y"}, "WORKLOAD_IMAGE", "--image", r"\n"),
     ("an image with a space", strategy(P4D), {"image": "a/b 1"}, "WORKLOAD_IMAGE", "--image", "REGISTRY/NAME:TAG"),
     ("no image", strategy(P4D), {"image": ""}, "WORKLOAD_IMAGE", "--image", "''"),
