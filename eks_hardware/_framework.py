@@ -30,7 +30,6 @@ CDKTF = "cdktf"
 CDKTN = "cdktn"
 FRAMEWORKS = (CDKTF, CDKTN)
 
-_EXTRA = "pip install 'eks-hardware[cdktn]'"
 _IN_THE_EXTRA = frozenset({"cdktn", "cdktn_provider_aws", "cdktn_provider_helm"})
 _PREFIXES = {"cdktf_cdktf_provider_": "cdktn_provider_"}
 
@@ -53,7 +52,9 @@ class _Alias(Loader):
             root = self._real.partition(".")[0]
             if error.name != root:
                 raise
-            fix = _EXTRA if root in _IN_THE_EXTRA else f"pip install {root.replace('_', '-')}"
+            from eks_hardware.installed_from import install_command
+
+            fix = install_command("cdktn") if root in _IN_THE_EXTRA else f"pip install {root.replace('_', '-')}"
             raise FrameworkError(f"{SWITCH}={CDKTN} needs {root}, which is not installed: {fix}", name=root) from error
         self._spec = module.__spec__
         return module

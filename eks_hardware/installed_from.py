@@ -14,6 +14,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shutil import which
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -96,7 +97,15 @@ def install_command(extra: str) -> str:
         return f"uv tool install --force {wanted}"
     if (prefix / "pipx_metadata.json").is_file():
         return f"pipx install --force {wanted}"
-    return f"pip install {wanted}"
+    return f"{_pip()} install {wanted}"
+
+
+def _pip() -> str:
+    """Return the command for this environment's pip: ``pip`` if that is the one on the PATH."""
+    found = which("pip")
+    if found and Path(found).parent == Path(sys.executable).parent:
+        return "pip"
+    return f"{shlex.quote(sys.executable)} -m pip"
 
 
 def _direct_url() -> dict[str, Any]:

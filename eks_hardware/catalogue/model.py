@@ -237,7 +237,7 @@ class InstanceType:
     source: str
 
     def __hash__(self) -> int:
-        # Of all fields it would take longer than what is cached by type.
+        # A hash of all fields would take longer than what is cached by type.
         return hash(self.name)
 
     @property

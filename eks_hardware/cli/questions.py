@@ -64,6 +64,18 @@ def choose(question: str, choices: Sequence[str], default: str) -> str:
     return ask(f"{question} ({', '.join(choices)})", default, read)
 
 
+def confirmed(question: str) -> bool:
+    """Ask a question with the answers yes (the default) and no."""
+    answers = {"y": True, "yes": True, "n": False, "no": False}
+
+    def read(said: str) -> bool:
+        if said.lower() not in answers:
+            raise WrongAnswerError(f"must be yes or no, got {quoted(said)}")
+        return answers[said.lower()]
+
+    return ask(question, "yes", read)
+
+
 def interrupted(message: str) -> NoReturn:
     """End a command whose question was interrupted, or got the end of the input, instead of an answer."""
     tell(f"\nInterrupted; {message}.")

@@ -289,7 +289,7 @@ class ClusterHalf:
         """Print what is different from AWS."""
         first = "Instances boot at once, and no container runs."
         if self._resolved.karpenter:
-            first += " Of the controllers, only Karpenter works: it runs next to the cluster."
+            first += " Karpenter is the only controller that works: it runs next to the cluster."
         found = [first, *notes]
         if scaled:
             found.append(f"The demo scaled these groups from 0 to 1 node, as an autoscaler does: {', '.join(scaled)}.")

@@ -333,7 +333,7 @@ def record_mirror(root: Path, providers: Providers) -> None:
 
 
 def _write_config(root: Path, mirror: Mirror) -> Path:
-    # Of the Helm provider, only stacks with charts need one, and most mirrors have none.
+    # Only stacks with charts need the Helm provider, and most mirrors do not have it.
     names = (f"{mirror.host}/hashicorp/{name}" for name in ("aws", "helm"))
     providers = [each for each in names if (mirror.path / each).is_dir()]
     # One file for each program: the other one may be running.

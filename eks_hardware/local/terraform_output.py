@@ -21,7 +21,7 @@ _MOST_LINES = 30
 
 
 def plain(line: str) -> str:
-    """Return a line without colours and line ends. Of a redrawn line, only the last state is kept."""
+    """Return a line without colours and line ends. Only the last state of a redrawn line is kept."""
     return _ANSI.sub("", line).rstrip("\r\n").rpartition("\r")[2].rstrip()
 
 
@@ -79,7 +79,7 @@ def errors(lines: list[str]) -> list[str]:
 
 
 def _app_errors(texts: list[str]) -> list[str]:
-    """Return what the app wrote to stderr. Of a traceback only the exception is kept."""
+    """Return what the app wrote to stderr. Only the exception of a traceback is kept."""
     if _APP_STDERR not in texts:
         return []
     start = texts.index(_APP_STDERR) + 1

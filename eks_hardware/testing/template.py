@@ -10,7 +10,7 @@ their expected values. A failing check shows the closest candidate and every dif
       aws_eks_node_group.platform_nodes-gpu_284AE618 (demo/platform/nodes-gpu/Resource)
         taint[0].key: expected 'nvidia.com/gpu', got 'aws.amazon.com/neuron'
 
-The expected value may be any JSON value. Of a map only the given keys are compared, at every depth. Lists are compared
+The expected value may be any JSON value. Only the given keys of a map are compared, at every depth. Lists are compared
 item by item, and all other values must be equal. :data:`Absent`, :class:`AnyOrder`, :class:`Contains`, :class:`Matches`
 and :class:`Json` are expected values with other comparisons.
 """

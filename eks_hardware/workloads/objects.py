@@ -167,7 +167,11 @@ def _deployment(target: Target, size: Size, request: Request, placed: Placement)
     notes: Notes = {
         ("spec", "strategy"): "old pods stop before new ones start: there may be no hardware for an additional pod",
         **_pod_level(target, size, placed),
-        **_yours(request, ("spec", "template", "spec", "containers", 0), "vllm serve MODEL; set --port for its Service and probe"),
+        **_yours(
+            request,
+            ("spec", "template", "spec", "containers", 0),
+            "vllm serve MODEL; set --port for its Service and probe",
+        ),
     }
     return Part(found, notes)
 

@@ -64,7 +64,7 @@ def test_its_requirements_install(installed: Installed, project: Path) -> None:
 
 
 def test_the_demo_outside_a_project(installed: Installed, tmp_path: Path) -> None:
-    """Of a file, without a project and an activated environment. Emulator and cdktf are those of this checkout."""
+    """Deploy a file without a project or an activated environment. Emulator and cdktf are those of this checkout."""
     cache, here = tmp_path / "cache", tmp_path / "here"
     here.mkdir()
     text = (SHIPPED / "development.yaml").read_text(encoding="utf-8")

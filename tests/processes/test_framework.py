@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware._framework import SWITCH, on_terrain
+from eks_hardware.installed_from import install_command
 from helpers.paths import ROOT, SHIPPED
 
 # Each name has a module that contains its own name, because generated code imports its siblings.
@@ -124,14 +125,14 @@ CHECK = "import eks_hardware._framework as switch; switch.check()"
             "cdktn",
             "cdktn",
             "import eks_hardware, cdktf",
-            "EKS_HARDWARE_FRAMEWORK=cdktn needs cdktn, which is not installed: pip install 'eks-hardware[cdktn]'",
+            f"EKS_HARDWARE_FRAMEWORK=cdktn needs cdktn, which is not installed: {install_command('cdktn')}",
         ),
         (
             "cdktn",
             "cdktn_provider_aws",
             "import eks_hardware, cdktf_cdktf_provider_aws.bucket",
             "EKS_HARDWARE_FRAMEWORK=cdktn needs cdktn_provider_aws, which is not installed: "
-            "pip install 'eks-hardware[cdktn]'",
+            f"{install_command('cdktn')}",
         ),
         (
             "cdktn",
@@ -220,8 +221,7 @@ def test_the_app_says_it_in_one_line(packages: Path) -> None:
         ("terrain", "error: EKS_HARDWARE_FRAMEWORK must be cdktf or cdktn, got 'terrain'; correct or unset it\n"),
         (
             "cdktn",
-            "error: EKS_HARDWARE_FRAMEWORK=cdktn needs cdktn, which is not installed: "
-            "pip install 'eks-hardware[cdktn]'\n",
+            f"error: EKS_HARDWARE_FRAMEWORK=cdktn needs cdktn, which is not installed: {install_command('cdktn')}\n",
         ),
     ):
         code = "import runpy; runpy.run_module('eks_hardware', run_name='__main__')"

@@ -33,7 +33,7 @@ def modules_used(stacks: Mapping[str, bytes]) -> set[tuple[str, str]]:
 
 
 def test_only_what_is_used_is_loaded(lazy_run: Run) -> None:
-    """Of 2,210 sub-modules; a sub-module that imports others would show here."""
+    """The provider has 2,210 sub-modules; a sub-module that imports others would show here."""
     loaded = [name for name in lazy_run.modules if name.startswith("cdktf_cdktf_provider_aws.")]
     assert "cdktf_cdktf_provider_aws.eks_cluster" in loaded
     assert len(loaded) < 150

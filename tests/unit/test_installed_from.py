@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     content: dict[str, Any] = {}
     monkeypatch.setattr(installed_from, "_direct_url", lambda: content)
     monkeypatch.setattr(installed_from, "_git", lambda *_: "")
+    monkeypatch.setattr(installed_from, "which", lambda name: str(Path(sys.executable).with_name(name)))
     return content
 
 
@@ -128,6 +130,14 @@ def test_a_pushed_checkout_is_pinned_to_its_commit(
     for changed in ({"branch": ""}, {"status": " M README.md"}):
         said.update(changed)
         assert source().requirement == f"-e {tmp_path.as_uri()}"
+
+
+@pytest.mark.usefixtures("recorded")
+@pytest.mark.parametrize("found", [None, "/usr/bin/pip"])
+def test_an_environment_that_is_not_active(monkeypatch: pytest.MonkeyPatch, found: str | None) -> None:
+    monkeypatch.setattr(installed_from, "which", lambda _: found)
+    monkeypatch.setattr("sys.executable", "/home/me/my venv/bin/python")
+    assert install_command("local") == "'/home/me/my venv/bin/python' -m pip install 'eks-hardware[local]'"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from eks_hardware.findings import Severity
 from eks_hardware.loader import parse_strategy
 from eks_hardware.rules import RULES, check
 from eks_hardware.rules.explanations import explanations
-from helpers.paths import GOLDEN, ROOT, TESTS
+from helpers.paths import ROOT, TESTS
 from helpers.shown import missing_lines
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -62,14 +62,12 @@ def shown_in_readme(command: str) -> str:
     return README.split(f"$ {command}\n", 1)[1].split("```", 1)[0].split("\n$ ", 1)[0]
 
 
-def test_what_validate_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_validate_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(streams, "is_terminal", lambda _: True)
-    text = (GOLDEN / "readme" / "mistakes.yaml").read_text(encoding="utf-8")
-    (tmp_path / "mistakes.yaml").write_text(text, encoding="utf-8")
-    printed = CliRunner().invoke(app, ["validate", "mistakes.yaml"]).stdout
-    assert missing_lines(shown_in_readme("eks-hardware validate mistakes.yaml"), printed) == []
+    printed = CliRunner().invoke(app, ["validate", "examples/mistakes.yaml"]).stdout
+    assert missing_lines(shown_in_readme("eks-hardware validate examples/mistakes.yaml"), printed) == []
 
 
 def test_what_cost_prints(monkeypatch: pytest.MonkeyPatch) -> None:

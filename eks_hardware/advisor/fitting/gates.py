@@ -232,7 +232,7 @@ MATURITIES: tuple[Maturity, ...] = ("mature", "maintenance", "beta", "archived",
 
 
 def maturity(request: Request, kind: InstanceType) -> tuple[Maturity, str]:
-    """Return the maturity of the software for a request on a type, and why. Of several frameworks the best counts."""
+    """Return the maturity of the software for a request on a type, and why. The most mature framework counts."""
     framework = request.workload.framework
     if kind.hardware is Hardware.NVIDIA_GPU:
         support = software.cuda_support(kind)

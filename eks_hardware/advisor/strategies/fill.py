@@ -105,7 +105,7 @@ class _Filling:
                 f"its hardware is not locked: the recommender would choose {today.instance_types[0]} today; {command}"
             )
             return Finding("LOCK_MISSING", path, message)
-        # Of choices for several overlays, use the one with the fewest differences.
+        # If there are choices for several overlays, use the one with the fewest differences.
         nearest = min(others, key=lambda each: len(differences(question.asked, each.asked)))
         changed = differences(question.asked, nearest.asked)
         more = f" and {len(changed) - _MOST_DIFFERENCES} more" if len(changed) > _MOST_DIFFERENCES else ""

@@ -161,7 +161,7 @@ def as_json(entry: Entry) -> dict[str, object]:
 def write(path: Path, entries: Sequence[Entry]) -> bool:
     """Write a lock file atomically, or remove it if there are no entries; return whether anything changed.
 
-    Each run writes its own draft and renames it in one step. Of two concurrent runs, the later one wins.
+    Each run writes its own draft and renames it in one step. If two runs overlap, the later one wins.
 
     Raises:
         LockError: LOCK_UNWRITABLE.

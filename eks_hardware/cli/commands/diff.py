@@ -42,8 +42,8 @@ def diff(old: str, new: str, overlays: tuple[str, ...], all_overlays: bool, form
     To compare resources, the command synthesizes both strategies, which requires Node. Without Node it compares
     everything else.
 
-    Of two folders, the command compares the strategies with the same name. It reports new and removed strategies with
-    their cost, and leaves out unchanged ones.
+    Given two folders, the command compares the strategies with the same name. It reports new and removed strategies
+    with their cost, and leaves out unchanged ones.
 
     \b
     Examples:

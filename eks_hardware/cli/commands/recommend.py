@@ -14,7 +14,7 @@ from eks_hardware.cli.cluster_settings import UnknownAddressError, api_access_op
 from eks_hardware.cli.errors import FAILED, exit_codes, fail, fail_with, tell
 from eks_hardware.cli.next_steps import show_files, show_next
 from eks_hardware.cli.output import print_json
-from eks_hardware.cli.questions import at_terminal, interrupted
+from eks_hardware.cli.questions import at_terminal, confirmed, interrupted
 from eks_hardware.cli.workload_options import given_fields, request_or_stop, workload_options
 from eks_hardware.printable import reason
 
@@ -243,4 +243,7 @@ def _project_around(file: Path, wanted: bool | None, private_in: str | None, *, 
 
 def _yes(question: str) -> bool:
     """Ask, if someone can answer; without a terminal the answer is no."""
-    return at_terminal() and click.confirm(f"\n{question}", default=True, err=True)
+    if not at_terminal():
+        return False
+    tell("")
+    return confirmed(question)

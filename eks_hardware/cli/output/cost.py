@@ -258,11 +258,11 @@ def _starting_at_0(cost: StrategyCost) -> list[str]:
     figures = {line.short_name: line.figure_at("max") for line in later}
     prices = [f"{name} {usd(each.usd_per_hour)}" for name, each in figures.items() if each]
     shown = [*prices[:_PARTS_PER_NODE], *([f"{more} more"] if (more := len(prices) - _PARTS_PER_NODE) > 0 else [])]
-    added = f", per hour while it runs: {', '.join(shown)}" if shown else " its price while it runs"
+    price = f" per hour while it runs: {', '.join(shown)}" if shown else " while it runs"
     return [
         f"{_total(cost, 'min', HOURS_PER_MONTH)} per month is the always-on part: groups and pools with a minimum of 0 "
         "have no nodes",
-        f"each of their nodes adds{added}",
+        f"each node adds its price{price}",
     ]
 
 

@@ -197,7 +197,7 @@ def show_types(groups: Mapping[str, Sequence[str]], region: str) -> None:
     if unknown:
         _print(out, f"Price unknown: {', '.join(unknown)}. The order does not depend on prices.")
     if len(groups) > 1:
-        _print(out, "Each group gets its number 1; change instance_types in the file for another.")
+        _print(out, "Each group uses the first type listed. To use another, change instance_types in the file.")
 
 
 def _show_nothing(out: Console, found: Recommendation) -> None:

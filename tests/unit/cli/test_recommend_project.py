@@ -71,7 +71,7 @@ def test_that_way_works() -> None:
 def test_at_a_terminal_it_offers_to(folder: Path, output: str) -> None:
     Path("strategies").mkdir()
     done = recommend("-o", output, stdin="\n")
-    assert f"{folder} is not a CDKTF project; deploying needs one. Create it? [Y/n]: " in done.err
+    assert f"{folder} is not a CDKTF project; deploying needs one. Create it? [yes]: " in done.err
     assert (done.code, files_below()) == (0, sorted(["strategies/chat.yaml", *PROJECT]))
 
 
