@@ -75,7 +75,7 @@ def force(text: str) -> Callable[[Function], Function]:
 
 
 def model_of(said: str) -> dict[str, str]:
-    """Return the value of ``--model``, such as ``8B``, ``llama-3.1-8b`` or a path, as the field ``model`` of a workload.
+    """Return the value of ``--model``, such as ``8B``, ``qwen3-8b`` or a path, as the field ``model`` of a workload.
 
     An existing file takes precedence over a public model of the same name.
     """

@@ -23,7 +23,7 @@ Words: TypeAlias = tuple[str, ...]
 MUST = "must be a public model"
 """The first words of the message about an unknown name."""
 
-# Words of a name that do not change the shape. `base` does in bert-base, so it is left out only of what the user wrote.
+# Words of a name that do not change the shape. `base` changes it in bert-base: only the user's own `base` is left out.
 _VARIANT = frozenset(("instruct", "it", "chat", "hf", "pt", "meta"))
 _WRITTEN_VARIANT = _VARIANT | {"base"}
 

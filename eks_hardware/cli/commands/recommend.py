@@ -161,7 +161,7 @@ def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[st
             fail(f"--task is missing; choose one of {', '.join(get_args(Task))}")
         fail("no workload given; use --task and --model, or --from FILE")
     if document is None and "model" not in said:
-        fail("--model is missing; give a public model such as llama-3.1-8b, the number of parameters, such as 8B, or a config.json")
+        fail("--model is missing; give a public model such as llama-3.1-8b, parameters such as 8B, or a config.json")
     before = document.value.model_dump(mode="json", exclude_unset=True) if document else {}
     if "regions" in said:
         before.pop("region", None)

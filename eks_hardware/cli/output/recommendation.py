@@ -268,7 +268,8 @@ def _assumed(found: Recommendation) -> Iterator[str]:
         if "concurrent_sequences" not in said:
             yield f"--concurrency {concurrent_sequences(workload)}"
         if "context_length" not in said:
-            yield f"--context {context_length(workload)}"
+            default = context_length(workload)
+            yield f"--context {min(default, found.request.shape.max_context_length or default)}"
     if "precision" not in said and found.candidates:
         yield f"--precision {weight_format(found.request, found.candidates[0].fit.kind)}"
     if "purchase" not in said:

@@ -367,7 +367,7 @@ def test_a_method_of_fine_tuning_is_a_task(method: str, tmp_path: Path) -> None:
         ("", "--task and --model, or --from FILE"),
         ("--task inference", "--model"),
         ("--task inferense --model 8B", 'did you mean inference?'),
-        ("--task inference --model lama-3-70b", 'public model or a config.json, got "lama-3-70b"; did you mean llama-3-70b'),
+        ("--task inference --model lama-3-70b", 'a config.json, got "lama-3-70b"; did you mean llama-3-70b'),
         ("--task inference --model llama-3", "did you mean llama-3.1-8b, "),
         ("--task inference --model llama-3.1-7b", "did you mean llama-3.1-70b"),
         ("--task inference --model eight", "must be parameters such as 8B, a public model or a config.json, got"),
