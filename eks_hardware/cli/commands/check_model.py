@@ -58,7 +58,7 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
     """Return the request, or end the command for an unusable config.json or an unknown framework."""
     from eks_hardware.advisor.model import Request, ShapeError
     from eks_hardware.advisor.shapes.hf_config import read_hf_config
-    from eks_hardware.advisor.shapes.public import known_as, shape_of_name
+    from eks_hardware.advisor.shapes.public import MUST, shape_of_name
     from eks_hardware.findings import Finding
     from eks_hardware.models import WorkloadSpec
     from eks_hardware.models.needs import Framework
@@ -66,10 +66,11 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
 
     refuse_unknown("--framework", framework, get_args(Framework))
     try:
-        public = not path.exists() and known_as(str(path))
-        shape = shape_of_name(public) if public else read_hf_config(path)
+        is_name = path.suffix != ".json" and not path.exists()
+        shape = shape_of_name(str(path)) if is_name else read_hf_config(path)
     except ShapeError as error:
-        fail_with([Finding(error.code, "CONFIG", error.message)])
+        message = error.message.replace(MUST, "must be a config.json or a public model", 1)
+        fail_with([Finding(error.code, "CONFIG", message)])
     said: Any = {"task": task, "framework": framework}
     # All purchasing options: the check does not look at prices.
     said |= {"purchase": ("on-demand", "spot", "capacity-block"), "interruptible": True}
