@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 Task = Literal["training", "fine-tuning", "inference", "development"]
+Method = Literal["full", "lora", "qlora"]
 Priority = Literal["cost", "balanced", "performance"]
 
 Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4", "int8"]

@@ -1,8 +1,8 @@
 """Generator of the committed reference pages, for readers of the repository and of the site.
 
 ``docs/reference/strategy.md`` is generated from the JSON Schema of strategy files, ``docs/reference/cli.md`` from the
-command line. ``pytest tests/docs/test_generated.py --update-golden`` writes both; without the option, it fails if a
-page is out of date.
+command line, and ``docs/reference/models.md`` from ``config/facts/public_models.json``. ``pytest
+tests/docs/test_generated.py --update-golden`` writes them; without the option, it fails if a page is out of date.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 
 import click
 
+from eks_hardware.advisor.ranking.reasons import short
+from eks_hardware.advisor.shapes.public import rows, shape_of_name
 from eks_hardware.cli import app
 from eks_hardware.models import Strategy
 
@@ -63,9 +65,40 @@ With `--json`, the document on stdout has the same messages in `error`, and each
 ## Commands
 """
 
+_MODELS_HEAD = f"""\
+# Public models
+
+Names for `--model` of `recommend` and `init`, and for `model: {{name: ...}}` in a
+[workload](../guides/workload.md#fields-of-a-workload). Upper and lower case, `-`, `_`, `.`, `:` and spaces do not
+matter. The organization, `instruct`, `it`, `chat`, `base` and `hf` can be added or left out: `llama-3.1-70b`,
+`Llama 3.1 70B Instruct` and `meta-llama/Llama-3.1-70B-Instruct` are the same model.
+
+Each row of [`config/facts/public_models.json`](../../config/facts/public_models.json) has the values of the model's
+`config.json` and their source. [The counts](../guides/check-model.md#how-parameters-are-counted) are derived from them.
+`per token` is the number of parameters that one token uses in a mixture of experts. For other models, use their
+`config.json`.
+
+{_WRITTEN_BY}
+
+| name | repository at Hugging Face | parameters | per token | longest context | quantized |
+|---|---|---|---|---|---|"""
+
 _VALUES = {"integer": "N", "choice": "VALUE", "path": "PATH", "filename": "FILE"}
 
 _CELL = str.maketrans({"|": r"\|", "\n": " ", "<": "&lt;"})
+
+
+def models_page() -> str:
+    """Return the table of public models."""
+    return "\n".join([_MODELS_HEAD, *(_model_row(name) for name in rows())]) + "\n"
+
+
+def _model_row(name: str) -> str:
+    shape, row = shape_of_name(name), rows()[name]
+    context = f"{shape.max_context_length:,}" if shape.generates and shape.max_context_length else ""
+    used = short(shape.active_parameters) if shape.active_parameters < shape.parameters else ""
+    cells = (f"`{name}`", row["repository"], short(shape.parameters), used, context, shape.quantized_to or "")
+    return f"| {' | '.join(cells)} |"
 
 
 def strategy_page() -> str:

@@ -32,7 +32,7 @@ class Shape:
     layers_with_cache: int  # layers with keys and values of the whole context
     quantized_to: str | None  # format of the checkpoint's weights: int4, fp8; None if not quantized
     estimated: tuple[str, ...]  # estimated dimensions, one sentence each: derived figures are rough
-    source: str  # config.json, or the workload
+    source: str  # config.json, the repository of a public model, or the workload
     layers_with_window: int = 0  # further layers, with keys and values of only the last `window` tokens
     window: int | None = None
     latent_width: int | None = None  # MLA: numbers per token in a layer's cache, instead of keys and values
@@ -66,7 +66,7 @@ class ShapeError(ValueError):
     """A model with an unknown or contradictory shape.
 
     Attributes:
-        code: ``MODEL_TYPE_UNKNOWN``, ``MODEL_SIZE`` or ``HF_CONFIG_...``.
+        code: ``MODEL_NAME``, ``MODEL_TYPE_UNKNOWN``, ``MODEL_SIZE`` or ``HF_CONFIG_...``.
         message: the problem and its fix; no full stop.
         field: the field of ``model`` at fault, such as ``hf_config``.
     """

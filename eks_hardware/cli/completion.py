@@ -64,15 +64,26 @@ def parts_of_strategy(_: click.Context, __: click.Parameter, incomplete: str) ->
     return _beginning(incomplete, KINDS)
 
 
-def words_of(field: str) -> Completer:
-    """Complete the values of a field of ``workload``."""
+def models(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete files, and the names of public models, with their organization after a slash."""
+    from click.shell_completion import CompletionItem
+
+    from eks_hardware.advisor.shapes.public import rows
+
+    known = [row["repository"] for row in rows().values()] if "/" in incomplete else rows()
+    return [CompletionItem(incomplete, type="file"), *_beginning(incomplete, known)]
+
+
+def words_of(*fields: str) -> Completer:
+    """Complete the values of fields of ``workload``."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from eks_hardware.models import WorkloadSpec
 
-        schema = WorkloadSpec.model_json_schema()["properties"][field]
+        properties = WorkloadSpec.model_json_schema()["properties"]
         choices = [
             each
+            for schema in (properties[field] for field in fields)
             for part in (schema, schema.get("items", {}), *schema.get("anyOf", ()))
             for each in part.get("enum", ())
         ]

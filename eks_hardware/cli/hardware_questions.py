@@ -60,7 +60,7 @@ def choose_hardware(said: Options, fields: dict[str, Any], *, asks: bool, yes: b
         WriteError: there is no hardware for the task in the region.
     """
     kind = said.kind
-    other = next((each for each in fields if each != "task"), None)
+    other = next((each for each in fields if each not in ("task", "method")), None)
     if kind and "model" in fields:
         raise click.UsageError(
             "--hardware and --model cannot be combined: --model chooses the hardware; remove one of them"
@@ -99,7 +99,7 @@ def _model_or_kind(fields: dict[str, Any], *, asks: bool) -> str | None:
             raise WrongAnswerError(f"a model {error}; or {', '.join(KINDS)}") from None
         return None
 
-    question = f"Model (70B, config.json), or {', '.join(KINDS)}"
+    question = f"Model (llama-3.1-8b, 70B, config.json), or {', '.join(KINDS)}"
     return ask(question, DEFAULT_MODEL, read) if asks else read(DEFAULT_MODEL)
 
 

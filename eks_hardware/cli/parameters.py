@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +12,9 @@ import click
 from eks_hardware.cli import completion
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Anything that looks like a number of parameters: the message about a wrong one says which numbers are valid.
+_SIZE = re.compile(r"[-+]?[0-9.,]+ ?[A-Za-z]{0,2}")
 
 FILE = click.Path(path_type=Path)
 """A path that may not exist yet."""
@@ -71,7 +75,10 @@ def force(text: str) -> Callable[[Function], Function]:
 
 
 def model_of(said: str) -> dict[str, str]:
-    """Return the value of ``--model SIZE|FILE``, such as ``8B`` or a path, as the field ``model`` of a workload."""
+    """Return the value of ``--model``, such as ``8B``, ``qwen3-8b`` or a path, as the field ``model`` of a workload.
+
+    An existing file takes precedence over a public model of the same name.
+    """
     if said.endswith(".json") or Path(said).exists():
         return {"hf_config": str(Path(said).absolute())}
-    return {"parameters": said}
+    return {"parameters" if _SIZE.fullmatch(said) else "name": said}

@@ -14,10 +14,11 @@ from eks_hardware.cli.errors import fail_with
 from eks_hardware.cli.failures import as_typed
 from eks_hardware.cli.parameters import Function
 from eks_hardware.printable import joined, quoted
-from eks_hardware.spellings import DEFAULT_FORMAT, DEFAULT_PRIORITY, Priority, Task, WeightFormat
+from eks_hardware.spellings import DEFAULT_FORMAT, DEFAULT_PRIORITY, Method, Priority, Task, WeightFormat
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Request
+    from eks_hardware.findings import Finding
 
 
 class Number(click.ParamType[int]):
@@ -41,6 +42,7 @@ def in_full(said: str) -> str:
 OPTIONS = {
     "task": ("--task",),
     "model": ("--model",),
+    "model.name": ("--model",),
     "model.parameters": ("--model",),
     "model.hf_config": ("--model",),
     "context_length": ("--context",),
@@ -53,14 +55,23 @@ OPTIONS = {
 }
 """Fields of a workload file, and the names of their options."""
 
+METHODS = get_args(Method)
+"""Methods of fine-tuning, which ``--task`` accepts too."""
+
 _DECORATORS = (
     click.option(
         "--task",
         metavar="TASK",
-        shell_complete=completion.words_of("task"),
-        help=f"{joined(get_args(Task), 'or')}.",
+        shell_complete=completion.words_of("task", "method"),
+        help=f"{joined(get_args(Task), 'or')}. With {joined(METHODS, 'or')}: fine-tuning with that method.",
     ),
-    click.option("--model", metavar="SIZE|FILE", help="Parameters, such as 8B or 350M, or a Hugging Face config.json."),
+    click.option(
+        "--model",
+        metavar="NAME|SIZE|FILE",
+        shell_complete=completion.models,
+        help="Public model, such as llama-3.1-70b or Qwen/Qwen3-32B; parameters, such as 8B; or a Hugging Face "
+        "config.json.",
+    ),
     click.option(
         "--context",
         "context_length",
@@ -105,6 +116,8 @@ def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
     if found.get("model"):
         found["model"] = parameters.model_of(found["model"])
+    if found.get("task") in METHODS:
+        found |= {"task": "fine-tuning", "method": found["task"]}
     return found
 
 
@@ -123,8 +136,19 @@ def request_of_fields(fields: Mapping[str, Any], *, folder: Path | None = None) 
         document = read_workload(json.dumps({"version": 1, **fields}))
         return request_of(document, folder=folder), document.value.only
     except StrategyError as error:
-        findings = [replace(each, path=option_of(each.path), position=None) for each in error.findings]
+        findings = [
+            replace(each, path=option_of(each.path), message=_of_option(each), position=None) for each in error.findings
+        ]
         raise StrategyError(findings) from None
+
+
+def _of_option(finding: Finding) -> str:
+    """Return the message of a finding. Unlike the field ``model.name``, ``--model`` accepts more than a name."""
+    if finding.code != "MODEL_NAME":
+        return finding.message
+    from eks_hardware.advisor.shapes.public import MUST
+
+    return finding.message.replace(MUST, "must be parameters such as 8B, a public model or a config.json", 1)
 
 
 def request_or_stop(fields: Mapping[str, Any], *, folder: Path | None = None) -> tuple[Request, tuple[str, ...]]:

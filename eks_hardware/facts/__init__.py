@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.eks import Addon, Addons, Chart, Charts, ChartValues, Eks, EndpointServices
     from eks_hardware.facts.schemas.iam_policies import IamPolicies
     from eks_hardware.facts.schemas.karpenter import Karpenter
-    from eks_hardware.facts.schemas.models import Memory, ModelTypes, NeuronModels
+    from eks_hardware.facts.schemas.models import Memory, ModelTypes, NamedModels, NeuronModels
     from eks_hardware.facts.schemas.nodes import AmiReleases, BottlerocketSettings, Mig, NodeConfig, Nodes, Storage
     from eks_hardware.facts.schemas.policy import Ranking, Starters
     from eks_hardware.facts.schemas.prices import OnDemand, Reserved, ServiceQuotas, Services, Spot, Volumes
@@ -53,6 +53,7 @@ model_types: DataFile[ModelTypes] = DataFile("facts/model_types.json")
 neuron_models: DataFile[NeuronModels] = DataFile("facts/neuron_models.json")
 node_config: DataFile[NodeConfig] = DataFile("facts/node_config.json")
 nodes: DataFile[Nodes] = DataFile("facts/nodes.json")
+public_models: DataFile[NamedModels] = DataFile("facts/public_models.json")
 replacements: DataFile[Replacements] = DataFile("facts/replacements.json")
 software: DataFile[Software] = DataFile("facts/software.json")
 storage: DataFile[Storage] = DataFile("facts/storage.json")

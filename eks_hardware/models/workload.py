@@ -11,10 +11,9 @@ from eks_hardware import facts
 from eks_hardware.models.base import StrategyModel, Text, form, invalid
 from eks_hardware.models.needs import Attention, Framework
 from eks_hardware.printable import joined
-from eks_hardware.spellings import DEFAULT_PRIORITY, TRAINED_FORMATS, Capacity, Priority, Task, WeightFormat
+from eks_hardware.spellings import DEFAULT_PRIORITY, TRAINED_FORMATS, Capacity, Method, Priority, Task, WeightFormat
 
 Purpose = Literal["system", "general", "training", "inference", "development"]
-Method = Literal["full", "lora", "qlora"]
 Serving = Literal["real-time", "batch"]
 Optimizer = Literal["adamw", "adamw-8bit", "sgd", "sgd-momentum"]
 Sharding = Literal["none", "zero-1", "zero-2", "zero-3"]
@@ -49,19 +48,25 @@ def _refuse_uncountable(value: str | None, field: str, of: str) -> None:
 
 
 class ModelShape(StrategyModel):
-    """The model: its size and shape. Missing values are estimated, and the result lists them.
+    """The model: a public one by name, or its size and shape. Missing values are estimated, and the result lists them.
 
     Examples:
+        >>> ModelShape(name="llama-3.1-70b").name
+        'llama-3.1-70b'
         >>> ModelShape(parameters="8B").parameters
         '8B'
     """
 
+    name: Annotated[Text, Field(min_length=1, max_length=200)] | None = Field(
+        default=None,
+        description="A public model, such as llama-3.1-70b or Qwen/Qwen3-32B; fields next to it take precedence.",
+    )
     hf_config: Annotated[Text, Field(min_length=1, max_length=1024)] | None = Field(
         default=None,
         description="Path of a Hugging Face config.json, relative to this file; fields next to it take precedence.",
     )
     parameters: Count | None = Field(
-        default=None, description="Number of parameters: 8B, 350M, 8030261248; required without `hf_config`."
+        default=None, description="Number of parameters: 8B, 350M, 8030261248; required without `name` and `hf_config`."
     )
     active_parameters: Count | None = Field(
         default=None, description="Parameters used per token in a mixture of experts; default: all."
@@ -81,10 +86,14 @@ class ModelShape(StrategyModel):
 
     @model_validator(mode="after")
     def _is_sized(self) -> ModelShape:
-        if self.parameters is None and self.hf_config is None:
-            raise invalid(
-                "model_size", "must have 'parameters' (such as 8B) or 'hf_config' (a config.json), got neither; add one"
+        if self.parameters is None and self.hf_config is None and self.name is None:
+            message = (
+                "must have 'name' (such as llama-3.1-8b), 'parameters' (such as 8B) or 'hf_config' (a config.json), "
+                "got none; add one"
             )
+            raise invalid("model_size", message)
+        if self.name is not None and self.hf_config is not None:
+            raise invalid("model_name", "must not be set together with 'hf_config', got both; remove one", "name")
         for name in ("parameters", "active_parameters"):
             given = getattr(self, name)
             _refuse_uncountable(given, name, "parameters")

@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 
-from docs.hooks.reference import cli_page, commands, field_anchor, strategy_page
+from docs.hooks.reference import cli_page, commands, field_anchor, models_page, strategy_page
 from eks_hardware.models import Strategy
 from helpers import cli
 from helpers.paths import ROOT
 
-PAGES: dict[str, Callable[[], str]] = {"strategy": cache(strategy_page), "cli": cache(cli_page)}
+PAGES: dict[str, Callable[[], str]] = {
+    "strategy": cache(strategy_page),
+    "cli": cache(cli_page),
+    "models": cache(models_page),
+}
 SCHEMA = Strategy.model_json_schema()
 COMMANDS = commands()
 

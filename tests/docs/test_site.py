@@ -32,7 +32,14 @@ FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "vid
 SAID = {"canonical", "next", "prev"}
 EDIT = "https://git.example.com/OWNER/eks-hardware/edit/main/docs/"
 # Generated pages, without a file to edit.
-GENERATED = ("reference/api/", "reference/cli", "reference/rules/", "reference/strategy", "reference/traps")
+GENERATED = (
+    "reference/api/",
+    "reference/cli",
+    "reference/models",
+    "reference/rules/",
+    "reference/strategy",
+    "reference/traps",
+)
 
 
 @dataclass

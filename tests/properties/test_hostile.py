@@ -242,6 +242,7 @@ ELSE: list[dict[str, Any]] = [
             "task": "training", "training_tokens": "15B",
             "model": {"hf_config": "llama/config.json", "architecture": "llama", "parameters": "8B",
                       "active_parameters": "8B"}}},
+        {"name": "named", "scaling": {"max": 1}, "workload": {"task": "inference", "model": {"name": "qwen3-8b"}}},
     ),
 ]  # fmt: skip
 

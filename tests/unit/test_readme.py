@@ -94,6 +94,10 @@ def test_what_recommend_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_what_the_guide_of_recommend_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     guide = (ROOT / "docs" / "guides" / "recommend.md").read_text(encoding="utf-8")
-    command = guide.split("```console\n$ eks-hardware ", 1)[1].split("```", 1)[0].replace("\\\n", " ")
-    shown = guide.split("```text\n", 1)[1].split("```", 1)[0]
-    assert missing_lines(shown, CliRunner().invoke(app, command.split()).output) == []
+    printed = re.findall(r"```console\n\$ eks-hardware ([^`]+)```\n\n```text\n([^`]+)```", guide)
+    printed += re.findall(r"```console\n\$ eks-hardware (.+)\n(error: .+\n)```", guide)
+    assert len(printed) == 4
+    for command, shown in printed:
+        output = CliRunner().invoke(app, command.replace("\\\n", " ").split()).output
+        joined = " ".join(output.split()) + "\n" if shown.startswith("error: ") else output
+        assert missing_lines(shown, joined) == []

@@ -1,1 +1,1 @@
-"""The shape of a model: from its config.json, from the workload's fields, or estimated."""
+"""The shape of a model: from its name or config.json, from the workload's fields, or estimated."""

@@ -156,7 +156,10 @@ def _dimensions(fields: Fields, row: ModelType) -> Dimensions:
     if head_dim is None:
         head_dim = latent.nope_dim + latent.rope_dim if latent else max(1, hidden // heads)
     positions = fields.exact(row["positions"], least=1) + row.get("position_offset", 0) if "positions" in row else 0
-    patch = 0
+    patch = mels = 0
+    if fields.text("model_type") == "whisper":
+        mels = fields.exact("num_mel_bins", default=80, least=1)
+        positions += fields.exact("max_source_positions", default=1500, least=1)
     if kind == "vision":
         side, size = fields.exact("patch_size", default=16, least=1), fields.exact("image_size", default=224, least=1)
         positions = (size // side) ** 2 + 1
@@ -165,6 +168,7 @@ def _dimensions(fields: Fields, row: ModelType) -> Dimensions:
         fields.flag(*given) if isinstance(given, list) else bool(given)
         for given in (row.get(name, False) for name in ("qkv_bias", "output_bias", "mlp_bias"))
     )
+    buckets = 32 if kind == "encoder-decoder" and not mels else 0
     return Dimensions(
         layers=layers,
         decoder_layers=(fields.number("decoder layers") or layers) if kind == "encoder-decoder" else 0,
@@ -178,9 +182,10 @@ def _dimensions(fields: Fields, row: ModelType) -> Dimensions:
         tied=fields.flag("tie_word_embeddings", row.get("tied", False)),
         biases=(biases[0], biases[1], biases[2]),
         latent=latent,
-        experts=_experts(fields, layers, hidden) if row.get("experts") else None,
+        experts=_experts(fields, row, layers, hidden) if row.get("experts") else None,
         patch=patch,
-        buckets=fields.exact("relative_attention_num_buckets", default=32 if kind == "encoder-decoder" else 0),
+        mels=mels,
+        buckets=fields.exact("relative_attention_num_buckets", default=buckets),
     )
 
 
@@ -197,11 +202,15 @@ def _latent(fields: Fields) -> Latent | None:
     )
 
 
-def _experts(fields: Fields, layers: int, hidden: int) -> Experts:
+def _experts(fields: Fields, row: ModelType, layers: int, hidden: int) -> Experts:
     count_of = fields.needed("experts")
-    width = fields.exact("moe_intermediate_size", least=1) or fields.number("intermediate size") or 4 * hidden
-    shared = fields.exact("shared_expert_intermediate_size") or fields.exact("n_shared_experts", most=1000) * width
-    step = fields.exact("decoder_sparse_step", default=1, least=1)
+    # Llama 4 has a second field for its plain MLPs, intermediate_size_mlp.
+    named = fields.exact("moe_intermediate_size", least=1) or fields.exact("intermediate_size", least=1)
+    width = named or fields.number("intermediate size") or 4 * hidden
+    always = fields.exact("n_shared_experts", default=row.get("shared_experts", 0), most=1000)
+    shared = fields.exact("shared_expert_intermediate_size") or always * width
+    step = fields.exact("interleave_moe_layer_step", default=1, least=1)
+    step = fields.exact("decoder_sparse_step", default=step, least=1)
     only = fields.get("mlp_only_layers")
     plain = len(only) if isinstance(only, list) else 0
     dense = fields.exact("first_k_dense_replace", most=layers) or layers - layers // step + plain
@@ -232,7 +241,7 @@ def _cached_layers(fields: Fields, row: ModelType, sizes: Dimensions) -> tuple[i
     if how == "alternate":
         windowed = (layers + 1) // 2
     elif how == "pattern":
-        windowed = layers - layers // (fields.exact("sliding_window_pattern", least=1) or 6)
+        windowed = layers - layers // (fields.exact("sliding_window_pattern", least=1) or row.get("pattern", 6))
     elif how == "use_sliding_window":
         windowed = max(0, layers - fields.exact("max_window_layers", default=layers))
     return layers - windowed, windowed, window if windowed else None

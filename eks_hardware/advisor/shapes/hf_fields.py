@@ -12,18 +12,23 @@ from eks_hardware.printable import reason
 
 _MOST_BYTES = 5 * 2**20
 
+_INTERMEDIATE = (
+    "intermediate_size_mlp intermediate_size n_inner ffn_dim ffn_hidden_size d_ff hidden_dim encoder_ffn_dim"
+)
+_CONTEXT = "max_position_embeddings n_positions n_ctx max_seq_len seq_length max_target_positions"
+
 # Our name of a field: its names in configurations, and its highest plausible value.
 _FIELDS: dict[str, tuple[tuple[str, ...], int]] = {
     "layers": (("num_hidden_layers", "n_layer", "num_layers", "n_layers"), 10_000),
     "decoder layers": (("num_decoder_layers", "decoder_layers"), 10_000),
     "hidden size": (("hidden_size", "n_embd", "n_embed", "d_model", "dim"), 1_000_000),
-    "attention heads": (("num_attention_heads", "n_head", "num_heads", "n_heads"), 10_000),
+    "attention heads": (("num_attention_heads", "n_head", "num_heads", "n_heads", "encoder_attention_heads"), 10_000),
     "key-value heads": (("num_key_value_heads", "num_kv_heads", "n_head_kv"), 10_000),
     "head size": (("head_dim", "d_kv"), 10_000),
-    "intermediate size": (("intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "d_ff", "hidden_dim"), 10**8),
+    "intermediate size": (tuple(_INTERMEDIATE.split()), 10**8),
     "vocabulary": (("vocab_size",), 10**8),
-    "context": (("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length"), 10**9),
-    "window": (("sliding_window",), 10**9),
+    "context": (tuple(_CONTEXT.split()), 10**9),
+    "window": (("sliding_window", "attention_chunk_size"), 10**9),
     "experts": (("num_local_experts", "num_experts", "n_routed_experts"), 100_000),
     "experts of a token": (("num_experts_per_tok", "experts_per_token", "num_experts_per_token"), 100_000),
 }

@@ -57,6 +57,7 @@ class Dimensions:
     latent: Latent | None
     experts: Experts | None
     patch: int  # values in a patch of an image, 0 for text
+    mels: int  # frequency bands of sound, 0 for text
     buckets: int  # of T5's relative positions
 
 
@@ -73,8 +74,8 @@ def count(row: ModelType, sizes: Dimensions) -> Counted:
     """Count the parameters of a model of some type."""
     kind = row.get("kind", "decoder")
     if kind == "encoder-decoder":
-        return _t5(row, sizes)
-    norm = (2 if row.get("norm") == "layer" else 1) * sizes.hidden
+        return _encoder_decoder(row, sizes)
+    norm = _norm(row, sizes)
     layer = _attention(row, sizes) + row.get("norms", 2) * norm
     dense, routed, used = _mlp(row, sizes), 0, 0
     plain_layers = sizes.layers
@@ -143,15 +144,20 @@ def _experts(row: ModelType, sizes: Dimensions, experts: Experts) -> tuple[int, 
     return always + experts.count * one, always + experts.used * one
 
 
-def _t5(row: ModelType, sizes: Dimensions) -> Counted:
-    """Return the count for T5: attention without biases; relative positions in one layer per side.
+def _norm(row: ModelType, sizes: Dimensions) -> int:
+    return (2 if row.get("norm") == "layer" else 1) * sizes.hidden
 
-    The heads of T5 need not add up to the width of a layer.
+
+def _encoder_decoder(row: ModelType, sizes: Dimensions) -> Counted:
+    """Return the count for T5 and Whisper: a decoder's layer has a second attention, to the encoder.
+
+    The heads of T5 need not add up to the width of a layer. It has relative positions in one layer per side. Whisper
+    has tables of positions, and two convolutions of width 3 before the encoder.
     """
-    attention = 4 * sizes.hidden * sizes.heads * sizes.head_dim
-    mlp, norm = _mlp(row, sizes), sizes.hidden
+    attention, mlp, norm = _attention(row, sizes), _mlp(row, sizes), _norm(row, sizes)
     encoder = sizes.layers * (attention + mlp + 2 * norm)
     decoder = sizes.decoder_layers * (2 * attention + mlp + 3 * norm)
-    tables = sizes.vocabulary * sizes.hidden * (1 if sizes.tied else 2)
-    total = encoder + decoder + 2 * norm + 2 * sizes.buckets * sizes.heads + tables
+    tables = sizes.vocabulary * sizes.hidden * (1 if sizes.tied else 2) + sizes.positions * sizes.hidden
+    sound = 3 * (sizes.mels + sizes.hidden) * sizes.hidden + 2 * sizes.hidden if sizes.mels else 0
+    total = encoder + decoder + 2 * norm + 2 * sizes.buckets * sizes.heads + sound + tables
     return Counted(parameters=total, active=total, embeddings=tables)

@@ -1,4 +1,4 @@
-"""The shape of a workload's model: from its config.json, from the workload's fields, or estimated."""
+"""The shape of a workload's model: from its name or config.json, from the workload's fields, or estimated."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from eks_hardware import facts
 from eks_hardware.advisor.model import Shape, ShapeError
 from eks_hardware.advisor.shapes.hf_config import read_hf_config
+from eks_hardware.advisor.shapes.public import shape_of_name
 from eks_hardware.models.workload import ModelShape, count
 
 if TYPE_CHECKING:
@@ -37,11 +38,14 @@ def kind_of(architecture: str | None) -> str | None:
 def shape_of(model: ModelShape, *, folder: Path | None = None) -> Shape:
     """Return the shape of a model. Estimated dimensions are listed in ``estimated``.
 
-    Fields of the model override its ``hf_config``. That path is relative to ``folder``, or to the working directory.
+    Fields of the model override its ``name`` or ``hf_config``. That path is relative to ``folder``, or to the working
+    directory.
 
     Raises:
-        ShapeError: HF_CONFIG_..., MODEL_TYPE_UNKNOWN, MODEL_SIZE, with the field of the model at fault.
+        ShapeError: HF_CONFIG_..., MODEL_TYPE_UNKNOWN, MODEL_NAME, MODEL_SIZE, with the field of the model at fault.
     """
+    if model.name is not None:
+        return _with_said(shape_of_name(model.name), model)
     if model.hf_config is None:
         return _of_size(model)
     return _with_said(read_hf_config((folder or Path()) / model.hf_config), model)

@@ -128,10 +128,10 @@ def _asked(request: Request, node: Node, zone_ids: tuple[str, ...]) -> Asked:
     """Return the question as flat fields. Defaults are omitted, so stating a default does not change the question."""
     workload = request.workload
     said = workload.model_dump(mode="json", exclude_defaults=True, exclude={"model", "purchase"})
-    if workload.model.hf_config is None:
+    if workload.model.hf_config is None and workload.model.name is None:
         model = workload.model.model_dump(mode="json", exclude_none=True)
     else:
-        # The content, not the path: a changed file is another question, a moved file is not.
+        # The content, not the path or name: a changed file is another question, a moved file is not.
         model = {each.name: getattr(request.shape, each.name) for each in fields(request.shape)}
         model = {name: value for name, value in model.items() if value is not None and name not in _NOT_ASKED}
     ami = node.ami.model_dump(mode="json", exclude_defaults=True, include={"family", "type", "image_id"})

@@ -13,6 +13,7 @@ from typing import TextIO
 from eks_hardware import facts, software
 from eks_hardware.advisor.model import Candidate, Recommendation
 from eks_hardware.advisor.ranking.reasons import short
+from eks_hardware.advisor.shapes.public import public_name
 from eks_hardware.advisor.strategies.choose import needs_of, types_and_efa
 from eks_hardware.advisor.strategies.strategy_text import (
     Group,
@@ -125,11 +126,12 @@ def _disk_gib(recommendation: Recommendation, kind: InstanceType) -> int | None:
 
 
 def _work(recommendation: Recommendation) -> str:
-    """Return a description of the workload: ``Fine-tuning (lora) of a llama model with 8B parameters``."""
+    """Return a description of the workload: ``Fine-tuning (lora) of llama-3.1-8b with 8.03B parameters``."""
     workload, shape = recommendation.request.workload, recommendation.request.shape
     what = {"training": "Training", "fine-tuning": "Fine-tuning", "inference": "Serving", "development": "Development"}
     how = workload.method or workload.serving
     model = f"a {shown(shape.architecture, 60)} model" if shape.architecture else "a model"
+    model = public_name(workload.model) or model
     return (
         f"{what[workload.task]}{f' ({how})' if how else ''} {'of ' if workload.task != 'inference' else ''}{model} "
         f"with {short(shape.parameters)} parameters"

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=exit_codes("the model cannot run on the hardware"))
-@click.argument("config", type=parameters.FILE, help="The model's Hugging Face config.json.")
+@click.argument(
+    "config", type=parameters.FILE, help="The model's Hugging Face config.json, or a public model such as llama-3.1-8b."
+)
 @click.option(
     "--target", type=click.Choice(["trainium", "inferentia", "gpu"]), required=True, help="Hardware to move to."
 )
@@ -30,13 +32,14 @@ if TYPE_CHECKING:
 @click.option("--framework", metavar="NAME", help="Framework or server, such as pytorch-xla or vllm.")
 @parameters.output_format(text="Output format; JSON includes every source.")
 def check_model(config: Path, target: Target, task: str | None, framework: str | None, format_: str) -> None:
-    """Check from its config.json whether a model can run on other hardware.
+    """Check whether a model can run on other hardware, from its config.json or its name.
 
     The verdict is yes, yes with changes, no or unknown.
 
     \b
-    Example:
+    Examples:
       eks-hardware check-model llama/config.json --target trainium
+      eks-hardware check-model qwen3-8b --target inferentia
     """
     from eks_hardware.advisor.fitting.migration import check_model as check
     from eks_hardware.cli.output import model_check
@@ -55,6 +58,7 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
     """Return the request, or end the command for an unusable config.json or an unknown framework."""
     from eks_hardware.advisor.model import Request, ShapeError
     from eks_hardware.advisor.shapes.hf_config import read_hf_config
+    from eks_hardware.advisor.shapes.public import MUST, shape_of_name
     from eks_hardware.findings import Finding
     from eks_hardware.models import WorkloadSpec
     from eks_hardware.models.needs import Framework
@@ -62,9 +66,11 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
 
     refuse_unknown("--framework", framework, get_args(Framework))
     try:
-        shape = read_hf_config(path)
+        is_name = path.suffix != ".json" and not path.exists()
+        shape = shape_of_name(str(path)) if is_name else read_hf_config(path)
     except ShapeError as error:
-        fail_with([Finding(error.code, "CONFIG", error.message)])
+        message = error.message.replace(MUST, "must be a config.json or a public model", 1)
+        fail_with([Finding(error.code, "CONFIG", message)])
     said: Any = {"task": task, "framework": framework}
     # All purchasing options: the check does not look at prices.
     said |= {"purchase": ("on-demand", "spot", "capacity-block"), "interruptible": True}

@@ -100,7 +100,8 @@ def recommend(
 
     \b
     Examples:
-      eks-hardware recommend --task inference --model 8B --context 8192
+      eks-hardware recommend --task inference --model llama-3.1-70b --context 8k
+      eks-hardware recommend --task lora --model 8B
       eks-hardware recommend --from workload.yaml -o llm.yaml --project
     """
     from eks_hardware.advisor.recommend import recommend
@@ -160,13 +161,22 @@ def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[st
             fail(f"--task is missing; choose one of {', '.join(get_args(Task))}")
         fail("no workload given; use --task and --model, or --from FILE")
     if document is None and "model" not in said:
-        fail("--model is missing; give the number of parameters, such as 8B, or the model's config.json")
+        fail("--model is missing; give a public model such as llama-3.1-8b, parameters such as 8B, or a config.json")
     before = document.value.model_dump(mode="json", exclude_unset=True) if document else {}
     if "regions" in said:
         before.pop("region", None)
+    if "model" in said:
+        before["model"] = _described(before.get("model", {}), said["model"])
     if "spot" in said.get("purchase", ()):
         before.setdefault("interruptible", True)
     return request_or_stop(merged(before, said), folder=folder)
+
+
+def _described(model: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the file's model that also apply to the model of ``--model``."""
+    if "parameters" not in said:  # another model
+        return {}
+    return {name: value for name, value in model.items() if name not in ("name", "hf_config")}
 
 
 def _read(file: Path) -> Document[WorkloadFile]:

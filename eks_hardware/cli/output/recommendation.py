@@ -14,6 +14,7 @@ from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.reasons import plain, short
 from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families
+from eks_hardware.advisor.shapes.public import public_name
 from eks_hardware.catalogue import load
 from eks_hardware.cli.output import console, facts, table
 from eks_hardware.cli.output.narrow import fitted, is_whole
@@ -234,9 +235,15 @@ def _listed(rows: Iterable[tuple[str, str]]) -> Table:
     return facts((Text(f"  {label}" if label else " "), Text(text)) for text, label in rows)
 
 
+def _model(request: Request) -> str:
+    size = f"{short(request.shape.parameters)} {request.shape.architecture or 'parameters'}"
+    name = public_name(request.workload.model)
+    return f"{name} ({size})" if name else size
+
+
 def _work(request: Request) -> str:
-    workload, shape = request.workload, request.shape
-    parts = [f"{short(shape.parameters)} {shape.architecture or 'parameters'}"]
+    workload = request.workload
+    parts = [_model(request)]
     if workload.method:
         parts.append(workload.method)
     if workload.serving or workload.task == "inference":
@@ -261,7 +268,8 @@ def _assumed(found: Recommendation) -> Iterator[str]:
         if "concurrent_sequences" not in said:
             yield f"--concurrency {concurrent_sequences(workload)}"
         if "context_length" not in said:
-            yield f"--context {context_length(workload)}"
+            default = context_length(workload)
+            yield f"--context {min(default, found.request.shape.max_context_length or default)}"
     if "precision" not in said and found.candidates:
         yield f"--precision {weight_format(found.request, found.candidates[0].fit.kind)}"
     if "purchase" not in said:

@@ -1,10 +1,12 @@
-"""Properties of models: ``facts/model_types.json``, ``neuron_models.json`` and ``memory.json``."""
+"""Properties of models: ``model_types.json``, ``public_models.json``, ``neuron_models.json`` and ``memory.json``."""
 
 from __future__ import annotations
 
-from typing_extensions import TypedDict
+from typing import Any
 
-from eks_hardware.facts.schemas.base import About, Sourced
+from typing_extensions import NotRequired, TypedDict
+
+from eks_hardware.facts.schemas.base import About, Day, Sourced, Text
 from eks_hardware.facts.schemas.software import Gate
 
 Bias = bool | tuple[str, bool]
@@ -25,7 +27,9 @@ class ModelType(TypedDict, total=False):
     qk_norm: str
     tied: bool
     window: str
+    pattern: int
     experts: bool
+    shared_experts: int
     shared_gate: bool
     sinks: bool
     positions: str
@@ -59,6 +63,27 @@ class PublicModels(Sourced):
 class ModelTypes(About):
     types: ModelTypesTable
     public: PublicModels
+
+
+class ModelSource(TypedDict):
+    text: Text
+    url: Text
+    as_of: Day
+
+
+class NamedModel(TypedDict):
+    repository: str
+    also: NotRequired[list[str]]
+    parameters: int | None
+    sources: list[str]
+    note: NotRequired[Text]
+    config: dict[str, Any]
+
+
+class NamedModels(About):
+    note: Text
+    sources: dict[str, ModelSource]
+    models: dict[str, NamedModel]
 
 
 class NeuronLibrary(TypedDict):

@@ -490,6 +490,18 @@ def test_a_config_that_changes_is_another_question_and_one_that_moves_is_not(tmp
     assert "model.layers is 80, was 32" in finding.message
 
 
+def test_another_spelling_of_a_public_model_is_the_same_question(tmp_path: Path) -> None:
+    named = "{task: inference, model: {name: llama-3.1-8b}}"
+    file = write_strategy(tmp_path, group_line(workload=named))
+    write_lock(file)
+    write_strategy(tmp_path, group_line(workload=named.replace("llama-3.1", "meta-llama/Llama-3.1")))
+    assert validate_filled(file).shown == ()
+    write_strategy(tmp_path, group_line(workload=named.replace("8b", "70b")))
+    finding = only(validate_filled(file))
+    assert finding.code == "LOCK_OUTDATED"
+    assert "model.active_parameters is 70553706496, was 8030261248" in finding.message
+
+
 @pytest.mark.parametrize("text", [None, "[]", "{", '{"model_type": "nobody-knows-it"}'])
 def test_a_config_that_says_nothing_is_found_where_it_is_named(tmp_path: Path, text: str | None) -> None:
     (tmp_path / "llama").mkdir()

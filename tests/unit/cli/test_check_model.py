@@ -25,6 +25,17 @@ def checked_json(model: str, *arguments: str) -> dict[str, Any]:
     return found
 
 
+def test_a_public_model_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    named = run("llama-3.1-8b-instruct", "--target", "inferentia")
+    assert (named.code, named.out) == (0, invoked("llama-3.1-8b", "--target", "inferentia").out)
+    refused = run("llama-3", "--target", "inferentia")
+    assert (refused.code, 'CONFIG must be a config.json or a public model, got "llama-3"; did' in refused.err) == (
+        2,
+        True,
+    )
+
+
 @in_one_test(
     ("model", "arguments", "verdict", "code"),
     [

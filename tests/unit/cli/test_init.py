@@ -60,6 +60,8 @@ FLAGS = {
     "cpu": (["--hardware", "cpu", "--task", "inference", "--region", "eu-central-1"], "c7i.4xlarge"),
     "mixed": (["--hardware", "mixed"], "trn1.32xlarge"),
     "a model": (["--model", "8B", "--task", "inference"], None),
+    "a public model": (["--model", "Qwen/Qwen3-8B", "--task", "inference"], None),
+    "adapters": (["--model", "llama-3.1-8b", "--task", "lora"], None),
     "a large model": (["--model", "70B", "--task", "training", "--region", "us-east-1"], None),
     "defaults": (["--yes"], None),
 }
@@ -159,7 +161,7 @@ def test_one_default_task(kind: str, default: str) -> None:
 
 
 SLIPS = {
-    "eight\n8B": "a model must be a number such as 8B, 350M, 1.5T or 8030261248, got",
+    "eight\n8B": "a model must be parameters such as 8B, a public model or a config.json, got",
     "gone.json\n8B": "gone.json",
     "8B\ninfer\ninference": 'must be training, fine-tuning, inference or development, got "infer"',
     "8B\n\n0\n16": "must be at least 1, got 0",
@@ -377,7 +379,8 @@ def test_without_a_terminal_the_flags_are_named(arguments: list[str]) -> None:
 
 WRONG = {
     "two ways at once": (["--hardware", "gpu", "--model", "8B", "--task", "training"], "remove one of them"),
-    "no number": (["--model", "eight", "--task", "inference"], "a number such as 8B"),
+    "no number": (["--model", "8X", "--task", "inference"], "a number such as 8B"),
+    "no model": (["--model", "lama-3.1-8b", "--task", "inference"], "did you mean llama-3.1-8b"),
     "nothing": (["--model", "0B", "--task", "inference"], "not a number of parameters"),
     "no region": (["--yes", "--region", "us-wset-2"], "did you mean us-west-2?"),
     "hardware that the region lacks": (

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from eks_hardware import facts
 from eks_hardware.cli import app, cluster_settings
 from eks_hardware.validation import validate
 from helpers.recommend_command import asked, run
@@ -314,6 +315,49 @@ def test_a_config_of_hugging_face_is_found_beside_the_file(tmp_path: Path) -> No
         assert found["request"]["model"]["estimated"] == []
 
 
+def test_a_public_model_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ("--task", "inference", "--region", "us-west-2", "--context", "8k")
+    done = run(*options, "--model", "meta-llama/Llama-3.1-70B-Instruct", "-o", "llm.yaml", "--api-access", "private")
+    assert done.out.startswith("Inference: llama-3.1-70b (70.6B llama), real-time, context 8192")
+    assert "# Serving llama-3.1-70b with 70.6B parameters" in (tmp_path / "llm.yaml").read_text(encoding="utf-8")
+    file = tmp_path / "workload.yaml"
+    file.write_text("{version: 1, region: us-west-2, task: inference, model: {name: qwen3 32b}}", encoding="utf-8")
+    found = recommended_json(f"--from {file}")
+    assert found["request"]["model"]["source"] == "Qwen/Qwen3-32B"
+    assert found["request"]["model"]["layers"] == 64
+    file.write_text(file.read_text(encoding="utf-8").replace("32b", "33b"), encoding="utf-8")
+    code, _, said = run("--from", file)
+    assert code == 1
+    assert 'error MODEL_NAME model.name: must be a public model, got "qwen3 33b"' in " ".join(said.split())
+
+
+def test_a_model_option_replaces_the_model_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "workload.yaml"
+    for model in ("parameters: 70B, layers: 80", "name: llama-3.1-70b"):
+        file.write_text(f"{{version: 1, region: us-west-2, task: inference, model: {{{model}}}}}", encoding="utf-8")
+        named = recommended_json(f"--from {file} --model gemma-2-9b")["request"]["model"]
+        assert (named["layers"], named["source"]) == (42, "google/gemma-2-9b")
+        assert recommended_json(f"--from {file} --model 80B")["request"]["model"]["parameters"] == 80e9
+
+
+def test_a_file_takes_precedence_over_a_public_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = {**facts.public_models()["models"]["qwen3-0.6b"]["config"], "num_hidden_layers": 14}
+    Path("qwen3-0.6b").write_text(json.dumps(config), encoding="utf-8")
+    found = recommended_json("--task inference --model qwen3-0.6b --region us-west-2")
+    assert (found["request"]["model"]["layers"], found["request"]["model"]["source"]) == (14, "config.json")
+
+
+@pytest.mark.parametrize("method", ["full", "lora", "qlora"])
+def test_a_method_of_fine_tuning_is_a_task(method: str, tmp_path: Path) -> None:
+    workload = recommended_json(f"--task {method} --model 1B --region us-west-2")["request"]["workload"]
+    assert (workload["task"], workload["method"]) == ("fine-tuning", method)
+    file = tmp_path / "workload.yaml"
+    file.write_text("{version: 1, region: us-west-2, task: fine-tuning, model: {parameters: 1B}}", encoding="utf-8")
+    assert recommended_json(f"--from {file} --task {method}")["request"]["workload"]["method"] == method
+
+
 # --- wrong usage
 
 
@@ -323,6 +367,11 @@ def test_a_config_of_hugging_face_is_found_beside_the_file(tmp_path: Path) -> No
         ("", "--task and --model, or --from FILE"),
         ("--task inference", "--model"),
         ("--task inferense --model 8B", 'did you mean inference?'),
+        ("--task inference --model lama-3-70b", 'a config.json, got "lama-3-70b"; did you mean llama-3-70b'),
+        ("--task inference --model llama-3", "did you mean llama-3.1-8b, "),
+        ("--task inference --model llama-3.1-7b", "did you mean llama-3.1-70b"),
+        ("--task inference --model eight", "must be parameters such as 8B, a public model or a config.json, got"),
+        ("--task lora --model 8B --precision int4", "error: --precision must be"),
         ("--task inference --model 0B", 'error: --model: "0B" is not a number of parameters'),
         ("--task inference --model 8X", "error: --model must be a number such as 8B"),
         ("--task inference --model 99999999T", "error: --model must be a number such as 8B"),

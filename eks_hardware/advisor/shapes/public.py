@@ -1,0 +1,96 @@
+"""Public models by name: the names that users write, and the shape of each model from its recorded config.json."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from eks_hardware import facts
+from eks_hardware.advisor.model import Shape, ShapeError
+from eks_hardware.advisor.shapes.hf_config import from_hf_config
+from eks_hardware.models.workload import ModelShape
+from eks_hardware.printable import quoted
+from eks_hardware.suggestions import close, question, several
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.models import NamedModel
+
+Words: TypeAlias = tuple[str, ...]
+
+MUST = "must be a public model"
+"""The first words of the message about an unknown name."""
+
+# Words of a name that do not change the shape. `base` changes it in bert-base: only the user's own `base` is left out.
+_VARIANT = frozenset(("instruct", "it", "chat", "hf", "pt", "meta"))
+_WRITTEN_VARIANT = _VARIANT | {"base"}
+
+
+def rows() -> Mapping[str, NamedModel]:
+    """Return the public models by name, in the order of the file."""
+    return facts.public_models()["models"]
+
+
+def known_as(written: str) -> str | None:
+    """Return the name of the public model that a user wrote in another way; None for an unknown or ambiguous name.
+
+    >>> known_as("meta-llama/Llama-3.1-70B-Instruct"), known_as("llama 3.1 70b"), known_as("llama-3")
+    ('llama-3.1-70b', 'llama-3.1-70b', None)
+    """
+    words = _words(written)
+    return _index().get(words) or _index().get(_without(words, _WRITTEN_VARIANT))
+
+
+def public_name(model: ModelShape) -> str | None:
+    """Return the name of a workload's model, if it is a public one."""
+    return None if model.name is None else known_as(model.name)
+
+
+def shape_of_name(written: str) -> Shape:
+    """Return the shape of a public model.
+
+    Raises:
+        ShapeError: MODEL_NAME, with similar names.
+    """
+    name = known_as(written)
+    if name is None:
+        raise ShapeError("MODEL_NAME", f"{MUST}, got {quoted(written)}; {_meant(written)}", "name")
+    return replace(from_hf_config(rows()[name]["config"]), source=rows()[name]["repository"])
+
+
+def _meant(written: str) -> str:
+    """Return the models whose names continue or resemble the written one."""
+    words = _words(written)
+    longer = [name for name in rows() if words and _words(name)[: len(words)] == words]
+    if longer:
+        return f"did you mean {several(longer)}?" if len(longer) > 3 else question(longer)
+    if meant := close(written.rpartition("/")[2], rows()):
+        return question(meant)
+    return "use a name such as llama-3.1-8b; shell completion lists all (`eks-hardware completion`)"
+
+
+@cache
+def _index() -> Mapping[Words, str]:
+    """Return the name of the model for each of its names, as words."""
+    found: dict[Words, str] = {}
+    for name, row in rows().items():
+        for words in _spellings(name, row):
+            found.setdefault(words, name)
+    return found
+
+
+def _spellings(name: str, row: NamedModel) -> Iterator[Words]:
+    for each in (name, row["repository"], *row.get("also", ())):
+        words = _words(each)
+        yield from (words, _without(words, _VARIANT))
+
+
+def _words(name: str) -> Words:
+    """Return the words and numbers of a name without its organization: ``Qwen/Qwen2.5-7B`` -> qwen, 2, 5, 7, b."""
+    return tuple(re.findall(r"[a-z]+|[0-9]+", name[:200].lower().rpartition("/")[2]))
+
+
+def _without(words: Words, variant: frozenset[str]) -> Words:
+    return tuple(each for each in words if each not in variant)
