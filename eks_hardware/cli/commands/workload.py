@@ -63,7 +63,7 @@ def workload(
     Examples:
       eks-hardware workload mixed-hardware --group gpu-training --kind smoke-test
       eks-hardware workload my-cluster.yaml --group training --kind job --nodes 4
-      eks-hardware workload chat.yaml --group inference --kind deployment --port 8000
+      eks-hardware workload llm.yaml --group llm --kind deployment --port 8000
     """
     from eks_hardware.cli.checked_strategy import checked
     from eks_hardware.findings import Finding

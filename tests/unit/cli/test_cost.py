@@ -109,7 +109,7 @@ def test_what_the_always_on_part_costs_and_nodes_add() -> None:
     assert (
         "Cost at the minimum size - 399 per month is the always-on part: groups and pools with a minimum of 0 have no "
         "nodes - "
-        "each of their nodes adds, per hour while it runs: p4d.24xlarge 21.96, trn1.32xlarge 21.50, inf2.xlarge 0.758, "
+        "each node adds its price per hour while it runs: p4d.24xlarge 21.96, trn1.32xlarge 21.50, inf2.xlarge 0.758, "
         "3 more Not shown"
     ) in said
 

@@ -305,7 +305,7 @@ def test_mixed_shows_the_next_best_of_each_group() -> None:
         ["4", "g4dn.2xlarge"],
     ]
     assert all(re.search(r" \d[\d.]+$", line) for line in lines[after : after + 4])
-    assert "Each group gets its number 1; change instance_types in the file for another." in lines
+    assert "Each group uses the first type listed. To use another, change instance_types in the file." in lines
     assert "g6.2xlarge" in types_in()
 
 
