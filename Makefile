@@ -28,7 +28,7 @@ help: ## list the targets
 
 # Each stamp is in the folder that it describes: deleting .venv also deletes its stamp.
 setup: .venv/.installed node_modules/.installed .build/terraform/.found ## install into .venv and node_modules
-	@:
+	@$(if $(filter setup,$(MAKECMDGOALS)),echo 'next: source .venv/bin/activate',:)
 
 demo: setup ## deploy STACK locally, then destroy it; CLUSTER=1 adds Kubernetes, KEEP=1 keeps it running
 	@$(demo) "$(STACK)" $(if $(filter 1,$(CLUSTER)),--cluster)
@@ -41,7 +41,7 @@ cluster-tools: .venv/.installed ## build Kubernetes, Karpenter and OpenTofu for 
 
 # More workers than processors, because deployments mostly wait for Terraform.
 test: setup .venv/scan/.installed ## run all tests, including deployments
-	@$(python) -m eks_hardware.local.cluster_tools --for 'tests/cluster, and of tests/deploy test_opentofu.py, test_demo_cluster.py and the running cluster'
+	@$(python) -m eks_hardware.local.cluster_tools --for 'tests/cluster, and in tests/deploy: test_opentofu.py, test_demo_cluster.py and the running cluster of test_mixed_hardware.py'
 	$(python) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need no Node, no Terraform and no separate process
@@ -152,7 +152,7 @@ FORCE:
 node_modules/.installed: package.json package-lock.json
 	@command -v npm >/dev/null || \
 	  { echo 'error: npm is not on the PATH: install Node.js 20 or newer from https://nodejs.org' >&2; exit 1; }
-	@echo '2/3 Node packages: 0.7 GB, half a minute the first time'
+	@echo '2/3 Node packages: 0.7 GB, up to a minute the first time'
 	@npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 

@@ -344,8 +344,8 @@ def adopted_group(
     kubernetes_version: str,
     vpc_id: str,
     private_subnet_ids: Mapping[str, str],
-) -> NodeGroupSpec:
-    """Check a node group for an existing cluster, and return it with the zones that offer its types.
+) -> tuple[NodeGroupSpec, tuple[Finding, ...]]:
+    """Check a node group for an existing cluster; return it with the zones that offer its types, and the warnings.
 
     Args:
         config: the group, as an item of a strategy's ``node_groups``.
@@ -382,9 +382,11 @@ def adopted_group(
         raise _refused(path, error.errors) from None
     found = check_part(strategy, lists=frozenset({_GROUPS}))
     about = (_GROUPS, "cluster.kubernetes_version")
-    if faults := [each for each in errors_in(found) if each.path.startswith(about)]:
+    ours = [each for each in found if each.path.startswith(about)]
+    if faults := errors_in(ours):
         raise _refused(path, faults)
-    return strategy.node_groups[0].model_copy(update={"zones": resolve(strategy).node_groups[0].zone_ids})
+    zones = resolve(strategy).node_groups[0].zone_ids
+    return strategy.node_groups[0].model_copy(update={"zones": zones}), tuple(ours)
 
 
 def _known(id_: str, otherwise: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eks_hardware import aws_names
-from eks_hardware._cdk import Construct
+from eks_hardware._cdk import Annotations, Construct
 from eks_hardware.adoption import adopted_group
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.efa import EfaSecurityGroup
@@ -23,6 +23,7 @@ class AdoptedNodeGroup(Construct):
 
     The VPC CNI needs its own role, through Pod Identity or IRSA: the node role has no permission to assign addresses.
     The rules of ``eks-hardware validate`` that concern node groups are checked, with the subnets as the only network.
+    Their warnings are annotations of the construct, which the CDKTF command line prints.
 
     Creates: the resources of :class:`NodeGroup` and :class:`Role`; with EFA also those of :class:`EfaSecurityGroup`.
 
@@ -76,13 +77,15 @@ class AdoptedNodeGroup(Construct):
         iam: IamSettings | None = None,
     ) -> None:
         super().__init__(scope, id_)
-        group = adopted_group(
+        group, warnings = adopted_group(
             config,
             path=f"{scope.node.path}/{id_}",
             kubernetes_version=kubernetes_version,
             vpc_id=vpc_id,
             private_subnet_ids=private_subnet_ids,
         )
+        for each in warnings:
+            Annotations.of(self).add_warning(f"{each.code} {each.path}: {each.message}")
         self.role = Role(
             self,
             "role",

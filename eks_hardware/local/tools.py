@@ -13,6 +13,7 @@ from eks_hardware._node import SILENCE_VARIABLE, SILENCED_NODE
 from eks_hardware.local.terraform import TerraformError, find_terraform
 
 MINIMUM_NODE = 20
+CDKTF_CLI = "cdktf-cli@0.21"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def find_tools(root: Path) -> Tools:
     own = root / "node_modules" / ".bin" / "cdktf"
     cdktf = str(own) if own.exists() else shutil.which("cdktf")
     if cdktf is None:
-        missing.append(f"node_modules/.bin/cdktf is missing: run `npm install` in {root}")
+        packages = "" if (root / "package.json").is_file() else f" {CDKTF_CLI}"
+        missing.append(f"node_modules/.bin/cdktf is missing: run `npm install{packages}` in {root}")
     if missing or cdktf is None:
         raise ToolsMissing(missing)
     return Tools(Path(cdktf), node_major)

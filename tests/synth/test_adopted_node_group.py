@@ -71,3 +71,18 @@ def test_mistakes_are_refused_as_in_a_strategy(wrong: dict[str, Any], said: str)
         adopted(**wrong)
     assert said in str(raised.value)
     assert " team/gpu: " in str(raised.value)
+
+
+def test_warnings_are_annotations() -> None:
+    stack = TerraformStack(App(), "team")
+    group = AdoptedNodeGroup(
+        stack,
+        "gpu",
+        cluster_name="shared",
+        config=P5EN,
+        vpc_id="vpc-0123456789abcdef0",
+        private_subnet_ids=SUBNETS,
+        kubernetes_version="1.99",
+    )
+    (warning,) = (str(each.data) for each in group.node.metadata if each.type.endswith("warn"))
+    assert warning.startswith("KUBERNETES_VERSION_UNREAD cluster.kubernetes_version: ")

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--charts",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
     help="With --cluster, use the charts in this folder, which pull-charts.sh fills, in place of stand-ins.",
 )
 def demo(stack: str | None, keep: bool, stop: bool, cluster: bool, charts: Path | None) -> None:

@@ -242,6 +242,7 @@ def _project_around(file: Path, wanted: bool | None, private_in: str | None, *, 
                 raise WriteError(f"{moved}: already exists; {file} is not moved there")
             moved.parent.mkdir(exist_ok=True)
             file.rename(moved)
+            tell(f"Moved {file} to {moved}.")
         moved.write_text(with_schema(moved.read_text(encoding="utf-8")), encoding="utf-8")
         show_files(list(write_project(folder, file.stem, private_in)), err=True)
     except WriteError as error:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--outputs",
     type=click.File(),
+    metavar="FILE",
     help="Outputs of the stack (`terraform output -json`), to fill in values known only after deployment; - is stdin.",
 )
 @parameters.force("Write to a folder that contains other files.")

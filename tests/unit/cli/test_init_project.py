@@ -328,7 +328,8 @@ def test_the_workflow_has_the_permissions_that_it_needs() -> None:
     outcome(*INIT)
     workflow = yaml(".github/workflows/strategies.yml")
     on = workflow[True]  # the value of the key in YAML 1.1
-    assert list(on) == ["pull_request"]  # never pull_request_target, which has access to the secrets
+    assert list(on) == ["push", "pull_request"]  # never pull_request_target, which has access to the secrets
+    assert on["push"] == {"branches": ["main"], **on["pull_request"]}
     assert workflow["permissions"] == {}
     (job,) = workflow["jobs"].values()
     assert job["permissions"] == {
