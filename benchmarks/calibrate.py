@@ -2,18 +2,22 @@
 
     python -m benchmarks.calibrate [--rows PATTERN] [--accept]
 
-Prints the rows that may be used to calibrate the estimates and those that are held out separately. ``--rows`` prints
-single rows; ``--accept`` writes the tables into ``docs/guides/accuracy.md``.
+Prints two halves: rows that may be used to calibrate the estimates, and rows that are reserved for this comparison.
+``--rows`` prints single rows. ``--accept`` writes the tables into ``docs/guides/accuracy.md``, and raises the floors of
+``benchmarks/accuracy.json``, which a test compares with the reserved rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from statistics import median
 
 from benchmarks import workspace
@@ -21,6 +25,7 @@ from benchmarks.estimates import HALVES, MEMORY, Outcome, outcomes
 from benchmarks.report import BEGIN, END, table
 from eks_hardware.catalogue import Hardware, load
 
+FLOORS = Path(__file__).with_name("accuracy.json")
 PAGE = workspace.ROOT / "docs" / "guides" / "accuracy.md"
 WIDTH = 100
 WITHIN = (1.25, 1.5, 2.0)
@@ -50,6 +55,11 @@ def shares(found: Iterable[Outcome]) -> Shares:
         within=tuple(sum(each.within(factor) for each in rated) / max(1, len(rated)) for factor in WITHIN),
         ratios=tuple(sorted(each.ratio for each in rated if each.ratio is not None)),
     )
+
+
+def reserved(found: Iterable[Outcome]) -> list[Outcome]:
+    """Return the outcomes that must not be used to calibrate the estimates."""
+    return [each for each in found if each.half == HALVES[1]]
 
 
 def by_kind(found: Iterable[Outcome]) -> dict[str, Shares]:
@@ -135,11 +145,17 @@ def _single(found: Iterable[Outcome], pattern: str) -> str:
     return _table(("row", "measured", "estimate", "ratio"), (cells(each) for each in matching))
 
 
-def accept(text: str) -> None:
-    """Write the tables into the page."""
+def accept(found: Sequence[Outcome]) -> None:
+    """Write the tables into the page, and raise the floors of kinds whose reserved rows improved."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+    PAGE.write_text(f"{before}{BEGIN}\n\n{report(found)}\n\n{END}{after}", encoding="utf-8")
+    floors = json.loads(FLOORS.read_text(encoding="utf-8"))
+    for kind, each in by_kind(reserved(found)).items():
+        now = [math.floor(share * 1000) / 1000 for share in each.within]
+        old = floors["reserved"].get(kind, now)
+        floors["reserved"][kind] = [max(pair) for pair in zip(old, now, strict=True)]
+    FLOORS.write_text(json.dumps(floors, indent=2) + "\n", encoding="utf-8")
 
 
 def main() -> int:
@@ -147,12 +163,12 @@ def main() -> int:
         prog="python -m benchmarks.calibrate", description="Compare the advisor's estimates with measurements."
     )
     parser.add_argument("--rows", metavar="PATTERN", help="print single rows by their ids, such as 'trn1-*'")
-    parser.add_argument("--accept", action="store_true", help="write the tables into docs/guides/accuracy.md")
+    parser.add_argument("--accept", action="store_true", help="write the page and raise the floors")
     options = parser.parse_args()
     found = outcomes()
     print(_single(found, options.rows) if options.rows else report(found))
     if options.accept:
-        accept(report(found))
+        accept(found)
     return 0
 
 

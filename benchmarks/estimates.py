@@ -21,7 +21,7 @@ from eks_hardware.models import WorkloadSpec
 from eks_hardware.models.workload import ModelShape
 from eks_hardware.units import GIB
 
-HALVES = ("calibration", "held out")
+HALVES = ("calibration", "reserved")
 MEMORY = ("memory-training", "memory-inference")
 _TRAINING = ("memory-training", "training-speed")
 _GB = 1e9
@@ -41,7 +41,7 @@ class Outcome:
 
     @property
     def half(self) -> str:
-        """``calibration`` or ``held out``."""
+        """``calibration`` or ``reserved``."""
         return half(self.row["id"])
 
     @property

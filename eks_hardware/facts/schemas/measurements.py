@@ -38,7 +38,7 @@ Unit = Literal[
 class MeasurementRow(TypedDict):
     """One published figure, with the setup that produced it."""
 
-    id: Text  # its hash decides whether the row is held out
+    id: Text  # its hash decides whether the row is reserved
     kind: Kind
     model: Text  # a key of models.json
     instance_type: Text
