@@ -3,6 +3,7 @@
 STACK ?= mixed-hardware
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+CALIBRATE_ARGS ?=
 MUTANTS_ARGS ?=
 PROSE_ARGS ?=
 TOOLS ?=
@@ -20,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-stop cluster-tools test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept mutants node-versions prose
+.PHONY: help setup demo demo-stop cluster-tools test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept calibrate mutants node-versions prose
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
@@ -64,6 +65,9 @@ bench: setup ## measure, and fail if it got slower (about 10 minutes); docs/benc
 
 bench-accept: setup ## measure, and save the results as the new baseline
 	@$(python) -m benchmarks --accept $(BENCH_ARGS)
+
+calibrate: .venv/.installed ## compare the advisor's estimates with published measurements; docs/guides/accuracy.md
+	@$(python) -m benchmarks.calibrate $(CALIBRATE_ARGS)
 
 lint: .venv/.installed types ## ruff, mypy and pyright
 	$(python) -m ruff check .

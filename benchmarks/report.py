@@ -102,18 +102,18 @@ def tables(results: Mapping[str, Any]) -> str:
         f"Measured {results['date']}: {machine['cores']} cores, Python {machine['python']}, Node {machine['node']}; "
         f"medians of {results['runs']} runs.",
         "",
-        *_table(("target", "limit", "measured", ""), _target_rows(results)),
+        *table(("target", "limit", "measured", ""), _target_rows(results)),
         "",
-        *_table(("synth", "resources", "", "seconds", "MB"), _synthesis_rows(results)),
+        *table(("synth", "resources", "", "seconds", "MB"), _synthesis_rows(results)),
         "",
-        *_table(("node groups", "resources", "seconds", "ms per resource"), _growth_rows(results)),
+        *table(("node groups", "resources", "seconds", "ms per resource"), _growth_rows(results)),
         "",
-        *_table(("phase", "seconds", "waiting for Node", "requests to Node"), _profile_rows(results)),
+        *table(("phase", "seconds", "waiting for Node", "requests to Node"), _profile_rows(results)),
         "",
-        *_table(("command", "seconds"), ((name, f"{took:.2f}") for name, took in results["commands"].items())),
+        *table(("command", "seconds"), ((name, f"{took:.2f}") for name, took in results["commands"].items())),
     ]
     if results.get("tests"):
-        lines += ["", *_table(("tests", "seconds"), ((name, f"{took:.0f}") for name, took in results["tests"].items()))]
+        lines += ["", *table(("tests", "seconds"), ((name, f"{took:.0f}") for name, took in results["tests"].items()))]
     return "\n".join(lines)
 
 
@@ -145,7 +145,7 @@ def _profile_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     yield "total", f"{total[0]:.2f}", f"{total[1]:.2f}", str(total[2])
 
 
-def _table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> list[str]:
+def table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> list[str]:
     body = list(rows)
     widths = [max(len(row[column]) for row in [heads, *body]) for column in range(len(heads))]
 

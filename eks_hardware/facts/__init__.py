@@ -7,6 +7,7 @@ which only type checkers and tests import.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from eks_hardware import data
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.eks import Addon, Addons, Chart, Charts, ChartValues, Eks, EndpointServices
     from eks_hardware.facts.schemas.iam_policies import IamPolicies
     from eks_hardware.facts.schemas.karpenter import Karpenter
+    from eks_hardware.facts.schemas.measurements import MeasuredModels, Measurements
     from eks_hardware.facts.schemas.models import Memory, ModelTypes, NamedModels, NeuronModels
     from eks_hardware.facts.schemas.nodes import AmiReleases, BottlerocketSettings, Mig, NodeConfig, Nodes, Storage
     from eks_hardware.facts.schemas.policy import Ranking, Starters
@@ -108,6 +110,23 @@ def chart_keys(key: str) -> ChartValues:
 def endpoint_services() -> tuple[str, ...]:
     """Return the services with an interface endpoint in any region, as in endpoint names: ``ecr.api``."""
     return tuple(_endpoint_services()["services"])
+
+
+_MEASUREMENTS = "performance/measurements"
+_MODELS = "models.json"
+
+
+@cache
+def measurements() -> dict[str, Measurements]:
+    """Return the published measurements by file name without suffix, which is their source, in alphabetical order."""
+    names = sorted(file.name for file in (data.FOLDER / _MEASUREMENTS).glob("*.json") if file.name != _MODELS)
+    return {name.removesuffix(".json"): data.read(f"{_MEASUREMENTS}/{name}") for name in names}
+
+
+def measured_models() -> MeasuredModels:
+    """Return the measured models, by the names that the measurements use."""
+    found: MeasuredModels = data.read(f"{_MEASUREMENTS}/{_MODELS}")
+    return found
 
 
 def partition(region: str) -> str:

@@ -1,0 +1,207 @@
+"""Estimates next to measurements: hand-computed rows, the halves, the report, and floors that may only rise."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from benchmarks import calibrate
+from benchmarks.calibrate import PAGE, WIDTH, WITHIN, by_kind, report, reserved, shares
+from benchmarks.estimates import HALVES, Outcome, half, model_shape, outcome, outcomes
+from benchmarks.report import BEGIN, END
+from eks_hardware import facts
+from eks_hardware.facts.schemas.measurements import MeasurementRow
+from helpers.cases import in_one_test
+
+FLOORS: dict[str, list[float]] = json.loads(calibrate.FLOORS.read_text(encoding="utf-8"))["reserved"]
+
+
+@cache
+def found() -> tuple[Outcome, ...]:
+    return outcomes()
+
+
+# --- the ratchet
+
+
+def test_there_is_a_floor_for_every_kind() -> None:
+    assert set(by_kind(reserved(found()))) == set(FLOORS)
+
+
+@in_one_test("kind", FLOORS)
+def test_reserved_rows_do_not_get_worse(kind: str) -> None:
+    now = by_kind(reserved(found()))[kind].within
+    worse = {
+        f"within {factor:g}x": f"{share:.3f}, floor {floor:g}"
+        for factor, share, floor in zip(WITHIN, now, FLOORS[kind], strict=True)
+        if share < floor
+    }
+    assert worse == {}
+
+
+def test_floors_only_rise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    floors, page = tmp_path / "accuracy.json", tmp_path / "accuracy.md"
+    floors.write_text(json.dumps({"reserved": {"decode": [0.0, 1.0, 0.0]}}), encoding="utf-8")
+    page.write_text(f"# Title\n\n{BEGIN}\n{END}\n\nMore.\n", encoding="utf-8")
+    monkeypatch.setattr(calibrate, "FLOORS", floors)
+    monkeypatch.setattr(calibrate, "PAGE", page)
+    calibrate.accept(found())
+    written = json.loads(floors.read_text(encoding="utf-8"))["reserved"]
+    assert written == {**FLOORS, "decode": [FLOORS["decode"][0], 1.0, FLOORS["decode"][2]]}
+    assert page.read_text(encoding="utf-8") == f"# Title\n\n{BEGIN}\n\n{report(found())}\n\n{END}\n\nMore.\n"
+
+
+# --- hand-computed rows
+
+READ = 8_030_261_248 * 2 / (0.55 * 3350e9)  # seconds to read all weights at 55% of the bandwidth
+KV = 32 * 2 * 8 * 128 * 2  # bytes of a token in the cache
+DECODE = {"kind": "decode", "unit": "ms per token", "input_tokens": 10, "output_tokens": 2}
+
+
+def case(**said: Any) -> MeasurementRow:
+    """Return a row, by default of Llama 3.1 8B in BF16 on one H100."""
+    usual = {"id": "case", "model": "Llama 3.1 8B", "instance_type": "p5.48xlarge", "devices": 1, "precision": "bf16"}
+    return cast("MeasurementRow", {**usual, "sequences": 1, "figure": 1.0, **said})
+
+
+def estimated(**said: Any) -> float:
+    value = outcome(case(**said)).estimate
+    assert value is not None
+    return value
+
+
+def test_a_token_takes_one_read_of_the_weights_and_the_cache() -> None:
+    expected = READ + KV * (1000 + 500 / 2) / (0.55 * 3350e9)
+    assert estimated(**{**DECODE, "input_tokens": 1000, "output_tokens": 500}) == pytest.approx(
+        expected * 1000, rel=1e-3
+    )
+
+
+def test_throughput_counts_prompts_of_the_measured_length() -> None:
+    row = {"kind": "serving-throughput", "unit": "output tokens/s", "sequences": 8}
+    prompt = (2 * 8.03e9 + 2 * 32 * 4096 * 2048) * 2048 / (0.4 * 989e12)
+    step = READ + 8 * KV * (2048 + 64) / (0.55 * 3350e9)
+    expected = 128 / (prompt + 128 * step / 8)
+    assert estimated(**row, input_tokens=2048, output_tokens=128) == pytest.approx(expected, rel=1e-2)
+
+
+def test_devices_share_the_reads_of_a_tensor_parallel_model() -> None:
+    assert estimated(**DECODE, devices=4, tensor=4) == pytest.approx(estimated(**DECODE) / 4, rel=1e-3)
+
+
+def test_training_is_six_flops_per_parameter_and_token() -> None:
+    row = {"kind": "training-speed", "input_tokens": 1, "devices": 8, "sharding": "zero-2"}
+    expected = 8 * 0.4 * 989e12 / (6 * 8.03e9)
+    assert estimated(**row, unit="tokens/s") == pytest.approx(expected, rel=1e-3)
+    assert estimated(**row, unit="tokens/s per device") == pytest.approx(expected / 8, rel=1e-3)
+    recomputed = estimated(**row, unit="tokens/s", checkpointing=True)
+    assert recomputed == pytest.approx(expected * 6 / 8, rel=1e-3)
+
+
+def test_an_encoder_is_estimated_per_batch_and_per_second() -> None:
+    hardware = {"model": "BERT base", "instance_type": "g4dn.xlarge", "precision": "fp16"}
+    batch = {**hardware, "kind": "encoder-throughput", "sequences": 32, "input_tokens": 128}
+    expected = 2 * 109_482_240 * 32 * 128 / (0.4 * 65e12)
+    assert estimated(**batch, unit="ms per batch") == pytest.approx(expected * 1000, rel=1e-3)
+    assert estimated(**batch, unit="sequences/s") == pytest.approx(32 / expected, rel=1e-3)
+
+
+def test_memory_is_that_of_one_device_in_the_unit_of_the_row() -> None:
+    row = {"kind": "memory-training", "input_tokens": 1024, "devices": 8, "sharding": "zero-3", "checkpointing": True}
+    gib, gb = estimated(**row, unit="GiB"), estimated(**row, unit="GB")
+    assert gb == pytest.approx(gib * 2**30 / 1e9)
+    states = 18 * 8.03e9 / 8 / 2**30
+    assert states < gib < states + 10
+
+
+def test_it_is_wrong_about_what_fits_if_the_source_disagrees() -> None:
+    row = {"kind": "fits", "unit": "fits", "input_tokens": 10, "output_tokens": 10}
+    assert outcome(case(**row, figure=True)).within(1.25)
+    assert not outcome(case(**row, figure=False)).within(2)
+    assert outcome(case(**row, figure=False, model="Llama 3.1 405B")).within(1.25)
+
+
+def test_a_wrong_estimate_is_noticed() -> None:
+    good, bad = (outcome(case(**DECODE, figure=READ * 1000 * factor)) for factor in (1.1, 1.6))
+    assert (good.within(1.25), bad.within(1.5), bad.within(2)) == (True, False, True)
+    assert shares([good, bad]).within == (0.5, 0.5, 1.0)
+
+
+def test_as_many_sequences_run_as_fit() -> None:
+    row = {"kind": "serving-throughput", "unit": "output tokens/s", "input_tokens": 10, "output_tokens": 100}
+    few = estimated(**row, sequences=None, requests=16)
+    assert few == estimated(**row, sequences=16), "all of them, if they fit"
+    many = estimated(**row, sequences=None, requests=10**6)
+    assert few < many == estimated(**row, sequences=None, requests=10**5)
+
+
+# --- rows without an estimate
+
+
+def test_a_row_that_the_advisor_cannot_express_says_why() -> None:
+    row = {"kind": "training-speed", "unit": "tokens/s", "input_tokens": 8}
+    assert outcome(case(**row, not_expressed="training in FP8")).reason == "training in FP8"
+    cpu = outcome(case(kind="encoder-throughput", unit="ms per batch", instance_type="c6i.2xlarge", devices=0))
+    assert (cpu.estimate, cpu.chip, cpu.reason) == (None, "CPU", "the speed of CPUs is unknown")
+
+
+# --- halves
+
+
+@pytest.mark.parametrize(
+    ("identity", "expected"),
+    [
+        ("tinyllama-fits", "calibration"),
+        ("trn1-train-vit-base", "calibration"),
+        ("nim18-h100-70b-c5-tps", "reserved"),
+        ("nim18-h100-70b-c50-tps", "reserved"),
+    ],
+)
+def test_the_half_is_the_same_on_every_machine(identity: str, expected: str) -> None:
+    assert half(identity) == expected
+
+
+def test_about_half_of_the_rows_are_reserved() -> None:
+    assert 0.4 < len(reserved(found())) / len(found()) < 0.6
+
+
+# --- the report
+
+
+def test_it_fits_100_columns() -> None:
+    assert [line for line in report(found()).splitlines() if len(line) > WIDTH] == []
+
+
+def test_it_lists_both_halves_and_every_row_without_an_estimate() -> None:
+    text = report(found())
+    assert all(f"**{name.capitalize()}**" in text for name in HALVES)
+    assert [each.row["id"] for each in found() if each.estimate is None and each.row["id"] not in text] == []
+    assert "Chips without a row that has an estimate: B300," in text
+
+
+def test_single_rows(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["calibrate", "--rows", "tinyllama-*"])
+    assert calibrate.main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines[2:]] == ["tinyllama-speed", "tinyllama-fits"]
+
+
+def test_the_page_quotes_the_report(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--update-golden"):
+        calibrate.accept(found())
+    quoted = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    assert quoted.strip() == report(found())
+
+
+# --- models
+
+
+def test_models_have_about_the_parameters_of_their_names() -> None:
+    sizes = {"Llama 2 13B": 13.0, "Qwen3 235B-A22B": 235, "GPT-OSS 120B": 117, "MPT-7B": 6.66, "GPT 175B": 175}
+    for name, billions in sizes.items():
+        assert model_shape(name).parameters / 1e9 == pytest.approx(billions, rel=0.01), name
+    assert set(sizes) <= set(facts.measured_models()["models"])
