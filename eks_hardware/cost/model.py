@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -60,6 +60,7 @@ class CostLine:
         figure_at_max: price of one unit at ``max``, if it differs: of the most expensive instance type of a group, or
             On-Demand instead of Spot.
         unpriced: instance types that can be launched at ``max`` and have no known price.
+        ceiling: price that one unit does not exceed, if its own price is unknown: On-Demand for a Capacity Block.
         instance_type: for ``instances``, the type of the price in ``figure``; None if no type bounds the cost.
         capacity_types: for ``instances``, how they are bought: ``on-demand``, ``spot``, ``reserved``,
             ``capacity-block``.
@@ -79,6 +80,7 @@ class CostLine:
     note: str | None = None
     figure_at_max: Figure | None = None
     unpriced: tuple[str, ...] = ()
+    ceiling: Figure | None = None
     instance_type: str | None = None
     capacity_types: tuple[str, ...] = ()
 
@@ -93,6 +95,12 @@ class CostLine:
         if not units:
             return 0.0
         return None if figure is None else units * figure.usd_per_hour
+
+    def usd_per_hour_at_most(self, level: Level) -> float | None:
+        """Return the US dollars per hour that all units do not exceed; None if no known price bounds them."""
+        if not self.is_unknown(level):
+            return self.usd_per_hour(level)
+        return None if self.ceiling is None else self.units[level] * self.ceiling.usd_per_hour
 
     def is_unknown(self, level: Level) -> bool:
         """Return whether a price that counts at a level is missing."""
@@ -134,6 +142,27 @@ class StrategyCost:
     def usd_per_month(self, level: Level) -> float:
         """Return US dollars per month of 730 hours of all items with a known price."""
         return self.usd_per_hour(level) * HOURS_PER_MONTH
+
+    def usd_per_hour_at_most(self, level: Level) -> float | None:
+        """Return the US dollars per hour that all items do not exceed; None if no known price bounds one of them."""
+        bounds = [line.usd_per_hour_at_most(level) for line in self.lines]
+        return None if None in bounds else sum(each for each in bounds if each is not None)
+
+    def in_words(self, level: Level, shown: Callable[[float], str], *, hours: int = 1, between: str = " / ") -> str:
+        """Return the total of some hours: one amount, or its bounds if a price is unknown.
+
+        Examples:
+            >>> cost.in_words("max", "{:,.2f}".format)
+            '6.85'
+        """
+        known = shown(self.usd_per_hour(level) * hours)
+        if not self.unknown(level):
+            return known
+        bound = self.usd_per_hour_at_most(level)
+        if bound is None:
+            return f"at least {known}"
+        most = shown(bound * hours)
+        return f"at most {most}" if most == known else f"at least {known}{between}at most {most}"
 
     def unknown(self, level: Level) -> tuple[CostLine, ...]:
         """Return lines that count at a level and have unknown or partly unknown prices."""

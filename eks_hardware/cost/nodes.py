@@ -24,7 +24,7 @@ Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-requests.html
 """
 
 _RESERVED = "a reservation is billed whether it is used or not: its capacity beyond these nodes costs extra"
-_BLOCK = "a Capacity Block is billed at purchase; its price is unknown"
+_BLOCK = "a Capacity Block is billed at purchase; its price is unknown, and at most the On-Demand price"
 _POOL = "no nodes at min and desired; max fills the limits with the type that makes the pool most expensive"
 _POOL_RESERVED = f"{_RESERVED}; {_BLOCK}"
 
@@ -56,6 +56,7 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Ite
         note=_group_note(group, figure, others, bought),
         figure_at_max=None if block or most_expensive == figure else most_expensive,
         unpriced=group.instance_types if block else tuple(name for name, each in bought.items() if each is None),
+        ceiling=most_expensive if block and len(known) == len(bought) else None,
     )
     yield _volumes(path, group.block_devices, units, rates.volumes(region, group.block_devices))
 
@@ -114,6 +115,7 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterat
         )
         return
     reserved = pool.capacity_types == ("reserved",)
+    priced = all(prices[name] for name in types)
     notes = [_POOL, *([_SPOT_AT_MAX] if pool.capacity_types == ("spot",) else []), *([_POOL_RESERVED] * reserved)]
     units: dict[Level, float] = {"min": 0, "desired": 0, "max": most.nodes}
     yield CostLine(
@@ -124,6 +126,7 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterat
         instance_type=most.type_name,
         capacity_types=pool.capacity_types,
         figure=prices[most.type_name],
+        ceiling=prices[most.type_name] if reserved and priced else None,
         units=units,
         note="; ".join(notes),
         unpriced=tuple(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from eks_hardware.cost import StrategyCost, cost_of
+from eks_hardware.cost import HOURS_PER_MONTH, StrategyCost, cost_of
 from eks_hardware.diff.compare import Changes, compare
 from eks_hardware.diff.json import as_json as changes_as_json
 from eks_hardware.diff.markdown import MOST, as_markdown, code
@@ -160,10 +160,8 @@ def _fate(item: Item) -> str:
 
 
 def _monthly(cost: StrategyCost) -> str:
-    at_least = "at least " if cost.unknown("max") else ""
-    return (
-        f"{dollars(cost.usd_per_month('min'))} per month at min, {at_least}{dollars(cost.usd_per_month('max'))} at max"
-    )
+    least = cost.in_words("min", dollars, hours=HOURS_PER_MONTH)
+    return f"{least} per month at min, {cost.in_words('max', dollars, hours=HOURS_PER_MONTH)} at max"
 
 
 def _label(item: Item, quote: Callable[[str], str]) -> str:

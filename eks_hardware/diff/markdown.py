@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
+from eks_hardware.cost import HOURS_PER_MONTH
 from eks_hardware.diff.compare import Changes
 from eks_hardware.diff.messages import VERBS, sentence
 from eks_hardware.diff.plan import Action
@@ -86,8 +87,9 @@ def _headline(changes: Changes) -> str:
     before, after = changes.cost.usd_per_month("max")
     if abs(after - before) < 0.01:
         return ""
-    at_least = "at least " if changes.cost.unknown_after or changes.cost.unknown_before else ""
-    return f"; {at_least}{dollars(after)} per month at max ({dollars(after - before, signed=True)})"
+    shown = changes.cost.after.in_words("max", dollars, hours=HOURS_PER_MONTH)
+    known = " known" if changes.cost.unknown_after or changes.cost.unknown_before else ""
+    return f"; {shown} per month at max ({dollars(after - before, signed=True)}{known})"
 
 
 def _point(point: Point) -> str:

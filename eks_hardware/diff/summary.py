@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from eks_hardware.cost import LEVELS
+from eks_hardware.cost import HOURS_PER_MONTH, LEVELS
 from eks_hardware.diff.compare import Changes
 from eks_hardware.diff.cost import CostChange
 from eks_hardware.diff.messages import Sentence, pool_sentence, sentence
@@ -131,8 +131,9 @@ def dollars(value: float, *, signed: bool = False) -> str:
 
 def cost_rows(cost: CostChange) -> Iterator[tuple[str, str, str, str]]:
     """Yield the cost per hour and month: before, after, and the change; empty if it does not change."""
-    for unit, read in (("per hour", cost.usd_per_hour), ("per month", cost.usd_per_month)):
+    for unit, hours in (("per hour", 1), ("per month", HOURS_PER_MONTH)):
         for level in LEVELS:
-            before, after = read(level)
+            before, after = (hours * each for each in cost.usd_per_hour(level))
             change = dollars(after - before, signed=True) if abs(after - before) >= 0.00005 else ""
-            yield f"{unit}, {_LEVELS[level]}", dollars(before), dollars(after), change
+            was, is_ = (each.in_words(level, dollars, hours=hours) for each in (cost.before, cost.after))
+            yield f"{unit}, {_LEVELS[level]}", was, is_, change

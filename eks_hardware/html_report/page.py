@@ -48,6 +48,7 @@ def _environment() -> Environment:
     environment.globals["sum_of"] = sum_of
     environment.tests["short"] = falls_short
     environment.globals |= {"HOURS_PER_MONTH": HOURS_PER_MONTH, "SMALL": SMALL}
+    environment.globals |= {"dollars": dollars, "whole_dollars": lambda value: dollars(value, 0)}
     return environment
 
 

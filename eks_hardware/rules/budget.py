@@ -48,13 +48,31 @@ def _unknown(context: Context) -> Iterator[Breach]:
     if cost is None or budget is None:
         return
     unknown, known = cost.unknown("max"), cost.usd_per_month("max")
-    if unknown and known <= budget.usd_per_month_at_max:
+    if unknown and known <= budget.usd_per_month_at_max and not _fits_at_most(cost, budget.usd_per_month_at_max):
         names = several([f"{', '.join(line.unpriced) or line.name} ({line.path})" for line in unknown], _SHOWN)
         yield (
             _FIELD,
-            f"the price of {names} is unknown, so the cost at max is {_usd(known)} a month or more; ask AWS for the "
-            "price, and ignore this warning with the answer as the reason",
+            f"the price of {names} is unknown, so the cost at max is {_usd(known)} a month or more{_at_most(cost)}; "
+            "ask AWS for the price, and ignore this warning with the answer as the reason",
         )
+
+
+def _fits_at_most(cost: StrategyCost, limit: float) -> bool:
+    """Return whether the budget is enough even at the prices that the unknown ones do not exceed."""
+    bound = _upper(cost)
+    return bound is not None and bound <= limit
+
+
+def _at_most(cost: StrategyCost) -> str:
+    bound = _upper(cost)
+    return "" if bound is None else f", at most {_usd(bound)} at On-Demand prices"
+
+
+def _upper(cost: StrategyCost) -> float | None:
+    from eks_hardware.cost import HOURS_PER_MONTH
+
+    hourly = cost.usd_per_hour_at_most("max")
+    return None if hourly is None else hourly * HOURS_PER_MONTH
 
 
 def _cost(context: Context) -> StrategyCost | None:

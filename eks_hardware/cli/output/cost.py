@@ -64,6 +64,7 @@ def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, Any]:
                 "usd_per_hour": cost.usd_per_hour(level),
                 "usd_per_month": cost.usd_per_month(level),
                 "at_least": bool(cost.unknown(level)),
+                "usd_per_hour_at_most": cost.usd_per_hour_at_most(level),
                 "unknown": [line.path for line in cost.unknown(level)],
             }
             for level in LEVELS
@@ -108,7 +109,9 @@ def show(resolved: ResolvedStrategy, cost: StrategyCost, *, everything: bool) ->
     out.print(fitted(_parts_table(cost), out))
     if starting := _starting_at_0(cost):
         _print_list(out, "Cost at the minimum size", starting)
-    _print_list(out, "Not in the totals: the price is unknown", _unpriced(cost, _PARTS))
+    bounded = cost.usd_per_hour_at_most("max") is not None
+    title = 'Price unknown; "at most" has the On-Demand price' if bounded else "Not in the totals: the price is unknown"
+    _print_list(out, title, _unpriced(cost, _PARTS))
     _print_list(out, "Not shown", [f"{_left_out(resolved, cost)}; --all shows them"])
 
 
@@ -194,7 +197,8 @@ def _amounts(lines: Sequence[CostLine]) -> list[str]:
         total, unknown = sum_of(lines, level), any(line.is_unknown(level) for line in lines)
         # The price of the nodes is missing: the price of their disks alone would mislead.
         if unknown and lines[0].usd_per_hour(level) is None:
-            return usd(None)
+            bounds = [each.usd_per_hour_at_most(level) for each in lines]
+            return usd(None) if None in bounds else f"<={usd(sum(each or 0.0 for each in bounds))}"
         return f"{_usd(total)}+" if unknown else _usd(total)
 
     return [amount(level) for level in LEVELS]
@@ -218,8 +222,8 @@ def _is_part(line: CostLine, level: Level) -> bool:
 
 
 def _total(cost: StrategyCost, level: Level, hours: int) -> str:
-    shown = usd(cost.usd_per_hour(level) * hours, None if hours == 1 else 0)
-    return f"at least\n{shown}" if cost.unknown(level) else shown
+    text = cost.in_words(level, lambda each: usd(each, None if hours == 1 else 0), hours=hours, between="\n")
+    return text.replace("at least ", "at least\n").replace("at most ", "at most\n")
 
 
 def _purchases_table(types: Sequence[str], region: str) -> Table:
@@ -258,10 +262,10 @@ def _starting_at_0(cost: StrategyCost) -> list[str]:
     figures = {line.short_name: line.figure_at("max") for line in later}
     prices = [f"{name} {usd(each.usd_per_hour)}" for name, each in figures.items() if each]
     shown = [*prices[:_PARTS_PER_NODE], *([f"{more} more"] if (more := len(prices) - _PARTS_PER_NODE) > 0 else [])]
+    always = " ".join(_total(cost, "min", HOURS_PER_MONTH).split())
     price = f" per hour while it runs: {', '.join(shown)}" if shown else " while it runs"
     return [
-        f"{_total(cost, 'min', HOURS_PER_MONTH)} per month is the always-on part: groups and pools with a minimum of 0 "
-        "have no nodes",
+        f"{always} per month is the always-on part: groups and pools with a minimum of 0 have no nodes",
         f"each node adds its price{price}",
     ]
 

@@ -118,7 +118,7 @@ def test_without_options_left_nothing_is_assumed() -> None:
 
 @pytest.mark.parametrize("priority", ["balanced", "cost"])
 def test_the_on_demand_price_is_the_ceiling_and_an_unknown_price_is_said(priority: str) -> None:
-    options = f"--task training --model 70B --region us-west-2 --capacity capacity-block --priority {priority}"
+    options = f"--task training --model 70B --region us-west-2 --capacity capacity-block --priority {priority} --top 30"
     shown = run(*options.split(), COLUMNS="200").out
     assert "<=" in next(line for line in shown.splitlines() if line.startswith("✓ 1"))
     assert "(<=: On-Demand)" in shown

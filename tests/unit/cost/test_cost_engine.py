@@ -134,6 +134,26 @@ def test_a_capacity_block_has_no_price() -> None:
     assert line(found, "node_groups[gpu].disk", "volumes").usd_per_hour("max") == pytest.approx(2 * 31 / 730)
 
 
+def test_the_maximum_of_a_capacity_block_is_the_on_demand_price() -> None:
+    """Never a small number as the maximum of expensive hardware."""
+    reservation = {"id": "cr-0123456789abcdef0", "zone": "usw2-az1"}
+    block = {"capacity": "capacity-block", "reservation": reservation, "scaling": {"max": 4}}
+    found = cost(group("p5.48xlarge", name="block", **block))
+    node = line(found, "node_groups[block]")
+    assert node.ceiling
+    most = found.usd_per_hour_at_most("max")
+    assert most == pytest.approx(found.usd_per_hour("max") + 4 * node.ceiling.usd_per_hour)
+    assert found.usd_per_hour_at_most("min") == pytest.approx(found.usd_per_hour("min"))
+    assert found.in_words("max", "{:.0f}".format) == f"at least {found.usd_per_hour('max'):.0f} / at most {most:.0f}"
+    assert found.in_words("min", "{:.3f}".format) == f"{found.usd_per_hour('min'):.3f}"
+
+
+def test_without_any_price_nothing_bounds_the_cost() -> None:
+    found = cost(group("p5e.48xlarge", name="h200"))
+    assert found.usd_per_hour_at_most("max") is None
+    assert found.in_words("max", "{:.2f}".format) == f"at least {found.usd_per_hour('max'):.2f}"
+
+
 def test_a_reservation_is_billed_whether_it_is_used() -> None:
     reserved = {"capacity": "reserved", "reservation": {"id": "cr-01234567", "zone": "usw2-az2"}}
     found = line(cost(group("p4d.24xlarge", **reserved)), "node_groups[gpu]")

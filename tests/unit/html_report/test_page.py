@@ -59,10 +59,13 @@ def test_a_price_that_no_source_has_is_unknown() -> None:
     )
     assert found.cost.unknown("max")
     rows = [row for row in rows_of(Reader(report_page(found)), "Cost per hour") if row[0].startswith("p5.48xlarge")]
-    assert [(row[1], row[4].split()[0]) for row in rows] == [("unknown", "unknown")]
+    assert [(row[1], row[4].split()[0]) for row in rows] == [("unknown", "at")]
     top = report_page(found).partition("</header>")[0]
     assert '<div class="warning">' in top
-    assert "the price of 1 item is unknown, and no total includes it" in top
+    assert "the price of 1 item is unknown. The upper bound has the On-Demand price." in top
+    most = found.cost.usd_per_hour_at_most("max")
+    assert most
+    assert f"at least ${found.cost.usd_per_month('max'):,.0f} / at most ${most * 730:,.0f}" in top
     assert "warning" not in page(SHIPPED / "mixed-hardware.yaml").partition("<body>")[2].partition("</header>")[0]
 
 

@@ -36,7 +36,8 @@ CASES = [
     Case("BUDGET_EXCEEDED", FIELD, bad=with_budget(6000, **pools(L4)), good=with_budget(7000, **pools(L4))),
     # The known costs already exceed it.
     Case("BUDGET_EXCEEDED", FIELD, bad=with_budget(100, BLOCK), good=with_budget(100_000, GPU)),
-    Case("BUDGET_UNKNOWN", FIELD, bad=with_budget(500_000, BLOCK), good=with_budget(500_000, GPU)),
+    # A Capacity Block costs at most the On-Demand price.
+    Case("BUDGET_UNKNOWN", FIELD, bad=with_budget(50_000, BLOCK), good=with_budget(500_000, BLOCK)),
     Case("BUDGET_UNKNOWN", FIELD, bad=with_budget(500_000, group("p5e.48xlarge")), good=with_budget(500_000, GPU)),
     # The first type has a price, but EKS may use the other one.
     Case(
@@ -138,14 +139,15 @@ def test_lowered_limits_are_within_the_budget(
 
 
 def test_names_what_has_no_price() -> None:
-    text = budget_message(with_budget(500_000, BLOCK))
+    text = budget_message(with_budget(50_000, BLOCK))
+    assert "a month or more, at most" in text
     assert "the price of p5en.48xlarge (node_groups[gpu]) is unknown" in text
     assert "at least" in budget_message(with_budget(100, BLOCK))
 
 
 def test_an_accepted_warning_is_not_shown() -> None:
     accepted = {"ignore": [{"code": "BUDGET_UNKNOWN", "path": FIELD, "reason": "the block was 300,000 USD"}]}
-    assert shown_codes(with_budget(500_000, BLOCK, **accepted)) == []
+    assert shown_codes(with_budget(50_000, BLOCK, **accepted)) == []
 
 
 @pytest.mark.parametrize(
