@@ -149,12 +149,7 @@ class StrategyCost:
         return None if None in bounds else sum(each for each in bounds if each is not None)
 
     def in_words(self, level: Level, shown: Callable[[float], str], *, hours: int = 1, between: str = " / ") -> str:
-        """Return the total of some hours: one amount, or its bounds if a price is unknown.
-
-        Examples:
-            >>> cost.in_words("max", "{:,.2f}".format)
-            '6.85'
-        """
+        """Return the total of some hours: one amount, or its bounds if a price is unknown."""
         known = shown(self.usd_per_hour(level) * hours)
         if not self.unknown(level):
             return known

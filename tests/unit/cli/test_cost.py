@@ -82,8 +82,8 @@ def test_what_is_unknown_is_not_in_the_sum() -> None:
     assert "group block: p5en.48xlarge" in stdout
     short = run(CAPACITY).out
     assert (
-        'Price unknown; "at most" has the On-Demand price\n- group block: p5en.48xlarge; you pay for the block when you buy it, '
-        "and only\n  `eks-hardware doctor` reads its size from AWS\n"
+        'Price unknown; "at most" has the On-Demand price\n- group block: p5en.48xlarge; you pay for the block when '
+        "you buy it, and only\n  `eks-hardware doctor` reads its size from AWS\n"
     ) in short
 
 
