@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eks_hardware import aws_names, field_paths
-from eks_hardware.catalogue import Hardware
+from eks_hardware.catalogue import Catalogue, Hardware, Price, load
 from eks_hardware.data import cite
 from eks_hardware.iam_policies import service_roles
 from eks_hardware.models import Chart, Strategy, Team
@@ -33,6 +33,7 @@ from eks_hardware.resolve.model_kubernetes import (
     ServicePolicy,
     ServiceRole,
 )
+from eks_hardware.resolve.pool_types import lacks_price
 
 _NODE_OVERLAYS = "https://karpenter.sh/docs/concepts/nodeoverlays/"
 
@@ -92,22 +93,40 @@ def _needs(path: str, nodes: Sequence[ResolvedNodeGroup | ResolvedNodePool]) -> 
 
 
 def resolve_kubernetes(
-    strategy: Strategy, *, node_groups: Sequence[ResolvedNodeGroup], node_pools: Sequence[ResolvedNodePool]
+    strategy: Strategy,
+    *,
+    node_groups: Sequence[ResolvedNodeGroup],
+    node_pools: Sequence[ResolvedNodePool],
+    catalogue: Catalogue | None = None,
 ) -> ResolvedKubernetes:
     """Derive the charts and objects on the cluster; groups and pools are those of the strategy, resolved."""
     needs = [*_needs("node_groups", node_groups), *_needs("karpenter.node_pools", node_pools)]
     overlays = any(pool.overlays for pool in node_pools)
-    return _Kubernetes(strategy, dict(wanted_charts(strategy, needs)), overlays).collect()
+    prices = dict(_overlay_prices(strategy, node_pools, catalogue or load()))
+    return _Kubernetes(strategy, dict(wanted_charts(strategy, needs)), overlays, prices).collect()
+
+
+def _overlay_prices(
+    strategy: Strategy, node_pools: Sequence[ResolvedNodePool], catalogue: Catalogue
+) -> Iterator[tuple[str, Price]]:
+    for pool in node_pools:
+        for name in pool.instance_types:
+            price = catalogue.price(name, strategy.region)
+            if price and lacks_price(name, pool.capacity_types, strategy.network):
+                yield name, price
 
 
 class _Kubernetes(Resolver[ResolvedKubernetes]):
     kind = ResolvedKubernetes
 
-    def __init__(self, strategy: Strategy, wanted: Mapping[str, str], overlays: bool) -> None:
+    def __init__(
+        self, strategy: Strategy, wanted: Mapping[str, str], overlays: bool, prices: Mapping[str, Price]
+    ) -> None:
         self._strategy = strategy
         self._spec = strategy.kubernetes
         self._wanted = wanted
-        self._overlays = overlays
+        self._overlays = overlays or bool(prices)
+        self._prices = prices
 
     def delivery(self) -> Derived[str]:
         row = cite(CHOICES, "kubernetes_delivery", "delivery")
@@ -141,8 +160,18 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         if not self._overlays:
             return rule(value, "only the strategy's")
         return rule(
-            value, "the strategy's; nodeOverlay makes shared GPUs and huge pages visible to Karpenter", _NODE_OVERLAYS
+            value,
+            "the strategy's; nodeOverlay makes shared GPUs, huge pages and prices visible to Karpenter",
+            _NODE_OVERLAYS,
         )
+
+    def overlay_prices(self) -> Derived[Mapping[str, float]]:
+        if not self._prices:
+            return rule({}, "Karpenter has every price that it needs")
+        prices = {name: price.usd_per_hour for name, price in self._prices.items()}
+        text = "a private network has no pricing service, and this release has no price for these types"
+        lacking = cite("facts/karpenter.json", "private", "no_builtin_price")
+        return rule(prices, text, lacking, *dict.fromkeys(price.source for price in self._prices.values()))
 
     def karpenter_replicas(self) -> Derived[int]:
         karpenter = self._strategy.karpenter

@@ -208,6 +208,7 @@ class ResolvedKubernetes(Resolved):
     Attributes:
         charts: charts to install, by key, in the order of installation.
         feature_gates: Karpenter's feature gates, by their names in its chart (``nodeOverlay``).
+        overlay_prices: On-Demand prices in USD per hour that Karpenter lacks, by instance type; in a private network.
         service_roles: IAM roles of charts that call AWS, without Karpenter's.
         neuron_monitor: whether Neuron metrics are exported; the exporter has no chart.
 
@@ -221,6 +222,7 @@ class ResolvedKubernetes(Resolved):
     kubernetes_version: str
     charts: Mapping[str, ResolvedChart]
     feature_gates: Mapping[str, bool]
+    overlay_prices: Mapping[str, float]
     karpenter_replicas: int
     service_roles: tuple[ServiceRole, ...]
     teams: tuple[ResolvedTeam, ...]

@@ -6,7 +6,7 @@ can be priced and simulated, and cannot grow to other hardware (docs/adr/0010).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from typing import Any
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, InstanceType
 from eks_hardware.data import Cited, cite
-from eks_hardware.models import NodePoolSpec
+from eks_hardware.models import NetworkSpec, NodePoolSpec
 from eks_hardware.resolve import node
 from eks_hardware.resolve.derived import CHOICES, Derived, Resolver, default, optional, stated, stated_or
 from eks_hardware.resolve.extended_resources import accelerator_resource, huge_pages
@@ -47,6 +47,15 @@ def pool_types(pool: NodePoolSpec, region: str, catalogue: Catalogue) -> tuple[s
         known = tuple(name for name in pool.instance_types if catalogue.find(name))
         return known if len(known) == len(pool.instance_types) else ()
     return tuple(kind.name for kind in candidates(pool, catalogue) if left_out(pool, kind, region, catalogue) is None)
+
+
+def lacks_price(type_name: str, capacity: Iterable[str], network: NetworkSpec) -> bool:
+    """Return whether Karpenter needs a price for a pool's type, and has none: in a private network.
+
+    Reserved capacity needs no price, and Spot prices come from EC2.
+    """
+    unpriced = facts.karpenter()["private"]["no_builtin_price"]
+    return network.private and "on-demand" in capacity and type_name in unpriced
 
 
 def candidates(pool: NodePoolSpec, catalogue: Catalogue) -> tuple[InstanceType, ...]:

@@ -212,7 +212,9 @@ class _Strategy(Resolver[ResolvedStrategy]):
         )
 
     def kubernetes(self) -> Derived[ResolvedKubernetes]:
-        kubernetes = resolve_kubernetes(self._spec, node_groups=self._node_groups, node_pools=self._node_pools)
+        kubernetes = resolve_kubernetes(
+            self._spec, node_groups=self._node_groups, node_pools=self._node_pools, catalogue=self._catalogue
+        )
         return rule(kubernetes, "see its fields")
 
     def storage(self) -> Derived[ResolvedStorage]:
