@@ -131,8 +131,8 @@ def _overlay_off(context: Context) -> Iterator[Breach]:
     if karpenter and karpenter.feature_gates.node_overlay is False and _has_overlays(context):
         yield (
             "karpenter.feature_gates.node_overlay",
-            "without NodeOverlay, Karpenter does not know shared and fractional GPUs, huge pages of EFA nodes or prices "
-            "in a private network, and launches no node, or too many; remove this line",
+            "without NodeOverlay, Karpenter does not know shared and fractional GPUs, huge pages of EFA nodes or "
+            "prices in a private network, and launches no node, or too many; remove this line",
         )
 
 
