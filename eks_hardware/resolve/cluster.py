@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from eks_hardware import aws_names, facts
-from eks_hardware.data import cite
 from eks_hardware.iam_policies.document import Statement
 from eks_hardware.models import AddonSpec, ClusterSpec
-from eks_hardware.resolve.derived import CHOICES, Derived, Resolver, optional, rule, stated, stated_field, stated_if
+from eks_hardware.resolve.derived import Derived, Resolver, optional, rule, stated, stated_field, stated_if
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model import ResolvedAccessEntry, ResolvedAddon, ResolvedCluster
 
@@ -68,7 +67,7 @@ class _Cluster(Resolver[ResolvedCluster]):
         return partition(self._region)
 
     def kubernetes_version(self) -> Derived[str]:
-        row = cite("facts/eks.json", "versions", "default")
+        row = facts.eks.cite(lambda file: file["versions"]["default"])
         return stated_field(self._spec, "kubernetes_version", "the toolkit's default, in standard support", row)
 
     def role_name(self) -> Derived[str]:
@@ -91,14 +90,14 @@ class _Cluster(Resolver[ResolvedCluster]):
         return stated_field(self._spec, "creator_is_admin", otherwise)
 
     def log_types(self) -> Derived[tuple[str, ...]]:
-        row = cite(CHOICES, "control_plane_logs", "types")
+        row = facts.choices.cite(lambda file: file["control_plane_logs"]["types"])
         return stated_field(self._spec.logging, "types", "all types, as an audit trail", row)
 
     def log_group_name(self) -> Derived[str]:
         return rule(f"/aws/eks/{self._name}/cluster", "the log group that EKS writes to")
 
     def log_retention_days(self) -> Derived[int]:
-        row = cite(CHOICES, "control_plane_logs", "retention_days")
+        row = facts.choices.cite(lambda file: file["control_plane_logs"]["retention_days"])
         return stated_field(self._spec.logging, "retention_days", "investigations look back that far", row)
 
     def log_group_kept(self) -> Derived[bool]:
@@ -106,7 +105,7 @@ class _Cluster(Resolver[ResolvedCluster]):
 
     def secrets_encrypted(self) -> Derived[bool]:
         otherwise = "always on: enabling it later means updating every secret, and it cannot be disabled"
-        row = cite(CHOICES, "secrets_encryption", "enabled")
+        row = facts.choices.cite(lambda file: file["secrets_encryption"]["enabled"])
         return stated_field(self._spec.secrets_encryption, "enabled", otherwise, row)
 
     def kms_key_arn(self) -> Derived[str | None]:
@@ -122,23 +121,23 @@ class _Cluster(Resolver[ResolvedCluster]):
         return optional(self._spec.service_cidr, "EKS chooses it")
 
     def deletion_protection(self) -> Derived[bool | None]:
-        row = cite("facts/eks.json", "provider_versions", "since", "deletion_protection", "version")
+        row = facts.eks.cite(lambda file: file["provider_versions"]["since"]["deletion_protection"]["version"])
         text = f"not set: needs AWS provider {row.value}"
         return optional(self._spec.deletion_protection, text, row)
 
     def support_type(self) -> Derived[str]:
-        row = cite("prices/services.json", "control_plane", "every_region")
+        row = facts.service_prices.cite(lambda file: file["control_plane"]["every_region"])
         times = round(row.value["extended"] / row.value["standard"])
         text = f"STANDARD: extended support costs {times} times as much per hour"
         said = "upgrade_policy" in self._spec.model_fields_set
-        choice = cite(CHOICES, "kubernetes_support", "upgrade_policy")
+        choice = facts.choices.cite(lambda file: file["kubernetes_support"]["upgrade_policy"])
         return stated_if(said, self._spec.upgrade_policy.upper(), text, choice, row)
 
     def zonal_shift(self) -> Derived[bool]:
         return stated_field(self._spec, "zonal_shift", "off unless the strategy enables it")
 
     def control_plane_tier(self) -> Derived[str]:
-        row = cite(CHOICES, "control_plane_tier", "tier")
+        row = facts.choices.cite(lambda file: file["control_plane_tier"]["tier"])
         return stated_field(self._spec, "control_plane_tier", "standard: EKS scales it with the load", row)
 
     def custom_networking(self) -> Derived[bool]:
@@ -203,7 +202,7 @@ class _Addon(Resolver[ResolvedAddon]):
         given = {str(each): addon for each, addon in cluster._spec.addons.items()}
         self._asked_for = name in given
         self._given = given.get(name) or AddonSpec()
-        self._row = cite("facts/addons.json", "addons", name)
+        self._row = facts.addons_file.cite(lambda file: file["addons"][name])
         row = self._row.value
         # An add-on that the strategy names gets all its permissions, such as creating file systems for claims.
         self._policies = row.get("policies", ()) if self._asked_for or not statements else ()

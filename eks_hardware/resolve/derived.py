@@ -12,15 +12,12 @@ from eks_hardware.models.base import StrategyModel
 from eks_hardware.resolve.mappings import frozen
 from eks_hardware.resolve.model import Origin, Reason, Resolved
 
-CHOICES = "facts/choices.json"
-"""This project's choices where a strategy sets nothing."""
-
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R", bound=Resolved)
 
 Source = Cited[Any] | str
-"""A row of a data file, read by ``cite``, or the address of a page."""
+"""A row of a data file, read by ``DataFile.cite``, or the address of a page."""
 
 
 # Not frozen, because that makes an object take three times as long, and a strategy has a thousand of them.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from eks_hardware import aws_names
-from eks_hardware.data import cite
+from eks_hardware import aws_names, facts
 from eks_hardware.iam_policies import karpenter as policies
 from eks_hardware.models import KarpenterSpec
-from eks_hardware.resolve.derived import CHOICES, Derived, Resolver, rule, stated_field, stated_if
+from eks_hardware.resolve.derived import Derived, Resolver, rule, stated_field, stated_if
 from eks_hardware.resolve.model import InterruptionRule, ResolvedKarpenter
 
 NODE_POLICIES = (
@@ -58,11 +57,11 @@ class _Karpenter(Resolver[ResolvedKarpenter]):
         return aws_names.limited(self._cluster_name, self._region, purpose, limit=limit)
 
     def namespace(self) -> Derived[str]:
-        row = cite(CHOICES, "karpenter_names", "namespace")
+        row = facts.choices.cite(lambda file: file["karpenter_names"]["namespace"])
         return stated_field(self._spec, "namespace", "as Karpenter recommends", row)
 
     def service_account(self) -> Derived[str]:
-        row = cite(CHOICES, "karpenter_names", "service_account")
+        row = facts.choices.cite(lambda file: file["karpenter_names"]["service_account"])
         return stated_field(self._spec, "service_account", "the chart's default", row)
 
     def controller_role_name(self) -> Derived[str]:
@@ -95,7 +94,7 @@ class _Karpenter(Resolver[ResolvedKarpenter]):
     def queue_name(self) -> Derived[str | None]:
         wanted, said = self._spec.interruption_queue, "interruption_queue" in self._spec.model_fields_set
         name = aws_names.limited(self._cluster_name, "karpenter", limit=aws_names.SQS_QUEUE) if wanted else None
-        row = cite(CHOICES, "karpenter_interruptions", "enabled")
+        row = facts.choices.cite(lambda file: file["karpenter_interruptions"]["enabled"])
         return stated_if(said, name, "Karpenter drains nodes before an interruption", row)
 
     def rules(self) -> Derived[tuple[InterruptionRule, ...]]:

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware import aws_names, field_paths
+from eks_hardware import aws_names, facts, field_paths
 from eks_hardware.catalogue import Hardware
-from eks_hardware.data import cite
 from eks_hardware.iam_policies import service_roles
 from eks_hardware.models import Chart, Strategy, Team
 from eks_hardware.models.kubernetes import COUNTED_OBJECTS
 from eks_hardware.resolve.derived import (
-    CHOICES,
     Derived,
     Resolver,
     default,
@@ -110,11 +108,11 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         self._overlays = overlays
 
     def delivery(self) -> Derived[str]:
-        row = cite(CHOICES, "kubernetes_delivery", "delivery")
+        row = facts.choices.cite(lambda file: file["kubernetes_delivery"]["delivery"])
         return stated_field(self._spec, "delivery", "Terraform installs the charts", row)
 
     def stack(self) -> Derived[str]:
-        row = cite(CHOICES, "kubernetes_delivery", "stack")
+        row = facts.choices.cite(lambda file: file["kubernetes_delivery"]["stack"])
         return stated_field(self._spec, "stack", "one stack, one apply, one destroy", row)
 
     def kubernetes_version(self) -> Derived[str]:
@@ -148,7 +146,7 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         karpenter = self._strategy.karpenter
         if karpenter is None:
             return default(0, "the strategy has no karpenter section")
-        row = cite(CHOICES, "karpenter_replicas", "replicas")
+        row = facts.choices.cite(lambda file: file["karpenter_replicas"]["replicas"])
         return stated_field(karpenter, "replicas", "one active, one on standby", row)
 
     def service_roles(self) -> Derived[tuple[ServiceRole, ...]]:
@@ -174,7 +172,7 @@ class _Chart(Resolver[ResolvedChart]):
         charts = {str(name): each for name, each in strategy.kubernetes.charts.items()}
         self._key = key
         self._why = why
-        self._row = cite("facts/charts.json", "charts", key)
+        self._row = facts.charts.cite(lambda file: file["charts"][key])
         self._given = charts.get(key, Chart())
         # The CRDs have the controller's version.
         self._versioned = charts.get("karpenter", Chart()) if key == "karpenter-crd" else self._given
@@ -185,18 +183,24 @@ class _Chart(Resolver[ResolvedChart]):
         return rule(self._key, self._why, self._row)
 
     def chart(self) -> Derived[str]:
-        row = self._row["chart"]
+        row = self._row.part(lambda chart: chart["chart"])
         return rule(row.value, "its name in the repository", row)
 
     def repository(self) -> Derived[str]:
-        return stated_or(self._given.repository, self._row["repository"], "the repository that publishes it")
+        return stated_or(
+            self._given.repository,
+            self._row.part(lambda chart: chart["repository"]),
+            "the repository that publishes it",
+        )
 
     def version(self) -> Derived[str]:
         chosen = self._given.version or self._versioned.version
-        return stated_or(chosen, self._row["version"], "the release that this toolkit was written for")
+        return stated_or(
+            chosen, self._row.part(lambda chart: chart["version"]), "the release that this toolkit was written for"
+        )
 
     def namespace(self) -> Derived[str]:
-        row = self._row["namespace"]
+        row = self._row.part(lambda chart: chart["namespace"])
         if self._namespace not in (None, row.value):
             return stated(str(self._namespace), "karpenter.namespace of the strategy")
         return rule(row.value, "the namespace in the chart's documentation", row)
@@ -210,7 +214,7 @@ class _ServiceRole(Resolver[ServiceRole]):
 
     def __init__(self, key: str, strategy: Strategy, why: str) -> None:
         self._key = key
-        self._row = cite("facts/charts.json", "charts", key)
+        self._row = facts.charts.cite(lambda file: file["charts"][key])
         self._role = service_roles.roles()[key]
         self._strategy = strategy
         self._why = why
@@ -226,7 +230,7 @@ class _ServiceRole(Resolver[ServiceRole]):
         return rule(name, "cluster, region and chart, at most 64 characters")
 
     def namespace(self) -> Derived[str]:
-        row = self._row["namespace"]
+        row = self._row.part(lambda chart: chart["namespace"])
         return rule(row.value, "the namespace of the chart", row)
 
     def service_account(self) -> Derived[str]:

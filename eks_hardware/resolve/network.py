@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from eks_hardware import aws_names, facts
-from eks_hardware.data import cite
 from eks_hardware.models import FlowLogs, NetworkSpec
 from eks_hardware.resolve import cidrs
 from eks_hardware.resolve.derived import (
-    CHOICES,
     Derived,
     Resolver,
     Source,
@@ -31,8 +29,6 @@ INTERNAL_LOAD_BALANCER = {"kubernetes.io/role/internal-elb": "1"}
 DISCOVERY_TAG = "karpenter.sh/discovery"
 
 _NONE = "none: the strategy uses an existing VPC"
-
-_EXCLUDED = ("facts/eks.json", "control_plane_excluded_zones", "zone_ids")
 
 
 def resolve_network(
@@ -63,7 +59,7 @@ class _Network(Resolver[ResolvedNetwork]):
     def cidr(self) -> Derived[str | None]:
         if self._spec.existing:
             return default(None, "the strategy uses an existing VPC")
-        row = cite(CHOICES, "vpc", "cidr")
+        row = facts.choices.cite(lambda file: file["vpc"]["cidr"])
         return stated_field(self._spec, "cidr", "room for 8 zones with 4,096 node addresses each", row)
 
     def pod_cidr(self) -> Derived[str | None]:
@@ -81,9 +77,9 @@ class _Network(Resolver[ResolvedNetwork]):
             reason += f"; {zone}, because {group} needs it"
         rows: list[Source] = []
         if zone_ids:
-            rows += [cite("catalogue/offerings.json", "regions", self._region), cite(*_EXCLUDED)]
+            rows += [facts.offerings.cite(lambda file: file["regions"][self._region]), control_plane_excluded()]
         if "zones" not in self._spec.model_fields_set:
-            rows.append(cite(CHOICES, "zones", "count"))
+            rows.append(facts.choices.cite(lambda file: file["zones"]["count"]))
         return rule(zone_ids, reason, *rows)
 
     def control_plane_zone_ids(self) -> Derived[tuple[str, ...]]:
@@ -93,10 +89,11 @@ class _Network(Resolver[ResolvedNetwork]):
         """
         if self._spec.existing and self._spec.existing.control_plane_subnets:
             return stated(tuple(self._spec.existing.control_plane_subnets), "the zones of the strategy's subnets")
-        count, excluded = cite(CHOICES, "control_plane_zones", "count"), control_plane_excluded()
-        zone_ids = tuple(zone for zone in self._zones.base if zone not in excluded)[: count.value]
+        count = facts.choices.cite(lambda file: file["control_plane_zones"]["count"])
+        excluded = control_plane_excluded()
+        zone_ids = tuple(zone for zone in self._zones.base if zone not in excluded.value)[: count.value]
         text = "the first two that EKS allows; they cannot change once the cluster exists"
-        return rule(zone_ids, text, count, cite(*_EXCLUDED))
+        return rule(zone_ids, text, count, excluded)
 
     def subnets(self) -> Derived[tuple[ResolvedSubnet, ...]]:
         if self._spec.existing:
@@ -134,7 +131,7 @@ class _Network(Resolver[ResolvedNetwork]):
             return default(services, _NONE)
         if nat_mode(self._spec) != "none":
             return default(services, "none: nodes reach AWS through NAT gateways")
-        row = cite("facts/eks.json", "interface_endpoints")
+        row = facts.eks.cite(lambda file: file["interface_endpoints"])
         return default(services, "all that nodes need: there is no NAT gateway", row)
 
     def endpoint_zone_ids(self) -> Derived[tuple[str, ...]]:
@@ -147,7 +144,7 @@ class _Network(Resolver[ResolvedNetwork]):
     def flow_logs(self) -> Derived[FlowLogs | None]:
         if self._spec.existing:
             return default(None, _NONE)
-        logs, row = self._spec.flow_logs, cite(CHOICES, "flow_logs")
+        logs, row = self._spec.flow_logs, facts.choices.cite(lambda file: file["flow_logs"])
         value = logs if logs.enabled else None
         if "flow_logs" not in self._spec.model_fields_set:
             return default(value, "rejected traffic shows scans and misconfiguration", row)

@@ -10,12 +10,11 @@ from typing import Any, Generic, TypeVar
 
 from eks_hardware import aws_names, facts
 from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware, InstanceType, efa_count
-from eks_hardware.data import Cited, cite
+from eks_hardware.data import Cited
 from eks_hardware.models import AmiVersions, NodeGroupSpec, NodePoolSpec, PoolReservation, Reservation
 from eks_hardware.printable import counted
 from eks_hardware.resolve import node, user_data
 from eks_hardware.resolve.derived import (
-    CHOICES,
     Derived,
     R,
     Resolver,
@@ -129,7 +128,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
 
     def workload(self) -> Derived[str]:
         said = "workload" in self._spec.model_fields_set
-        row = cite(CHOICES, "workload", "purpose")
+        row = facts.choices.cite(lambda file: file["workload"]["purpose"])
         return stated_if(said, self._spec.purpose, "general: the strategy sets no workload", row)
 
     def hardware(self) -> Derived[Hardware]:
@@ -149,7 +148,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         family, ami = node.ami_family(self._spec), self._spec.ami
         if isinstance(self._spec, NodeGroupSpec) and self._spec.ami.type:
             return rule(family, f"the operating system of {self._spec.ami.type}")
-        row = cite(CHOICES, "operating_system", "family")
+        row = facts.choices.cite(lambda file: file["operating_system"]["family"])
         return stated_if("family" in ami.model_fields_set, family, "AL2023 unless the strategy sets another", row)
 
     def zone_ids(self) -> Derived[tuple[str, ...]]:
@@ -215,9 +214,9 @@ class NodeFields(Resolver[R], Generic[R, S]):
     def _sources_of_taints(self) -> Iterator[Source]:
         """Yield the rows of defaults: the taint of accelerated nodes, and the effect of the strategy's taints."""
         if accelerator_resource(self._first.hardware) and "accelerator_taint" not in self._spec.model_fields_set:
-            yield cite(CHOICES, "accelerator_taint", "enabled")
+            yield facts.choices.cite(lambda file: file["accelerator_taint"]["enabled"])
         if any("effect" not in taint.model_fields_set for taint in self._spec.taints):
-            yield cite(CHOICES, "taint", "effect")
+            yield facts.choices.cite(lambda file: file["taint"]["effect"])
 
     def efa_interfaces(self) -> Derived[tuple[EfaInterface, ...]]:
         """Derive the interfaces: the catalogue computes them for each type, with ``efa_layout`` (catalogue/efa.py)."""
@@ -256,7 +255,9 @@ class NodeFields(Resolver[R], Generic[R, S]):
         text = size.reason.text if size.reason.source else stated_size
         sources = {
             "devices": node.disk_layout(bottlerocket=self._bottlerocket).source,
-            "type": None if "type" in self._spec.disk.model_fields_set else str(cite(CHOICES, "volume_type", "type")),
+            "type": None
+            if "type" in self._spec.disk.model_fields_set
+            else str(facts.choices.cite(lambda file: file["volume_type"]["type"])),
             "size": size.reason.source,
             "throughput": throughput.reason.source,
         }
@@ -290,7 +291,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
                 None, f"the kubelet's own number: the catalogue lacks the addresses of {least.name}", row
             )
         text = "addresses of the first network card with prefix delegation, up to EKS's limit"
-        return from_catalogue(value, text, row, cite("facts/eks.json", "max_pods"))
+        return from_catalogue(value, text, row, facts.eks.cite(lambda file: file["max_pods"]))
 
     def shell(self) -> Derived[tuple[str, ...]]:
         lines = self._cluster.shell
@@ -298,14 +299,14 @@ class NodeFields(Resolver[R], Generic[R, S]):
             return rule((), "the strategy's storage needs no client on the nodes")
         if self._bottlerocket:
             return rule((), "Bottlerocket does not run shell scripts")
-        row = cite("facts/storage.json", "lustre_client", "al2023")
+        row = facts.storage.cite(lambda file: file["lustre_client"]["al2023"])
         return rule(lines, "installs the Lustre client before the node joins", row)
 
     def metadata_hop_limit(self) -> Derived[int]:
         if self._spec.pods_use_imds:
-            row = cite(CHOICES, "metadata_hop_limit", "pods")
+            row = facts.choices.cite(lambda file: file["metadata_hop_limit"]["pods"])
             return rule(row.value, "pods can reach instance metadata", row)
-        row = cite(CHOICES, "metadata_hop_limit", "nodes")
+        row = facts.choices.cite(lambda file: file["metadata_hop_limit"]["nodes"])
         return rule(row.value, "pods cannot use the node's credentials", row)
 
     def detailed_monitoring(self) -> Derived[bool]:
@@ -384,7 +385,9 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         return rule(self._kubernetes_version, "the cluster's version; EKS accepts no other", page)
 
     def capacity(self) -> Derived[str]:
-        return stated_field(self._spec, "capacity", _ON_DEMAND, cite(CHOICES, "capacity", "purchase"))
+        return stated_field(
+            self._spec, "capacity", _ON_DEMAND, facts.choices.cite(lambda file: file["capacity"]["purchase"])
+        )
 
     def capacity_type(self) -> Derived[str]:
         capacity = self._spec.capacity
@@ -410,7 +413,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         return rule(False, "the group lists the types, so it can have several", _LAUNCH_TEMPLATES)
 
     def min_size(self) -> Derived[int]:
-        row = cite(CHOICES, "group_size", "min")
+        row = facts.choices.cite(lambda file: file["group_size"]["min"])
         return stated_field(self._spec.scaling, "min", "no nodes by default", row)
 
     def desired_size(self) -> Derived[int]:
@@ -462,7 +465,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
             return stated(update.max_unavailable)
         if update.max_unavailable_percentage is not None:
             return rule(None, "the strategy sets a percentage", _NODE_UPDATES)
-        row = cite(CHOICES, "node_updates", "max_unavailable")
+        row = facts.choices.cite(lambda file: file["node_updates"]["max_unavailable"])
         return default(row.value, "one node at a time", row)
 
     def max_unavailable_percentage(self) -> Derived[int | None]:
@@ -566,7 +569,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         if len(names) > 1:
             sources.append(f"{len(names) - 1} more rows of the same file")
         if any(kind.accelerator for kind in self._types):
-            sources.append(cite("facts/karpenter.json", "accelerator_names", "families"))
+            sources.append(facts.karpenter.cite(lambda file: file["accelerator_names"]["families"]))
         return from_catalogue(names, text, *sources)
 
     def ami_alias(self) -> Derived[str | None]:
@@ -577,7 +580,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             return rule(f"{family}@{pool.ami.version}", "the release in the pool's ami.version", _ALIASES)
         if chosen := getattr(self._ami_versions, family):
             return rule(f"{family}@{chosen}", "the release in karpenter.ami_versions", _ALIASES)
-        row = cite("facts/karpenter.json", "ami_aliases", "suggested", family)
+        row = facts.karpenter.cite(lambda file: file["ami_aliases"]["suggested"][family])
         return rule(
             f"{family}@{row.value}",
             "a release without known problems, pinned so that images never change by themselves",
@@ -589,7 +592,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
 
     def capacity_types(self) -> Derived[tuple[str, ...]]:
         types = tuple(dict.fromkeys(CAPACITY[each].karpenter for each in self._spec.capacity))
-        row = cite(CHOICES, "capacity", "purchase")
+        row = facts.choices.cite(lambda file: file["capacity"]["purchase"])
         return stated_if("capacity" in self._spec.model_fields_set, types, _ON_DEMAND, row)
 
     def reservations(self) -> Derived[tuple[ReservationSelector, ...]]:
@@ -688,7 +691,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         sources: list[Source] = [_NODE_OVERLAYS]
         sources += [self._catalogue.cite(kind, "instances", "accelerator") for kind in self._relabelled()[:1]]
         if has_huge_pages(self._spec, self._types):
-            sources.append(cite("facts/eks.json", "efa_huge_pages", "by_family", self._spec.ami.family))
+            sources.append(facts.eks.cite(lambda file: file["efa_huge_pages"]["by_family"][self._spec.ami.family]))
         return rule(
             (*self._gpu_overlays(), *self._huge_page_overlays()),
             "resources that Karpenter cannot see: shared and fractional GPUs, huge pages",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from eks_hardware import aws_names, facts, field_paths
 from eks_hardware.catalogue import Catalogue, load
-from eks_hardware.data import Cited, cite
+from eks_hardware.data import Cited
 from eks_hardware.models import (
     AssumeRole,
     LocalBackendSpec,
@@ -21,7 +21,6 @@ from eks_hardware.models.node_lists import UNCHOSEN, pools_of, unchosen
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.cluster import partition, resolve_cluster
 from eks_hardware.resolve.derived import (
-    CHOICES,
     Derived,
     Resolver,
     default,
@@ -49,8 +48,6 @@ from eks_hardware.resolve.storage import fsx_zone, node_shell, resolve_storage, 
 from eks_hardware.versions import numbers
 
 Backend = LocalBackendSpec | S3BackendSpec | RemoteBackendSpec
-
-_PROVIDER_VERSIONS = ("facts/eks.json", "provider_versions")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,8 +276,13 @@ def provider_floor(strategy: Strategy) -> tuple[str, str]:
     return floor.value, reason
 
 
+def _since(setting: str) -> Cited[str]:
+    return facts.eks.cite(lambda file: file["provider_versions"]["since"][setting]["version"])
+
+
 def _provider_floor(strategy: Strategy) -> tuple[Cited[str], str]:
-    floor, reason = cite(*_PROVIDER_VERSIONS, "lowest"), "the lowest release that the tests run"
+    floor = facts.eks.cite(lambda file: file["provider_versions"]["lowest"])
+    reason = "the lowest release that the tests run"
     groups = [field_paths.item("node_groups", each.name) for each in strategy.node_groups if each.update.strategy]
     fields = {
         "deletion_protection": None if strategy.cluster.deletion_protection is None else "cluster.deletion_protection",
@@ -290,7 +292,7 @@ def _provider_floor(strategy: Strategy) -> tuple[Cited[str], str]:
         "update_strategy": f"{groups[0]}.update.strategy" if groups else None,
     }
     for setting in facts.eks()["provider_versions"]["since"]:
-        since = cite(*_PROVIDER_VERSIONS, "since", setting, "version")
+        since = _since(setting)
         if fields[setting] and numbers(since.value) > numbers(floor.value):
             floor, reason = since, f"{fields[setting]} needs it"
     return floor, reason
@@ -307,11 +309,12 @@ class _Provider(Resolver[ResolvedProvider]):
         if self._spec.version:
             return stated(self._spec.version)
         floor, reason = _provider_floor(self._strategy)
-        below = cite(*_PROVIDER_VERSIONS, "below")
+        below = facts.eks.cite(lambda file: file["provider_versions"]["below"])
         return rule(f">= {floor.value}, < {below.value}", f"{floor.value}: {reason}", floor, below)
 
     def helm_version(self) -> Derived[str]:
-        lowest, below = (cite("facts/eks.json", "helm_provider_versions", key) for key in ("lowest", "below"))
+        lowest = facts.eks.cite(lambda file: file["helm_provider_versions"]["lowest"])
+        below = facts.eks.cite(lambda file: file["helm_provider_versions"]["below"])
         text = f"{lowest.value}: upgrade_install, without a cluster during the first plan"
         return rule(f">= {lowest.value}, < {below.value}", text, lowest, below)
 
@@ -334,4 +337,6 @@ class _Provider(Resolver[ResolvedProvider]):
         return optional(self._spec.permissions_boundary_arn, "the strategy sets no boundary")
 
     def iam_path(self) -> Derived[str]:
-        return stated_field(self._spec, "iam_path", "the root path", cite(CHOICES, "iam_path", "path"))
+        return stated_field(
+            self._spec, "iam_path", "the root path", facts.choices.cite(lambda file: file["iam_path"]["path"])
+        )

@@ -319,6 +319,16 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     return ast.unparse(arguments)
 
 
+def test_contributors_find_the_files_that_the_guide_names() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tables = re.findall(r"^## (?:Where is what|Follow a field)\n(.*?)(?=^## )", guide, re.DOTALL | re.MULTILINE)
+    paths = [path for table in tables for path in re.findall(r"`(\w+/[\w./]+)`", table)]
+    assert len(paths) > 30
+    assert [
+        path for path in paths if not any((folder / path).exists() for folder in (ROOT, ROOT / "eks_hardware"))
+    ] == []
+
+
 def test_functions_are_short_and_flat() -> None:
     """At most 60 lines with docstring and signature, and at most 4 blocks inside one another."""
     found = [

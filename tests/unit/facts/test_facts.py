@@ -7,11 +7,13 @@ import datetime
 import importlib
 import re
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
+from typing_extensions import is_typeddict
 
 from eks_hardware import data, facts, software
 from eks_hardware.catalogue import load
@@ -99,18 +101,17 @@ def _reads(code: str, name: str, section: str) -> bool:
     """Return whether code has ``name()["section"]``, or stores ``table = name()`` and has ``["section"]``."""
     key = rf'\["{section}"\]'
     at_once = rf'\b{name}\([^()]*\)\[([^\]\n]*"{section}"|\w+\()'
-    cited = f'"{FILES[name].name}", "{section}"' in code or (name == "choices" and f'CHOICES, "{section}"' in code)
-    return cited or bool(
-        re.search(at_once, code) or (re.search(rf"\b{name}\([^()]*\)\n", code) and re.search(key, code))
+    cited = rf"\b{name}\.cite\(\s*lambda file: (select\()?file{key}"
+    return bool(
+        re.search(at_once, code)
+        or re.search(cited, code)
+        or (re.search(rf"\b{name}\([^()]*\)\n", code) and re.search(key, code))
     )
 
 
 def test_code_reads_every_section() -> None:
     code = [file.read_text(encoding="utf-8") for top in CODE for file in (ROOT / top).rglob("*.py")]
-    readers = {
-        name: [text for text in code if f"{name}(" in text or FILES[name].name in text or "CHOICES, " in text]
-        for name in FILES
-    }
+    readers = {name: [text for text in code if f"{name}(" in text or f"{name}.cite(" in text] for name in FILES}
     unread = {
         (name, section)
         for name, file in FILES.items()
@@ -118,6 +119,30 @@ def test_code_reads_every_section() -> None:
         if not any(_reads(text, name, section) for text in readers[name])
     }
     assert unread == set()
+
+
+def _names_in(file: Path) -> Iterator[str]:
+    """Yield every text and attribute name of a module."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+
+
+def test_code_names_every_key() -> None:
+    """Keys that no code names are read by nothing, at any depth."""
+    schemas = ROOT / "eks_hardware" / "facts" / "schemas"
+    modules = [file for top in CODE for file in (ROOT / top).rglob("*.py") if file.parent.resolve() != schemas]
+    named = {name for file in modules for name in _names_in(file)}
+    rows = {
+        each
+        for file in schemas.glob("*.py")
+        for each in vars(importlib.import_module(f"eks_hardware.facts.schemas.{file.stem}")).values()
+        if is_typeddict(each)
+    }
+    keys = {(row.__name__, key) for row in rows for key in row.__annotations__}
+    assert {(row, key) for row, key in keys if key not in named | ABOUT_THE_FILE} == set()
 
 
 # --- consistency between files, and with the models
