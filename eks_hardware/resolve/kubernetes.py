@@ -15,6 +15,7 @@ from eks_hardware.resolve.derived import (
     Derived,
     Resolver,
     default,
+    limited_name,
     rule,
     stated,
     stated_field,
@@ -109,11 +110,11 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
 
     def delivery(self) -> Derived[str]:
         row = facts.choices.cite(lambda file: file["kubernetes_delivery"]["delivery"])
-        return stated_field(self._spec, "delivery", "Terraform installs the charts", row)
+        return stated_field(self._spec, "delivery", row, "Terraform installs the charts")
 
     def stack(self) -> Derived[str]:
         row = facts.choices.cite(lambda file: file["kubernetes_delivery"]["stack"])
-        return stated_field(self._spec, "stack", "one stack, one apply, one destroy", row)
+        return stated_field(self._spec, "stack", row, "one stack, one apply, one destroy")
 
     def kubernetes_version(self) -> Derived[str]:
         return stated(self._strategy.cluster.kubernetes_version)
@@ -147,7 +148,7 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         if karpenter is None:
             return default(0, "the strategy has no karpenter section")
         row = facts.choices.cite(lambda file: file["karpenter_replicas"]["replicas"])
-        return stated_field(karpenter, "replicas", "one active, one on standby", row)
+        return stated_field(karpenter, "replicas", row, "one active, one on standby")
 
     def service_roles(self) -> Derived[tuple[ServiceRole, ...]]:
         roles = (
@@ -162,7 +163,8 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         return stated_if(said, tuple(map(_team, self._spec.teams)), "the stack creates no namespaces")
 
     def neuron_monitor(self) -> Derived[bool]:
-        return stated_field(self._spec, "neuron_monitor", "not enabled in the strategy")
+        row = facts.choices.cite(lambda file: file["neuron_monitor"]["enabled"])
+        return stated_field(self._spec, "neuron_monitor", row, "not enabled in the strategy")
 
 
 class _Chart(Resolver[ResolvedChart]):
@@ -219,15 +221,16 @@ class _ServiceRole(Resolver[ServiceRole]):
         self._strategy = strategy
         self._why = why
 
-    def _name(self, purpose: str, *, limit: int) -> str:
-        return aws_names.limited(self._strategy.name, self._strategy.region, purpose, limit=limit)
+    def _policy_name(self, policy: str) -> str:
+        purpose = f"{self._key}-{policy}"
+        return aws_names.limited(self._strategy.name, self._strategy.region, purpose, limit="iam_policy")
 
     def key(self) -> Derived[str]:
         return rule(self._key, self._why, self._row)
 
     def role_name(self) -> Derived[str]:
-        name = self._name(self._key, limit=aws_names.IAM_ROLE)
-        return rule(name, "cluster, region and chart, at most 64 characters")
+        text = "cluster, region and chart"
+        return limited_name(text, self._strategy.name, self._strategy.region, self._key, limit="iam_role")
 
     def namespace(self) -> Derived[str]:
         row = self._row.part(lambda chart: chart["namespace"])
@@ -238,7 +241,7 @@ class _ServiceRole(Resolver[ServiceRole]):
 
     def policies(self) -> Derived[tuple[ServicePolicy, ...]]:
         policies = (
-            ServicePolicy(each, self._name(f"{self._key}-{each}", limit=aws_names.IAM_POLICY), frozen(statements))
+            ServicePolicy(each, self._policy_name(each), frozen(statements))
             for each, statements in service_roles.policies(self._key, self._strategy.name).items()
         )
         return rule(tuple(policies), "policies from the chart's documentation", self._role["source"])

@@ -10,7 +10,7 @@ from eks_hardware.catalogue import Hardware, InstanceType, address_count
 from eks_hardware.data import Cited
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, NodeTemplate
 from eks_hardware.resolve import user_data
-from eks_hardware.resolve.derived import Derived, rule, stated_or
+from eks_hardware.resolve.derived import Derived, rule, stated_field, stated_or
 from eks_hardware.resolve.extended_resources import accelerator_resource
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model import BlockDevice, ResolvedTaint
@@ -155,6 +155,12 @@ def disk_size(template: NodeTemplate, hardware: Hardware) -> Derived[int]:
     return stated_or(given, facts.choices.cite(lambda file: file["accelerated_disk"]["size_gib"]), _LARGE_IMAGES)
 
 
+def disk_type(template: NodeTemplate) -> Derived[str]:
+    """Derive the type of the volume for container images."""
+    row = facts.choices.cite(lambda file: file["volume_type"]["type"])
+    return stated_field(template.disk, "type", row, "the cheaper type")
+
+
 def disk_throughput(template: NodeTemplate, hardware: Hardware) -> Derived[int | None]:
     """Derive the throughput of the volume for container images in MiB/s; None if its type has no setting for it."""
     disk = template.disk
@@ -182,7 +188,7 @@ def block_devices(template: NodeTemplate, hardware: Hardware, *, bottlerocket: b
     images = BlockDevice(
         device_name=layout["ephemeral_device"],
         size_gib=disk_size(template, hardware).value,
-        volume_type=disk.type,
+        volume_type=disk_type(template).value,
         iops=disk.iops,
         throughput_mibps=disk_throughput(template, hardware).value,
         kms_key_arn=disk.kms_key_arn,

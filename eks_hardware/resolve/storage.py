@@ -12,6 +12,7 @@ from eks_hardware.models import Efs, FsxLustre, StorageSpec
 from eks_hardware.resolve.derived import (
     Derived,
     Resolver,
+    chosen,
     default,
     optional,
     rule,
@@ -102,7 +103,7 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
     _zone_id: str
 
     def name(self) -> Derived[str]:
-        return rule(aws_names.limited(self._name, "lustre", limit=aws_names.TAG_VALUE), "its Name tag")
+        return rule(aws_names.limited(self._name, "lustre", limit="tag_value"), "its Name tag")
 
     def zone_id(self) -> Derived[str]:
         otherwise = "the zone of the training nodes: traffic between zones costs money and time"
@@ -110,13 +111,14 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
 
     def size_gib(self) -> Derived[int]:
         row = facts.choices.cite(lambda file: file["fsx_lustre_size"]["size_gib"])
-        return stated_field(self._spec, "size_gib", "the smallest size of FSx", row)
+        return stated_field(self._spec, "size_gib", row, "the smallest size of FSx")
 
     def deployment_type(self) -> Derived[str]:
         deployment = _DEPLOYMENT_TYPES[self._spec.deployment]
-        row = facts.choices.cite(lambda file: file["fsx_lustre_deployment"]["deployment"])
+        given = facts.choices.cite(lambda file: file["fsx_lustre_deployment"]["deployment"])
+        row = given.part(lambda each: _DEPLOYMENT_TYPES[each])
         said = "deployment" in self._spec.model_fields_set
-        return stated_if(said, deployment, "data survives a server failure", row)
+        return chosen(said, deployment, row, "data survives a server failure")
 
     def throughput_mibps_per_tib(self) -> Derived[int | None]:
         if self._spec.deployment != "persistent-2":
@@ -132,9 +134,8 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
         return optional(self._spec.kms_key_arn, "the account's FSx key")
 
     def security_group_name(self) -> Derived[str]:
-        return rule(
-            aws_names.security_group(self._name, "lustre"), "the group of clients and servers, at most 255 characters"
-        )
+        name, most = aws_names.security_group(self._name, "lustre"), aws_names.longest("security_group")
+        return rule(name, f"the group of clients and servers, at most {most.value} characters", most)
 
     def ports(self) -> Derived[tuple[tuple[int, int], ...]]:
         row = facts.storage.cite(lambda file: file["lustre_ports"]["tcp"])
@@ -149,19 +150,18 @@ class _Efs(Resolver[ResolvedEfs]):
     _zone_ids: tuple[str, ...]
 
     def name(self) -> Derived[str]:
-        return rule(aws_names.limited(self._name, "efs", limit=aws_names.EFS_TOKEN), "its Name tag and creation token")
+        return rule(aws_names.limited(self._name, "efs", limit="efs_token"), "its Name tag and creation token")
 
     def throughput_mode(self) -> Derived[str]:
         row = facts.choices.cite(lambda file: file["efs_throughput"]["throughput"])
-        return stated_field(self._spec, "throughput", "scales with the load", row)
+        return stated_field(self._spec, "throughput", row, "scales with the load")
 
     def kms_key_arn(self) -> Derived[str | None]:
         return optional(self._spec.kms_key_arn, "the account's EFS key")
 
     def security_group_name(self) -> Derived[str]:
-        return rule(
-            aws_names.security_group(self._name, "efs"), "the group for NFS from the nodes, at most 255 characters"
-        )
+        name, most = aws_names.security_group(self._name, "efs"), aws_names.longest("security_group")
+        return rule(name, f"the group for NFS from the nodes, at most {most.value} characters", most)
 
     def zone_ids(self) -> Derived[tuple[str, ...]]:
         return rule(self._zone_ids, "a mount target in every zone that has nodes")

@@ -24,11 +24,11 @@ from eks_hardware.resolve.derived import (
     Derived,
     Resolver,
     default,
+    limited_name,
     optional,
     rule,
     stated,
     stated_field,
-    stated_if,
 )
 from eks_hardware.resolve.karpenter import NODE_ROLE, node_policy_arns, resolve_karpenter
 from eks_hardware.resolve.kubernetes import resolve_kubernetes
@@ -149,10 +149,8 @@ class _Strategy(Resolver[ResolvedStrategy]):
         return rule(self._cluster, "see its fields")
 
     def node_role_name(self) -> Derived[str]:
-        return rule(
-            aws_names.limited(self._name, self._region, "node", limit=aws_names.IAM_ROLE),
-            "one role for all managed node groups: cluster, region and purpose, at most 64 characters",
-        )
+        text = "one role for all managed node groups: cluster, region and purpose"
+        return limited_name(text, self._name, self._region, "node", limit="iam_role")
 
     def node_policy_arns(self) -> Derived[tuple[str, ...]]:
         text = "to join the cluster, pull images and use Systems Manager sessions"
@@ -221,7 +219,9 @@ class _Strategy(Resolver[ResolvedStrategy]):
         return rule(storage, "see its fields")
 
     def backend(self) -> Derived[Backend]:
-        return stated_if("backend" in self._spec.model_fields_set, _backend(self._spec), "a local file in the project")
+        said, backend = "backend" in self._spec.model_fields_set, _backend(self._spec)
+        row = facts.choices.cite(lambda file: file["backend"])
+        return stated(backend) if said else default(backend, "a local file in the project", row)
 
     def kubernetes_backend(self) -> Derived[Backend | None]:
         beside = "next to the state of the first stack"
@@ -237,12 +237,12 @@ def _backend(strategy: Strategy) -> Backend:
     backend = strategy.backend
     if isinstance(backend, LocalBackendSpec):
         # Terraform runs in cdktf.out/stacks/<name>; an absolute path would differ between machines.
-        path = backend.path or f"../../../terraform.{strategy.name}.tfstate"
+        path = backend.path or facts.choices()["backend"]["path"].format(name=strategy.name)
         return backend.model_copy(update={"path": path})
     if isinstance(backend, S3BackendSpec):
         key = backend.key or f"eks-hardware/{strategy.name}.tfstate"
         return backend.model_copy(update={"key": key, "region": backend.region or strategy.region})
-    workspace = backend.workspace or aws_names.limited(strategy.name, limit=aws_names.TERRAFORM_WORKSPACE)
+    workspace = backend.workspace or aws_names.limited(strategy.name, limit="terraform_workspace")
     return backend.model_copy(update={"workspace": workspace})
 
 
@@ -259,7 +259,7 @@ def _kubernetes_backend(strategy: Strategy) -> Backend | None:
         return backend.model_copy(update={"path": _beside(backend.path or "")})
     if isinstance(backend, S3BackendSpec):
         return backend.model_copy(update={"key": _beside(backend.key or "")})
-    workspace = aws_names.limited(backend.workspace or "", "kubernetes", limit=aws_names.TERRAFORM_WORKSPACE)
+    workspace = aws_names.limited(backend.workspace or "", "kubernetes", limit="terraform_workspace")
     return backend.model_copy(update={"workspace": workspace})
 
 
@@ -337,6 +337,5 @@ class _Provider(Resolver[ResolvedProvider]):
         return optional(self._spec.permissions_boundary_arn, "the strategy sets no boundary")
 
     def iam_path(self) -> Derived[str]:
-        return stated_field(
-            self._spec, "iam_path", "the root path", facts.choices.cite(lambda file: file["iam_path"]["path"])
-        )
+        row = facts.choices.cite(lambda file: file["iam_path"]["path"])
+        return stated_field(self._spec, "iam_path", row, "the root path")
