@@ -244,8 +244,8 @@ class _Addon(Resolver[ResolvedAddon]):
     def configuration(self) -> Derived[Mapping[str, Any]]:
         if self._name == "vpc-cni":
             return self._configured(_vpc_cni(self._cluster._custom_networking))
-        if "configuration" in self._row.value:
-            row = self._row.value
+        row = self._row.value
+        if "configuration" in row and "configuration_why" in row:
             return self._configured(rule(row["configuration"], row["configuration_why"], self._row))
         given = self._given.configuration
         return stated_if(bool(given), given, "the add-on's own defaults", self._row)
@@ -257,11 +257,11 @@ class _Addon(Resolver[ResolvedAddon]):
         return Derived(merged(derived.value, given), replace(reason, text=f"{reason.text}{more}"))
 
     def service_account(self) -> Derived[str | None]:
-        account = self._row.value["service_account"] if self._calls_aws() else None
+        account = self._row.value.get("service_account") if self._calls_aws() else None
         return rule(account, self._identity(), self._row)
 
     def namespace(self) -> Derived[str | None]:
-        namespace = self._row.value["namespace"] if self._calls_aws() else None
+        namespace = self._row.value.get("namespace") if self._calls_aws() else None
         return rule(namespace, self._identity(), self._row)
 
     def role_name(self) -> Derived[str | None]:

@@ -145,6 +145,31 @@ def test_code_names_every_key() -> None:
     assert {(row, key) for row, key in keys if key not in named | ABOUT_THE_FILE} == set()
 
 
+# --- citations
+
+
+def test_a_citation_names_what_it_read() -> None:
+    cited = facts.eks.cite(lambda file: file["provider_versions"]["since"]["deletion_protection"]["version"])
+    version = facts.eks()["provider_versions"]["since"]["deletion_protection"]
+    assert cited.value == version["version"]
+    assert cited.source.startswith(
+        f"facts/eks.json provider_versions.since.deletion_protection.version, {version['source']}, "
+    )
+
+
+@pytest.mark.parametrize("field", ["min", "source"])
+def test_fields_in_variables_are_read_each_time(field: str) -> None:
+    groups: Any = facts.choices
+    assert groups.cite(lambda file: file["group_size"][field]).value == facts.choices()["group_size"][field]  # type: ignore[literal-required]
+
+
+def test_a_citation_of_another_value_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"facts/choices\.json group_size\.min: .*must return the value that it reads"):
+        facts.choices.cite(lambda file: file["group_size"]["min"] + 1)
+    with pytest.raises(KeyError, match="renamed"):
+        facts.choices.cite(lambda file: file["renamed"])  # type: ignore[typeddict-item]
+
+
 # --- consistency between files, and with the models
 
 
