@@ -34,7 +34,6 @@ def show_next(
 
     ``private_in`` is the region of a cluster with an API that is reachable only from its VPC.
     """
-    click.echo(f"\n{wrapped(_cost(file), width(err=err))}", err=err)
     click.echo("\nNext:", err=err)
     _show_commands(_lines(name, file, project, created), err)
     if not project and not _deploys(file):
@@ -64,18 +63,6 @@ def show_files(files: Sequence[tuple[ProjectFile, bool]], *, err: bool = False) 
 def _show_commands(lines: Iterable[str], err: bool) -> None:
     for line in lines:
         click.echo(wrapped_command(f"  {line}", width(err=err)), err=err)
-
-
-def _cost(file: Path) -> str:
-    """Return what AWS bills for the nodes and everything else that the first deployment starts."""
-    from eks_hardware.cost import cost_of
-    from eks_hardware.printable import usd
-    from eks_hardware.resolve import resolve
-    from eks_hardware.validation import load_strategy
-
-    cost = cost_of(resolve(load_strategy(file).strategy))
-    least = "at least " if cost.unknown("desired") else ""
-    return f"The cluster costs {least}{usd(cost.usd_per_month('desired'), 0)} USD per month from its first deployment on."
 
 
 def _without_nodes(file: Path) -> list[str]:

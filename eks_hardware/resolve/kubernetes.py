@@ -6,17 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware import aws_names, field_paths
+from eks_hardware import aws_names, facts, field_paths
 from eks_hardware.catalogue import Catalogue, Hardware, Price, load
-from eks_hardware.data import cite
 from eks_hardware.iam_policies import service_roles
 from eks_hardware.models import Chart, Strategy, Team
 from eks_hardware.models.kubernetes import COUNTED_OBJECTS
 from eks_hardware.resolve.derived import (
-    CHOICES,
     Derived,
     Resolver,
     default,
+    limited_name,
     rule,
     stated,
     stated_field,
@@ -129,12 +128,12 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         self._prices = prices
 
     def delivery(self) -> Derived[str]:
-        row = cite(CHOICES, "kubernetes_delivery", "delivery")
-        return stated_field(self._spec, "delivery", "Terraform installs the charts", row)
+        row = facts.choices.cite(lambda file: file["kubernetes_delivery"]["delivery"])
+        return stated_field(self._spec, "delivery", row, "Terraform installs the charts")
 
     def stack(self) -> Derived[str]:
-        row = cite(CHOICES, "kubernetes_delivery", "stack")
-        return stated_field(self._spec, "stack", "one stack, one apply, one destroy", row)
+        row = facts.choices.cite(lambda file: file["kubernetes_delivery"]["stack"])
+        return stated_field(self._spec, "stack", row, "one stack, one apply, one destroy")
 
     def kubernetes_version(self) -> Derived[str]:
         return stated(self._strategy.cluster.kubernetes_version)
@@ -170,15 +169,15 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
             return rule({}, "Karpenter has every price that it needs")
         prices = {name: price.usd_per_hour for name, price in self._prices.items()}
         text = "a private network has no pricing service, and this release has no price for these types"
-        lacking = cite("facts/karpenter.json", "private", "no_builtin_price")
+        lacking = facts.karpenter.cite(lambda file: file["private"]["no_builtin_price"])
         return rule(prices, text, lacking, *dict.fromkeys(price.source for price in self._prices.values()))
 
     def karpenter_replicas(self) -> Derived[int]:
         karpenter = self._strategy.karpenter
         if karpenter is None:
             return default(0, "the strategy has no karpenter section")
-        row = cite(CHOICES, "karpenter_replicas", "replicas")
-        return stated_field(karpenter, "replicas", "one active, one on standby", row)
+        row = facts.choices.cite(lambda file: file["karpenter_replicas"]["replicas"])
+        return stated_field(karpenter, "replicas", row, "one active, one on standby")
 
     def service_roles(self) -> Derived[tuple[ServiceRole, ...]]:
         roles = (
@@ -193,7 +192,8 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         return stated_if(said, tuple(map(_team, self._spec.teams)), "the stack creates no namespaces")
 
     def neuron_monitor(self) -> Derived[bool]:
-        return stated_field(self._spec, "neuron_monitor", "not enabled in the strategy")
+        row = facts.choices.cite(lambda file: file["neuron_monitor"]["enabled"])
+        return stated_field(self._spec, "neuron_monitor", row, "not enabled in the strategy")
 
 
 class _Chart(Resolver[ResolvedChart]):
@@ -203,7 +203,7 @@ class _Chart(Resolver[ResolvedChart]):
         charts = {str(name): each for name, each in strategy.kubernetes.charts.items()}
         self._key = key
         self._why = why
-        self._row = cite("facts/charts.json", "charts", key)
+        self._row = facts.charts.cite(lambda file: file["charts"][key])
         self._given = charts.get(key, Chart())
         # The CRDs have the controller's version.
         self._versioned = charts.get("karpenter", Chart()) if key == "karpenter-crd" else self._given
@@ -214,18 +214,24 @@ class _Chart(Resolver[ResolvedChart]):
         return rule(self._key, self._why, self._row)
 
     def chart(self) -> Derived[str]:
-        row = self._row["chart"]
+        row = self._row.part(lambda chart: chart["chart"])
         return rule(row.value, "its name in the repository", row)
 
     def repository(self) -> Derived[str]:
-        return stated_or(self._given.repository, self._row["repository"], "the repository that publishes it")
+        return stated_or(
+            self._given.repository,
+            self._row.part(lambda chart: chart["repository"]),
+            "the repository that publishes it",
+        )
 
     def version(self) -> Derived[str]:
         chosen = self._given.version or self._versioned.version
-        return stated_or(chosen, self._row["version"], "the release that this toolkit was written for")
+        return stated_or(
+            chosen, self._row.part(lambda chart: chart["version"]), "the release that this toolkit was written for"
+        )
 
     def namespace(self) -> Derived[str]:
-        row = self._row["namespace"]
+        row = self._row.part(lambda chart: chart["namespace"])
         if self._namespace not in (None, row.value):
             return stated(str(self._namespace), "karpenter.namespace of the strategy")
         return rule(row.value, "the namespace in the chart's documentation", row)
@@ -239,23 +245,24 @@ class _ServiceRole(Resolver[ServiceRole]):
 
     def __init__(self, key: str, strategy: Strategy, why: str) -> None:
         self._key = key
-        self._row = cite("facts/charts.json", "charts", key)
+        self._row = facts.charts.cite(lambda file: file["charts"][key])
         self._role = service_roles.roles()[key]
         self._strategy = strategy
         self._why = why
 
-    def _name(self, purpose: str, *, limit: int) -> str:
-        return aws_names.limited(self._strategy.name, self._strategy.region, purpose, limit=limit)
+    def _policy_name(self, policy: str) -> str:
+        purpose = f"{self._key}-{policy}"
+        return aws_names.limited(self._strategy.name, self._strategy.region, purpose, limit="iam_policy")
 
     def key(self) -> Derived[str]:
         return rule(self._key, self._why, self._row)
 
     def role_name(self) -> Derived[str]:
-        name = self._name(self._key, limit=aws_names.IAM_ROLE)
-        return rule(name, "cluster, region and chart, at most 64 characters")
+        text = "cluster, region and chart"
+        return limited_name(text, self._strategy.name, self._strategy.region, self._key, limit="iam_role")
 
     def namespace(self) -> Derived[str]:
-        row = self._row["namespace"]
+        row = self._row.part(lambda chart: chart["namespace"])
         return rule(row.value, "the namespace of the chart", row)
 
     def service_account(self) -> Derived[str]:
@@ -263,7 +270,7 @@ class _ServiceRole(Resolver[ServiceRole]):
 
     def policies(self) -> Derived[tuple[ServicePolicy, ...]]:
         policies = (
-            ServicePolicy(each, self._name(f"{self._key}-{each}", limit=aws_names.IAM_POLICY), frozen(statements))
+            ServicePolicy(each, self._policy_name(each), frozen(statements))
             for each, statements in service_roles.policies(self._key, self._strategy.name).items()
         )
         return rule(tuple(policies), "policies from the chart's documentation", self._role["source"])

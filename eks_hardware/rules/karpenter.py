@@ -22,8 +22,18 @@ from eks_hardware.versions import numbers
 
 # --- versions
 
+_Feature = Literal[
+    "reserved_capacity",
+    "capacity_blocks",
+    "node_overlay",
+    "overlay_price",
+    "static_capacity",
+    "network_interfaces",
+    "placement_group",
+]
+
 # Name of the feature, and whether a strategy uses it; the fact file has the versions.
-_FEATURES: Mapping[str, tuple[str, Callable[[Context], bool]]] = {
+_FEATURES: Mapping[_Feature, tuple[str, Callable[[Context], bool]]] = {
     "reserved_capacity": ("reserved capacity", lambda context: _any_pool(context, _is_reserved)),
     "capacity_blocks": (
         "capacity blocks",

@@ -116,7 +116,7 @@ def _control_plane_zones(context: Context) -> Iterator[Breach]:
     if network.existing:
         field = "control_plane_subnets" if network.existing.control_plane_subnets else "private_subnets"
         path, zone_ids = f"network.existing.{field}", set(getattr(network.existing, field))
-        for zone in sorted(set(network.existing.control_plane_subnets) & control_plane_excluded()):
+        for zone in sorted(set(network.existing.control_plane_subnets) & set(control_plane_excluded().value)):
             yield (
                 f"network.existing.control_plane_subnets.{zone}",
                 f"EKS does not support control planes in {zone}; use another zone",
@@ -125,7 +125,7 @@ def _control_plane_zones(context: Context) -> Iterator[Breach]:
         return
     else:
         path, zone_ids = "network.zones", set(network.zones)
-    unusable = sorted(zone_ids & control_plane_excluded())
+    unusable = sorted(zone_ids & set(control_plane_excluded().value))
     count = len(zone_ids) - len(unusable)
     if count < 2:
         without = f" and does not support {', '.join(unusable)}" if unusable else ""

@@ -25,7 +25,6 @@ LAYERS = (
         "_lazy_providers",
         "data",
         "units",
-        "aws_names",
         "versions",
         "printable",
         "findings",
@@ -33,7 +32,7 @@ LAYERS = (
         "provider_mirror",
     ),
     ("facts", "field_paths", "spellings", "suggestions"),
-    ("_cdk", "_node", "catalogue", "iam_policies"),
+    ("_cdk", "_node", "aws_names", "catalogue", "iam_policies"),
     ("models", "software"),
     ("loader", "resolve"),
     ("cost", "quotas"),
@@ -317,6 +316,16 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
         if isinstance(each, ast.arg):
             each.annotation = None
     return ast.unparse(arguments)
+
+
+def test_contributors_find_the_files_that_the_guide_names() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tables = re.findall(r"^## (?:Where is what|Follow a field)\n(.*?)(?=^## )", guide, re.DOTALL | re.MULTILINE)
+    paths = [path for table in tables for path in re.findall(r"`(\w+/[\w./]+)`", table)]
+    assert len(paths) > 30
+    assert [
+        path for path in paths if not any((folder / path).exists() for folder in (ROOT, ROOT / "eks_hardware"))
+    ] == []
 
 
 def test_functions_are_short_and_flat() -> None:

@@ -165,7 +165,8 @@ def test_karpenter_is_where_the_strategy_wants_it() -> None:
 def test_feature_gates(fields: dict[str, Any], expected: dict[str, bool]) -> None:
     found = resolved_kubernetes(**fields).feature_gates
     assert expected == found
-    assert set(found) <= set(facts.karpenter()["settings"]["feature_gates"])
+    keys: Any = facts.chart_keys("karpenter")["keys"]
+    assert set(found) <= set(keys["settings"]["featureGates"])
 
 
 @pytest.mark.parametrize(("fields", "expected"), [({}, 0), (pools(), 2), (pools(replicas=1), 1)])
