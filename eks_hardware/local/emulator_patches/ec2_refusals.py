@@ -1,4 +1,4 @@
-"""What EC2 refuses and ministack accepts.
+"""Requests that EC2 refuses and ministack accepts.
 
 Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
 """
