@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from eks_hardware.data import Cited
 from eks_hardware.models.base import StrategyModel
 from eks_hardware.resolve.mappings import frozen
-from eks_hardware.resolve.model import Origin, Reason, Resolved
+from eks_hardware.resolve.values import Origin, Reason, Resolved
 
 CHOICES = "facts/choices.json"
 """This project's choices where a strategy sets nothing."""
