@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,14 @@ from eks_hardware import aws_names, facts
 from eks_hardware.iam_policies import storage as policies
 from eks_hardware.iam_policies.document import Statement
 from eks_hardware.models import AddonSpec, ClusterSpec
+from eks_hardware.resolve.access import ADMIN_POLICY
+from eks_hardware.resolve.addons import (
+    CUSTOM_NETWORKING,
+    NETWORK_POLICY,
+    PREFIXES,
+    enabled_addons,
+    vpc_cni_configuration,
+)
 from eks_hardware.resolve.derived import (
     Derived,
     Resolver,
@@ -24,22 +32,6 @@ from eks_hardware.resolve.derived import (
 )
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model import ResolvedAccessEntry, ResolvedAddon, ResolvedCluster
-
-ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
-
-_NETWORK_POLICY = "https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy.html"
-_PREFIXES = "https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html"
-_CUSTOM_NETWORKING = "https://docs.aws.amazon.com/eks/latest/userguide/cni-custom-network.html"
-
-
-def has_admin(cluster: ClusterSpec) -> bool:
-    """Return whether any principal has administrator access to the cluster."""
-    by_entry = (each for entry in cluster.access_entries for each in entry.policies)
-    return bool(
-        cluster.admins
-        or cluster.creator_is_admin
-        or any(each.policy == ADMIN_POLICY and not each.namespaces for each in by_entry)
-    )
 
 
 def resolve_cluster(
@@ -155,7 +147,7 @@ class _Cluster(Resolver[ResolvedCluster]):
 
     def custom_networking(self) -> Derived[bool]:
         text = "pods have their own subnets" if self._custom_networking else "pods share the nodes' subnets"
-        return rule(self._custom_networking, text, _CUSTOM_NETWORKING)
+        return rule(self._custom_networking, text, CUSTOM_NETWORKING)
 
     def addons(self) -> Derived[tuple[ResolvedAddon, ...]]:
         addons = (
@@ -194,16 +186,6 @@ def _access_entries(cluster: ClusterSpec, partition: str) -> Iterator[ResolvedAc
             kubernetes_groups=entry.kubernetes_groups,
             policies=tuple((policy_arn(each.policy), each.namespaces) for each in entry.policies),
         )
-
-
-def enabled_addons(cluster: ClusterSpec, needed: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the names of the add-ons that are on: by default, if something needs them, or set in the strategy."""
-    given = {str(name): addon for name, addon in cluster.addons.items()}
-    return tuple(
-        name
-        for name, fact in facts.addons().items()
-        if (given[name].enabled if name in given else fact["default"] or name in set(needed))
-    )
 
 
 class _Addon(Resolver[ResolvedAddon]):
@@ -285,20 +267,6 @@ class _Addon(Resolver[ResolvedAddon]):
 def _vpc_cni(custom_networking: bool) -> Derived[Mapping[str, Any]]:
     text = "network policies are enforced, and prefixes instead of single addresses allow more pods per node"
     if not custom_networking:
-        return rule(vpc_cni_configuration(custom_networking), text, _NETWORK_POLICY, _PREFIXES)
+        return rule(vpc_cni_configuration(custom_networking), text, NETWORK_POLICY, PREFIXES)
     text += "; pods have their own subnets"
-    return rule(vpc_cni_configuration(custom_networking), text, _NETWORK_POLICY, _PREFIXES, _CUSTOM_NETWORKING)
-
-
-def vpc_cni_configuration(custom_networking: bool) -> dict[str, Any]:
-    """Return settings for network policy and prefix delegation; with pod subnets also custom networking.
-
-    Sources: ``_NETWORK_POLICY``, ``_PREFIXES``, ``_CUSTOM_NETWORKING``.
-    """
-    environment = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
-    if custom_networking:
-        environment |= {
-            "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG": "true",
-            "ENI_CONFIG_LABEL_DEF": "topology.kubernetes.io/zone",
-        }
-    return {"enableNetworkPolicy": "true", "env": environment}
+    return rule(vpc_cni_configuration(custom_networking), text, NETWORK_POLICY, PREFIXES, CUSTOM_NETWORKING)

@@ -12,7 +12,7 @@ from eks_hardware.aws_names import NameKind
 from eks_hardware.data import Cited
 from eks_hardware.models.base import StrategyModel
 from eks_hardware.resolve.mappings import frozen
-from eks_hardware.resolve.model import Origin, Reason, Resolved
+from eks_hardware.resolve.values import Origin, Reason, Resolved
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -32,7 +32,8 @@ class Derived(Generic[T_co]):
 
 
 def _derived(value: T, origin: Origin, text: str, sources: tuple[Source, ...]) -> Derived[T]:
-    return Derived(value, _reason(origin, text, "; ".join(map(str, sources)) if sources else None))
+    source = None if not sources else str(sources[0]) if len(sources) == 1 else "; ".join(map(str, sources))
+    return Derived(value, _reason(origin, text, source))
 
 
 # Most groups and pools of most strategies have the same reasons.
@@ -112,9 +113,10 @@ class Resolver(Generic[R]):
 
     def collect(self) -> R:
         """Derive every field."""
+        values: dict[str, Any] = {}
+        reasons: dict[str, Reason] = {}
         # mypy checks whether an object of the class is hashable, not whether the class is.
-        names = _values_of(self.kind)  # type: ignore[arg-type]
-        derived: dict[str, Derived[Any]] = {name: getattr(self, name)() for name in names}
-        values: dict[str, Any] = {name: frozen(each.value) for name, each in derived.items()}
-        reasons = MappingProxyType({name: each.reason for name, each in derived.items()})
-        return self.kind(**values, reasons=reasons)
+        for name in _values_of(self.kind):  # type: ignore[arg-type]
+            derived: Derived[Any] = getattr(self, name)()
+            values[name], reasons[name] = frozen(derived.value), derived.reason
+        return self.kind(**values, reasons=MappingProxyType(reasons))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from eks_hardware import aws_names, facts, field_paths
-from eks_hardware.catalogue import Catalogue, Hardware, Price, load
+from eks_hardware.catalogue import Catalogue, Price, load
 from eks_hardware.iam_policies import service_roles
 from eks_hardware.models import Chart, Strategy, Team
 from eks_hardware.models.kubernetes import COUNTED_OBJECTS
+from eks_hardware.resolve.charts import NodeNeeds, wanted_charts
 from eks_hardware.resolve.derived import (
     Derived,
     Resolver,
@@ -35,55 +35,6 @@ from eks_hardware.resolve.model_kubernetes import (
 from eks_hardware.resolve.pool_types import lacks_price
 
 _NODE_OVERLAYS = "https://karpenter.sh/docs/concepts/nodeoverlays/"
-
-
-@dataclass(frozen=True)
-class NodeNeeds:
-    """Properties of a group or pool that decide which charts it needs; ``path`` is its place in the strategy."""
-
-    path: str
-    hardware: Hardware
-    ami_family: str
-    efa: bool
-
-
-def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tuple[str, str]]:
-    """Return key and reason of each chart to install, in the order of installation."""
-    kubernetes = strategy.kubernetes
-    # Bottlerocket's NVIDIA variants run their own device plugin; a second one fails:
-    # https://github.com/eksctl-io/eksctl/issues/5277
-    gpu = [each for each in nodes if each.hardware is Hardware.NVIDIA_GPU and each.ami_family == "al2023"]
-    neuron = [each for each in nodes if each.hardware.is_neuron]
-    efa = [each for each in nodes if each.efa]
-    if kubernetes.prometheus:
-        # First, because other charts need its ServiceMonitor.
-        yield "kube-prometheus-stack", "kubernetes.prometheus is true"
-    if strategy.karpenter:
-        yield "karpenter-crd", "Karpenter's CRDs, in a separate chart so that they are upgraded"
-        yield "karpenter", "the strategy has a karpenter section"
-    if kubernetes.gpu_operator:
-        yield "gpu-operator", "kubernetes.gpu_operator is true"
-    elif gpu:
-        yield "nvidia-device-plugin", f"AL2023 nodes with NVIDIA GPUs: {_paths(gpu)}"
-    if neuron:
-        yield "neuron-helm-chart", f"nodes with Trainium or Inferentia: {_paths(neuron)}"
-    if efa:
-        yield "aws-efa-k8s-device-plugin", f"nodes with EFA: {_paths(efa)}"
-    if kubernetes.dcgm_exporter and not kubernetes.gpu_operator:
-        yield (
-            "dcgm-exporter",
-            "kubernetes.dcgm_exporter is true, and there is no GPU Operator, which has its own exporter",
-        )
-    if kubernetes.load_balancer_controller:
-        yield "aws-load-balancer-controller", "kubernetes.load_balancer_controller is true"
-    if kubernetes.cluster_autoscaler:
-        yield "cluster-autoscaler", "kubernetes.cluster_autoscaler is true"
-    if kubernetes.kueue:
-        yield "kueue", "kubernetes.kueue is true"
-
-
-def _paths(nodes: Sequence[NodeNeeds]) -> str:
-    return ", ".join(dict.fromkeys(each.path for each in nodes))
 
 
 def _needs(path: str, nodes: Sequence[ResolvedNodeGroup | ResolvedNodePool]) -> Iterator[NodeNeeds]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eks_hardware.catalogue import EfaInterface, Hardware, efa_count
-from eks_hardware.resolve.model import BlockDevice, GpuShares, Resolved, ResolvedTaint
+from eks_hardware.resolve.values import BlockDevice, GpuShares, Resolved, ResolvedTaint
 
 
 @dataclass(frozen=True)

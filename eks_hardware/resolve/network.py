@@ -21,7 +21,9 @@ from eks_hardware.resolve.derived import (
     stated_field,
 )
 from eks_hardware.resolve.mappings import frozen
-from eks_hardware.resolve.model import ExistingSubnets, ResolvedNetwork, ResolvedSubnet, SubnetRole
+from eks_hardware.resolve.model import ExistingSubnets, ResolvedNetwork, ResolvedSubnet
+from eks_hardware.resolve.values import SubnetRole
+from eks_hardware.resolve.vpc import interface_endpoints, nat_mode
 from eks_hardware.resolve.zones import ZoneChoice, control_plane_excluded
 
 # https://docs.aws.amazon.com/eks/latest/userguide/network-load-balancing.html
@@ -170,18 +172,6 @@ class _Network(Resolver[ResolvedNetwork]):
         return optional(subnets, "the stack creates its own VPC")
 
 
-def has_pod_subnets(network: NetworkSpec) -> bool:
-    """Return whether pods have their own subnets (VPC CNI custom networking)."""
-    return network.pod_cidr is not None or bool(network.existing and network.existing.pod_subnets)
-
-
-def nat_mode(network: NetworkSpec) -> str:
-    """Return how nodes reach the internet in a VPC that the stack creates."""
-    if network.nat_gateways is not None:
-        return network.nat_gateways
-    return "none" if network.private else facts.choices()["nat_gateways"]["mode"]
-
-
 def _subnets(
     network: NetworkSpec, zones: ZoneChoice, control_plane: tuple[str, ...], *, discovery: str
 ) -> Iterator[ResolvedSubnet]:
@@ -198,19 +188,6 @@ def _subnets(
 
 def _subnet(role: SubnetRole, zone_id: str, cidr: str, tags: Mapping[str, str]) -> ResolvedSubnet:
     return ResolvedSubnet(role, zone_id, cidr, frozen(tags))
-
-
-def interface_endpoints(network: NetworkSpec, addons: Sequence[str]) -> tuple[str, ...]:
-    """Return the services with an interface endpoint in a VPC that the stack creates."""
-    if network.existing:
-        return ()
-    if network.interface_endpoints is not None:
-        return tuple(sorted(set(network.interface_endpoints)))
-    if nat_mode(network) != "none":
-        return ()
-    known = facts.eks()["interface_endpoints"]
-    of_addons = {service for addon in addons for service in known["addons"].get(addon, ())}
-    return tuple(sorted({*known["nodes"], *of_addons}))
 
 
 def _existing(network: NetworkSpec, control_plane_zones: tuple[str, ...]) -> ExistingSubnets | None:

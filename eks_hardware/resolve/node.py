@@ -13,7 +13,7 @@ from eks_hardware.resolve import user_data
 from eks_hardware.resolve.derived import Derived, rule, stated_field, stated_or
 from eks_hardware.resolve.extended_resources import accelerator_resource
 from eks_hardware.resolve.mappings import merged
-from eks_hardware.resolve.model import BlockDevice, ResolvedTaint
+from eks_hardware.resolve.values import BlockDevice, ResolvedTaint
 from eks_hardware.spellings import eks_effect
 
 _LARGE_IMAGES = "accelerator images are large"

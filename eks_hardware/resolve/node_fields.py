@@ -30,6 +30,7 @@ from eks_hardware.resolve.derived import (
     stated_field,
     stated_if,
 )
+from eks_hardware.resolve.disruption import PoolDisruption
 from eks_hardware.resolve.extended_resources import GPU, accelerator_resource, extended_resources_of
 from eks_hardware.resolve.gpu_sharing import (
     MIG_CONFIG_LABEL,
@@ -39,14 +40,15 @@ from eks_hardware.resolve.gpu_sharing import (
     sharing_settings,
 )
 from eks_hardware.resolve.mappings import merged
-from eks_hardware.resolve.model import BlockDevice, CapacityTarget, GpuShares, ResolvedNodeGroup, ResolvedTaint
+from eks_hardware.resolve.model import CapacityTarget, ResolvedNodeGroup
 from eks_hardware.resolve.model_kubernetes import (
     CapacityOverlay,
     ReservationSelector,
     ResolvedDisruption,
     ResolvedNodePool,
 )
-from eks_hardware.resolve.pool_types import PoolDisruption, cpus_per_device, has_huge_pages, pool_types, promised_mib
+from eks_hardware.resolve.pool_types import cpus_per_device, has_huge_pages, pool_types, promised_mib
+from eks_hardware.resolve.values import BlockDevice, GpuShares, ResolvedTaint
 from eks_hardware.spellings import CAPACITY
 
 if TYPE_CHECKING:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eks_hardware import aws_names, facts
-from eks_hardware.iam_policies import storage as policies
-from eks_hardware.iam_policies.document import Statement
 from eks_hardware.models import Efs, FsxLustre, StorageSpec
 from eks_hardware.resolve.derived import (
     Derived,
@@ -24,28 +22,6 @@ from eks_hardware.resolve.derived import (
 from eks_hardware.resolve.model_kubernetes import ResolvedBucket, ResolvedEfs, ResolvedFsxLustre, ResolvedStorage
 
 _DEPLOYMENT_TYPES = {"persistent-2": "PERSISTENT_2", "scratch-2": "SCRATCH_2"}
-
-
-def storage_addons(storage: StorageSpec, *, partition: str = "aws") -> Mapping[str, tuple[Statement, ...]]:
-    """Return the EKS add-ons that the storage needs, its CSI drivers, each with its permissions.
-
-    No permissions mean the managed policies of the add-on: EFS creates an access point for each claim.
-    """
-    csi = facts.storage()["csi"]
-    needed: dict[str, tuple[Statement, ...]] = {}
-    if storage.fsx_lustre:
-        needed[csi["fsx_lustre"]["addon"]] = policies.lustre_volumes()
-    if storage.efs:
-        needed[csi["efs"]["addon"]] = ()
-    if storage.s3_buckets:
-        buckets = [(bucket.name, bucket.read_only) for bucket in storage.s3_buckets]
-        needed[csi["s3"]["addon"]] = policies.mounted_buckets(buckets, partition=partition)
-    return needed
-
-
-def node_shell(storage: StorageSpec) -> tuple[str, ...]:
-    """Return the shell lines that an AL2023 node runs before it joins: the EKS image lacks the Lustre client."""
-    return tuple(facts.storage()["lustre_client"]["al2023"]) if storage.fsx_lustre else ()
 
 
 def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]]) -> str | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eks_hardware import aws_names, facts, field_paths
+from eks_hardware import aws_names, facts
 from eks_hardware.catalogue import Catalogue, load
-from eks_hardware.data import Cited
 from eks_hardware.models import (
     AssumeRole,
     LocalBackendSpec,
@@ -19,6 +18,7 @@ from eks_hardware.models import (
 )
 from eks_hardware.models.node_lists import UNCHOSEN, pools_of, unchosen
 from eks_hardware.resolve import zones
+from eks_hardware.resolve.addons import storage_addons
 from eks_hardware.resolve.cluster import partition, resolve_cluster
 from eks_hardware.resolve.derived import (
     Derived,
@@ -33,7 +33,6 @@ from eks_hardware.resolve.derived import (
 from eks_hardware.resolve.karpenter import NODE_ROLE, node_policy_arns, resolve_karpenter
 from eks_hardware.resolve.kubernetes import resolve_kubernetes
 from eks_hardware.resolve.model import (
-    Resolved,
     ResolvedCluster,
     ResolvedKarpenter,
     ResolvedNetwork,
@@ -41,11 +40,14 @@ from eks_hardware.resolve.model import (
     ResolvedProvider,
 )
 from eks_hardware.resolve.model_kubernetes import ResolvedKubernetes, ResolvedNodePool, ResolvedStorage
-from eks_hardware.resolve.network import has_pod_subnets, resolve_network
+from eks_hardware.resolve.network import resolve_network
 from eks_hardware.resolve.node_fields import EFA_GROUP, resolve_node_group, resolve_node_pool
 from eks_hardware.resolve.pool_types import pool_types
-from eks_hardware.resolve.storage import fsx_zone, node_shell, resolve_storage, storage_addons
-from eks_hardware.versions import numbers
+from eks_hardware.resolve.provider_versions import cited_floor
+from eks_hardware.resolve.storage import fsx_zone, resolve_storage
+from eks_hardware.resolve.user_data import node_shell
+from eks_hardware.resolve.values import Resolved
+from eks_hardware.resolve.vpc import has_pod_subnets
 
 Backend = LocalBackendSpec | S3BackendSpec | RemoteBackendSpec
 
@@ -272,34 +274,6 @@ def _beside(path: str) -> str:
     return f"{folder}{slash}{stem}-kubernetes.{suffix}" if stem else f"{path}-kubernetes"
 
 
-def provider_floor(strategy: Strategy) -> tuple[str, str]:
-    """Return the lowest AWS provider version that supports the strategy, and the reason for it."""
-    floor, reason = _provider_floor(strategy)
-    return floor.value, reason
-
-
-def _since(setting: str) -> Cited[str]:
-    return facts.eks.cite(lambda file: file["provider_versions"]["since"][setting]["version"])
-
-
-def _provider_floor(strategy: Strategy) -> tuple[Cited[str], str]:
-    floor = facts.eks.cite(lambda file: file["provider_versions"]["lowest"])
-    reason = "the lowest release that the tests run"
-    groups = [field_paths.item("node_groups", each.name) for each in strategy.node_groups if each.update.strategy]
-    fields = {
-        "deletion_protection": None if strategy.cluster.deletion_protection is None else "cluster.deletion_protection",
-        "control_plane_scaling_config": (
-            None if strategy.cluster.control_plane_tier == "standard" else "cluster.control_plane_tier"
-        ),
-        "update_strategy": f"{groups[0]}.update.strategy" if groups else None,
-    }
-    for setting in facts.eks()["provider_versions"]["since"]:
-        since = _since(setting)
-        if fields[setting] and numbers(since.value) > numbers(floor.value):
-            floor, reason = since, f"{fields[setting]} needs it"
-    return floor, reason
-
-
 class _Provider(Resolver[ResolvedProvider]):
     kind = ResolvedProvider
 
@@ -310,7 +284,7 @@ class _Provider(Resolver[ResolvedProvider]):
     def version(self) -> Derived[str]:
         if self._spec.version:
             return stated(self._spec.version)
-        floor, reason = _provider_floor(self._strategy)
+        floor, reason = cited_floor(self._strategy)
         below = facts.eks.cite(lambda file: file["provider_versions"]["below"])
         return rule(f">= {floor.value}, < {below.value}", f"{floor.value}: {reason}", floor, below)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
-from eks_hardware.resolve import resolve
 from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.rules.registry import Breach, Context, Node, error, limit_path, node_path, warning
 from eks_hardware.suggestions import several
@@ -64,7 +63,9 @@ def _cost(context: Context) -> StrategyCost | None:
         return None
     if not all(_is_told(context, node) for node in context.nodes):
         return None
-    from eks_hardware.cost import cost_of  # Most strategies have no budget.
+    # Most strategies have no budget.
+    from eks_hardware.cost import cost_of
+    from eks_hardware.resolve import resolve
 
     return cost_of(resolve(context.strategy, context.catalogue), context.catalogue, today=context.today)
 

@@ -10,11 +10,10 @@ from eks_hardware import facts, field_paths
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.printable import quoted
 from eks_hardware.resolve import cidrs
+from eks_hardware.resolve.addons import enabled_addons, storage_addons
 from eks_hardware.resolve.addresses import Share, SubnetBudget, wider
-from eks_hardware.resolve.cluster import enabled_addons
-from eks_hardware.resolve.model import SubnetRole
-from eks_hardware.resolve.network import nat_mode
-from eks_hardware.resolve.storage import storage_addons
+from eks_hardware.resolve.values import SubnetRole
+from eks_hardware.resolve.vpc import nat_mode
 from eks_hardware.resolve.zones import control_plane_excluded, zones_of
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning, zones_given
 from eks_hardware.suggestions import did_you_mean, question

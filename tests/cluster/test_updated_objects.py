@@ -89,7 +89,7 @@ def changed(fields: Mapping[str, Any]) -> Strategy:
     return Strategy.model_validate(document)
 
 
-def objects_of(strategy: Strategy, end: str = "0a") -> list[Object]:
+def rendered_objects(strategy: Strategy, end: str = "0a") -> list[Object]:
     """Return the objects with references to resources whose ids have this end."""
     resolved = resolve(strategy)
     names = known(resolved)
@@ -104,21 +104,21 @@ def server(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) 
     with Cluster(tmp_path_factory.mktemp("cluster"), programs=tools) as running:
         running.kubectl("create", "-f", str(tools["karpenter-files"] / "crds"))
         running.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=60s")
-        running.kubectl("apply", *STRICT, stdin=manifest_list(objects_of(changed({}))))
+        running.kubectl("apply", *STRICT, stdin=manifest_list(rendered_objects(changed({}))))
         yield running
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_is_an_update(server: Cluster, name: str) -> None:
-    objects = objects_of(changed(CHANGES[name]))
-    assert objects != objects_of(changed({}))
+    objects = rendered_objects(changed(CHANGES[name]))
+    assert objects != rendered_objects(changed({}))
     server.kubectl("apply", *STRICT, "--dry-run=server", stdin=manifest_list(objects))
 
 
 def test_what_another_file_system_means_is_in_the_diff(server: Cluster) -> None:
     """Volumes name their file system, and the API server refuses to change them."""
     with pytest.raises(ClusterError) as refused:
-        server.kubectl("apply", *STRICT, "--dry-run=server", stdin=manifest_list(objects_of(changed({}), "0b")))
+        server.kubectl("apply", *STRICT, "--dry-run=server", stdin=manifest_list(rendered_objects(changed({}), "0b")))
     said = str(refused.value)
     assert set(re.findall(r'(\w+)(?:\.[\w.]+)? "([\w.-]+)" is invalid', said)) == {
         ("PersistentVolume", "fsx-lustre"),

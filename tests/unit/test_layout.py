@@ -19,6 +19,7 @@ LINKS = ("config", "constructs", "stacks")
 FRAMEWORK = re.compile(r"^(cdktf|cdktn|constructs|jsii|(cdktf_cdktf|cdktn)_provider_\w+)$")
 
 LAYERS = (
+    ("installed_from",),
     (
         "_framework",
         "_lazy_names",
@@ -28,7 +29,6 @@ LAYERS = (
         "versions",
         "printable",
         "findings",
-        "installed_from",
         "provider_mirror",
     ),
     ("facts", "field_paths", "spellings", "suggestions"),
@@ -83,7 +83,7 @@ def _statements_below(body: Iterable[ast.AST], *, types: bool) -> Iterator[ast.A
     """Yield statements at any depth; without ``types`` not those under ``if TYPE_CHECKING``. Faster than all nodes."""
     for node in body:
         yield node
-        if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if not types and isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             continue
         for part in BODIES:
             yield from _statements_below(getattr(node, part, ()), types=types)
