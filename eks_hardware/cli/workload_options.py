@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from eks_hardware.cli import completion, parameters
+from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.errors import fail_with
 from eks_hardware.cli.failures import as_typed
 from eks_hardware.cli.parameters import Function
@@ -57,7 +57,7 @@ _DECORATORS = (
     click.option(
         "--task",
         metavar="TASK",
-        shell_complete=completion.words_of("task"),
+        shell_complete=completers.words_of("task"),
         help=f"{joined(get_args(Task), 'or')}.",
     ),
     click.option("--model", metavar="SIZE|FILE", help="Parameters, such as 8B or 350M, or a Hugging Face config.json."),
@@ -78,7 +78,7 @@ _DECORATORS = (
     click.option(
         "--precision",
         metavar="FORMAT",
-        shell_complete=completion.words_of("precision"),
+        shell_complete=completers.words_of("precision"),
         help=f"Format of the weights: {joined(get_args(WeightFormat), 'or')}; default: {DEFAULT_FORMAT}, or the "
         "checkpoint's.",
     ),
@@ -86,7 +86,7 @@ _DECORATORS = (
         *OPTIONS["budget"],
         "budget",
         metavar="AIM",
-        shell_complete=completion.words_of("budget"),
+        shell_complete=completers.words_of("budget"),
         help=f"Aim of the ranking: {joined(get_args(Priority), 'or')}; default: {DEFAULT_PRIORITY}.",
     ),
 )

@@ -21,8 +21,7 @@ from eks_hardware.resolve.derived import (
     stated_or,
 )
 from eks_hardware.resolve.model_kubernetes import ResolvedBucket, ResolvedEfs, ResolvedFsxLustre, ResolvedStorage
-
-_DEPLOYMENT_TYPES = {"persistent-2": "PERSISTENT_2", "scratch-2": "SCRATCH_2"}
+from eks_hardware.spellings import FSX_DEPLOYMENTS
 
 
 def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]]) -> str | None:
@@ -91,7 +90,7 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
         return stated_field(self._spec, "size_gib", "the smallest size of FSx", row)
 
     def deployment_type(self) -> Derived[str]:
-        deployment = _DEPLOYMENT_TYPES[self._spec.deployment]
+        deployment = FSX_DEPLOYMENTS[self._spec.deployment]
         row = cite(CHOICES, "fsx_lustre_deployment", "deployment")
         said = "deployment" in self._spec.model_fields_set
         return stated_if(said, deployment, "data survives a server failure", row)
