@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ResolvedKarpenter,
         ResolvedNetwork,
         ResolvedNodeGroup,
+        ResolvedNodes,
         ResolvedProvider,
         ResolvedSubnet,
     )
@@ -78,6 +79,7 @@ __all__ = [
     "ResolvedNetwork",
     "ResolvedNodeGroup",
     "ResolvedNodePool",
+    "ResolvedNodes",
     "ResolvedProvider",
     "ResolvedStorage",
     "ResolvedStrategy",
@@ -117,7 +119,7 @@ _MODULES = {
     "kubernetes": "resolve_kubernetes",
     "model": (
         "CapacityTarget ExistingSubnets InterruptionRule ResolvedAccessEntry ResolvedAddon ResolvedCluster "
-        "ResolvedKarpenter ResolvedNetwork ResolvedNodeGroup ResolvedProvider ResolvedSubnet"
+        "ResolvedKarpenter ResolvedNetwork ResolvedNodeGroup ResolvedNodes ResolvedProvider ResolvedSubnet"
     ),
     "model_kubernetes": (
         "CapacityOverlay DisruptionBudget ReservationSelector ResolvedBucket ResolvedChart ResolvedDisruption "

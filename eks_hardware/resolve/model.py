@@ -191,8 +191,30 @@ class CapacityTarget:
     resource_group_arn: str | None
 
 
+class ResolvedNodes:
+    """What groups and pools have in common. Each declares its own fields, in the order in which they are printed.
+
+    Examples:
+        >>> [nodes.efa_count for nodes in (*resolved.node_groups, *resolved.node_pools)]
+        [0, 32, 0]
+    """
+
+    efa_interfaces: tuple[EfaInterface, ...]
+    taints: tuple[ResolvedTaint, ...]
+
+    @property
+    def efa_count(self) -> int:
+        """Number of interfaces that support EFA traffic."""
+        return efa_count(self.efa_interfaces)
+
+    @property
+    def tainted(self) -> bool:
+        """Whether a taint keeps pods without a toleration off the nodes."""
+        return any(keeps_pods_off(taint.effect) for taint in self.taints)
+
+
 @dataclass(frozen=True, kw_only=True)
-class ResolvedNodeGroup(Resolved):
+class ResolvedNodeGroup(ResolvedNodes, Resolved):
     """A managed node group with its launch template.
 
     Attributes:
@@ -253,16 +275,6 @@ class ResolvedNodeGroup(Resolved):
     tags: Mapping[str, str]
     instance_tags: Mapping[str, str]
     gpu_shares: GpuShares | None
-
-    @property
-    def efa_count(self) -> int:
-        """Number of interfaces that support EFA traffic."""
-        return efa_count(self.efa_interfaces)
-
-    @property
-    def tainted(self) -> bool:
-        """Whether a taint keeps pods without a toleration off the nodes."""
-        return any(keeps_pods_off(taint.effect) for taint in self.taints)
 
 
 @dataclass(frozen=True)

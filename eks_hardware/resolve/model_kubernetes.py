@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware.catalogue import EfaInterface, Hardware, efa_count
+from eks_hardware.catalogue import EfaInterface, Hardware
+from eks_hardware.resolve.model import ResolvedNodes
 from eks_hardware.resolve.values import BlockDevice, GpuShares, Resolved, ResolvedTaint
 
 
@@ -71,7 +72,7 @@ class CapacityOverlay:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResolvedNodePool(Resolved):
+class ResolvedNodePool(ResolvedNodes, Resolved):
     """A Karpenter NodePool with its EC2NodeClass; both have the pool's name.
 
     Attributes:
@@ -125,11 +126,6 @@ class ResolvedNodePool(Resolved):
     gpu_shares: GpuShares | None
     overlays: tuple[CapacityOverlay, ...]
     tags: Mapping[str, str]
-
-    @property
-    def efa_count(self) -> int:
-        """Number of interfaces that support EFA traffic."""
-        return efa_count(self.efa_interfaces)
 
 
 @dataclass(frozen=True, kw_only=True)

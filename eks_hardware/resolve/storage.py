@@ -20,8 +20,7 @@ from eks_hardware.resolve.derived import (
     stated_or,
 )
 from eks_hardware.resolve.model_kubernetes import ResolvedBucket, ResolvedEfs, ResolvedFsxLustre, ResolvedStorage
-
-_DEPLOYMENT_TYPES = {"persistent-2": "PERSISTENT_2", "scratch-2": "SCRATCH_2"}
+from eks_hardware.spellings import FSX_DEPLOYMENTS
 
 
 def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]]) -> str | None:
@@ -90,9 +89,9 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
         return stated_field(self._spec, "size_gib", row, "the smallest size of FSx")
 
     def deployment_type(self) -> Derived[str]:
-        deployment = _DEPLOYMENT_TYPES[self._spec.deployment]
+        deployment = FSX_DEPLOYMENTS[self._spec.deployment]
         given = facts.choices.cite(lambda file: file["fsx_lustre_deployment"]["deployment"])
-        row = given.part(lambda each: _DEPLOYMENT_TYPES[each])
+        row = given.part(lambda each: FSX_DEPLOYMENTS[each])
         said = "deployment" in self._spec.model_fields_set
         return chosen(said, deployment, row, "data survives a server failure")
 

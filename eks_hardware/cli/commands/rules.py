@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eks_hardware.cli import completion, parameters
+from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.errors import exit_codes, refuse_unknown
 from eks_hardware.cli.output import print_json
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog=exit_codes())
 @click.argument(
-    "code", required=False, shell_complete=completion.rule_codes, help="Code to explain; default: list all codes."
+    "code", required=False, shell_complete=completers.rule_codes, help="Code to explain; default: list all codes."
 )
 @parameters.output_format()
 def rules(code: str | None, format_: str) -> None:
