@@ -178,6 +178,9 @@ class WorkloadSpec(StrategyModel):
     concurrent_sequences: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None, description="Inference: requests that one replica processes at once; default 1, batch 32."
     )
+    kv_cache_precision: Literal["fp8"] | None = Field(
+        default=None, description="Inference: format of the KV cache; default: that of the computation, 16 bits."
+    )
     latency: Latency | None = Field(default=None, description="Inference: the required response time.")
     focus: Literal["throughput", "latency"] | None = Field(
         default=None, description="Inference: main goal; default latency for real-time, throughput for batch."
@@ -217,7 +220,9 @@ class WorkloadSpec(StrategyModel):
                 ("training", "fine-tuning", "development"),
             ),
             **dict.fromkeys(("serving", "latency", "focus"), ("inference",)),
-            **dict.fromkeys(("context_length", "concurrent_sequences"), ("inference", "development")),
+            **dict.fromkeys(
+                ("context_length", "concurrent_sequences", "kv_cache_precision"), ("inference", "development")
+            ),
         }
         for name, allowed in tasks.items():
             if getattr(self, name) is not None and self.task not in allowed:

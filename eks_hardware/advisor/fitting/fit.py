@@ -243,6 +243,7 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
         context_length=length if stretched else min(length, shape.max_context_length or length),
         sequences=concurrent_sequences(workload),
         cores=cores,
+        kv_format=workload.kv_cache_precision,
         graphs=kind.hardware is Hardware.NVIDIA_GPU,
     )
     return InferenceMemory(serving)

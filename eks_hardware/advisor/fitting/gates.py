@@ -153,6 +153,8 @@ def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
         yield _quantized(kind, kept)
     if workload.method == "qlora":
         yield _qlora(kind)
+    if workload.kv_cache_precision:
+        yield _cache(kind, workload.kv_cache_precision)
 
 
 def _qlora(kind: InstanceType) -> Gate:
@@ -161,6 +163,14 @@ def _qlora(kind: InstanceType) -> Gate:
     said = {True: "has", False: "lacks", None: "might lack"}[passed]
     text = f"{_name(kind)} {said} the bitsandbytes kernels that QLoRA's 4-bit weights require"
     return Gate("QLORA", passed, text, facts.memory()["weight_only"]["source"])
+
+
+def _cache(kind: InstanceType, kept: str) -> Gate:
+    """Return whether a device keeps the KV cache in a format: where its software widens weights of that format."""
+    gate = _quantized(kind, kept)
+    said = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[gate.passed]
+    text = f"{_name(kind)} {said} for an {kept} KV cache"
+    return Gate(f"{kept.upper()}_CACHE", gate.passed, text, facts.memory()["weight_only"]["source"])
 
 
 _DOES = {True: "supports", False: "does not support", None: "may or may not support"}
