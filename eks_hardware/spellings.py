@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 Task = Literal["training", "fine-tuning", "inference", "development"]
 Method = Literal["full", "lora", "qlora"]
 Priority = Literal["cost", "balanced", "performance"]
+Software = Literal["any", "supported", "mature"]
 
 Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4", "int8"]
 """Number formats of computations, in the order of all lists."""

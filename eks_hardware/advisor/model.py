@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -138,6 +139,10 @@ class Fit:
     notes: tuple[str, ...]  # notes for the user, one sentence each
     batch_size: int | None = None  # training: sequences that a device processes in one pass
 
+    def nodes_for(self, replicas: int) -> int:
+        """Return the nodes for a number of replicas."""
+        return self.nodes * math.ceil(replicas / (self.replicas_per_node if self.nodes == 1 else 1))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Miss:
@@ -175,17 +180,23 @@ class Candidate:
     purchase: str  # on-demand, spot, ...
     usd_per_hour: float | None  # of all nodes
     price_as_of: str | None  # day or month
-    price_at_most: bool  # the price is the On-Demand price, because the Spot price is unknown
+    price_at_most: bool  # the price is the On-Demand price, because that of the purchasing option is unknown
     tokens_per_second: float | None  # estimate for all nodes
-    hours: float | None  # estimate for the whole training run
+    hours: float | None  # estimate for the whole run
     usd_per_million_tokens: float | None
-    usd_per_run: float | None
+    usd_per_run: float | None  # at least an hour
     assumptions: tuple[str, ...]  # assumptions of the estimates, one sentence each
     policy: str | None  # branch of the policy that names its family
     maturity: Maturity  # of the software on it
     scores: Mapping[ScorePart, float]  # 0 to 1
     score: float  # 0 to 100
     reasons: tuple[str, ...]  # reasons for its rank, one sentence each
+    replicas: int | None = None  # replicas that the users need; None if the request has no users
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the job, of the replica, or of all replicas."""
+        return self.fit.nodes_for(self.replicas or 1)
 
 
 @dataclass(frozen=True)
@@ -199,6 +210,18 @@ class Rejection:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The cheapest plan for a run that is above the limits of time, nodes or cost."""
+
+    fit: Fit
+    region: str
+    hours: float
+    usd_per_run: float | None
+    text: str  # what it takes, and which limit it is above
+    remedy: str  # option that accepts it
+
+
+@dataclass(frozen=True, kw_only=True)
 class Recommendation:
     """The result of the recommender."""
 
@@ -209,3 +232,4 @@ class Recommendation:
     rejections: tuple[Rejection, ...]
     nearest: tuple[Miss, ...]  # if nothing fits: the closest misses, best first
     notes: tuple[str, ...]  # notes on the whole result, one sentence each
+    unreasonable: Plan | None = None  # if nothing is within the limits: the cheapest plan above them

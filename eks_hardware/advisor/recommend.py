@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.fit import Fitter, fit
-from eks_hardware.advisor.fitting.gates import maturity, type_gates
-from eks_hardware.advisor.model import Candidate, Fit, Gate, Maturity, Miss, Recommendation, Request
+from eks_hardware.advisor.fitting.formats import narrower
+from eks_hardware.advisor.fitting.gates import learns, maturity, type_gates
+from eks_hardware.advisor.model import Candidate, Fit, Gate, Miss, Plan, Recommendation, Request
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
+from eks_hardware.advisor.ranking.limits import cheapest_plan, plan_above
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
 from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
 from eks_hardware.advisor.ranking.score import Scored, Weighed, basis_of, order, score
+from eks_hardware.advisor.ranking.work import at_pace, in_flight, longest_hours, run_tokens
 from eks_hardware.advisor.speed.cheapest import cheapest
-from eks_hardware.advisor.speed.estimate import Speed
-from eks_hardware.advisor.speed.latency import latency_gates, quick_enough
+from eks_hardware.advisor.speed.deadline import in_time, takes_longer
+from eks_hardware.advisor.speed.estimate import Speed, speed
+from eks_hardware.advisor.speed.latency import fastest, latency_gates, quick_enough
+from eks_hardware.advisor.speed.replicas import replicas
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.catalogue.store import label_name
 from eks_hardware.cost import Purchase, instance_figure
+from eks_hardware.printable import usd
+from eks_hardware.software import chip_of
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.suggestions import close
 
@@ -38,6 +46,8 @@ _PRICED_AS: Mapping[str, Purchase | None] = {
     "reserved": "on-demand",
     "capacity-block": None,
 }
+_BELOW_ON_DEMAND = ("spot", "capacity-block")
+"""Purchasing options that cost at most the On-Demand price."""
 _CPU_SIZES = 2
 _REGIONS = 3
 
@@ -49,11 +59,7 @@ def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Seq
     """
     catalogue = catalogue or load()
     branch = policy.branch(request.workload, request.shape)
-    kinds = tuple(_considered(catalogue, only))
-    search = _Search(request, catalogue, cpu_wanted=all(kind.hardware is Hardware.CPU for kind in kinds))
-    for kind in kinds:
-        search.take(kind)
-    basis, candidates = _ranked(search.drafts, request, branch, catalogue)
+    search, basis, candidates = _searched(request, branch, catalogue, only)
     rejections = rejections_of(search.misses, {each.fit.kind.family for each in candidates})
     notes = notes_of(request, branch, best_of_families(candidates), rejections, basis)
     return Recommendation(
@@ -64,7 +70,39 @@ def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Seq
         rejections=rejections,
         nearest=() if candidates else tuple(_remedied(nearest_of(search.misses), request, catalogue)),
         notes=tuple(dict.fromkeys(notes)),
+        unreasonable=None if candidates else cheapest_plan(search.plans),
     )
+
+
+def _searched(
+    request: Request, branch: policy.Branch, catalogue: Catalogue, only: Sequence[str]
+) -> tuple[_Search, Basis, tuple[Candidate, ...]]:
+    kinds = tuple(_considered(catalogue, only))
+    search = _Search(request, catalogue, kinds)
+    for kind in kinds:
+        search.take(kind)
+    search.drop_by_software()
+    search.drop_joined_nodes()
+    return search, *_ranked(search.drafts, request, branch, catalogue)
+
+
+def cheaper_way(found: Recommendation, *, catalogue: Catalogue | None = None, only: Sequence[str] = ()) -> str | None:
+    """Return a sentence about a number format or method that at least halves the cost of the best candidate."""
+    if not found.candidates:
+        return None
+    catalogue, best = catalogue or load(), found.candidates[0]
+    basis: Basis = "usd_per_run" if best.usd_per_run is not None else "usd_per_hour"
+    now = getattr(best, basis)
+    for changed, option, caveat in narrower(found.request, best.fit.kind):
+        branch = policy.branch(changed.workload, changed.shape)
+        _, _, candidates = _searched(changed, branch, catalogue, only)
+        cost = getattr(candidates[0], basis) if candidates else None
+        if now and cost and cost <= now / 2:
+            each = candidates[0]
+            name = f"{each.nodes} x {each.fit.kind.name}" if each.nodes > 1 else each.fit.kind.name
+            per = "run" if basis == "usd_per_run" else "hour"
+            return f"{option} costs {usd(cost)} USD per {per} instead of {usd(now)}, on {name}; {caveat}"
+    return None
 
 
 def unknown_of(catalogue: Catalogue, only: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -105,33 +143,39 @@ def _is_meant(kind: InstanceType, patterns: Sequence[str]) -> bool:
 # --- one type at a time
 
 
-class _Suited(NamedTuple):
-    """A type on which the request fits and is quick enough."""
+@dataclass(frozen=True, kw_only=True)
+class _Sized:
+    """A fit with the number of nodes or replicas for the work."""
 
     fit: Fit
     speed: Speed
-    maturity: Maturity
-    maturity_why: str
+    replicas: int | None = None
+    sequences: int = 1  # of one of these replicas
 
 
 class _Search:
     """Tries instance types, and collects candidates and misses in the order of the trials.
 
-    With ``cpu_wanted`` it tries CPU types whatever the policy says, because the request allows nothing else.
+    If a request allows only CPU types, or only accelerators for inference, they are tried whatever the policy says.
     """
 
-    def __init__(self, request: Request, catalogue: Catalogue, *, cpu_wanted: bool) -> None:
+    def __init__(self, request: Request, catalogue: Catalogue, kinds: Sequence[InstanceType]) -> None:
         self.drafts: list[Draft] = []
         self.misses: list[Miss] = []
+        self.plans: list[Plan] = []
         self._request = request
         self._catalogue = catalogue
         most, parameters = facts.ranking()["cpu"]["parameters_at_most"], request.shape.parameters
         self._no_cpu = ""
-        if parameters > most and not cpu_wanted:
+        if parameters > most and not all(kind.hardware is Hardware.CPU for kind in kinds):
             self._no_cpu = (
                 f"CPU types are for models with up to {short(most)} parameters; this model has {short(parameters)}"
             )
+        self._small_wanted = all(map(_trains_little, kinds))
         self._fitter = Fitter(request, catalogue, choose=cheapest)
+        self._of_replicas: dict[int, Fitter] = {}
+        self._in_flight = in_flight(request) if request.workload.users else 0
+        self._tokens = run_tokens(request)
         self._cpu_sizes: Counter[str] = Counter()
 
     def take(self, kind: InstanceType) -> None:
@@ -141,18 +185,41 @@ class _Search:
             self.misses.append(refused)
             return
         offering = [region for region in self._request.regions if self._catalogue.offered(kind.name, region)]
-        if not offering:
-            # A type that does not fit in one region does not fit in any other.
-            anywhere = self._fitter.on(kind)
-            self.misses.append(anywhere if isinstance(anywhere, Miss) else self._not_offered(kind))
+        sized = self._sized(kind)
+        if isinstance(sized, Miss):
+            self.misses.append(sized)
             return
-        suited = self._suited(kind)
-        found = [suited if isinstance(suited, Miss) else self._sold(suited, region) for region in offering]
+        if not offering:
+            self.misses.append(self._not_offered(kind))
+            return
+        found = [self._in_region(sized, region) for region in offering]
         drafts = [draft for each in found if not isinstance(each, Miss) for draft in each]
         self.drafts += drafts
         self.misses += [each for each in found if isinstance(each, Miss)]
         if drafts and kind.hardware is Hardware.CPU:
             self._cpu_sizes[kind.family] += 1
+
+    def drop_by_software(self) -> None:
+        """Drop candidates with software below the request's; discontinued software is kept if nothing else fits."""
+        wanted = self._request.workload.software or "supported"
+        if wanted == "any":
+            return
+        kept = [each for each in self.drafts if each.maturity == "mature" or wanted != "mature"]
+        if wanted == "supported":
+            kept = [each for each in kept if each.maturity != "archived"] or kept
+        self._keep(kept, "SOFTWARE", lambda each: f"{each.maturity}: {each.maturity_why}")
+
+    def drop_joined_nodes(self) -> None:
+        """Drop replicas over several nodes if a replica fits a node of another type."""
+        kept = [each for each in self.drafts if each.fit.nodes == 1]
+        if kept and not learns(self._request.workload):
+            self._keep(kept, "NODES", lambda each: f"a replica needs {each.fit.nodes} nodes of {each.fit.kind.name}")
+
+    def _keep(self, kept: list[Draft], code: str, why: Callable[[Draft], str]) -> None:
+        ids = {id(each) for each in kept}
+        dropped = {each.fit.kind: each for each in self.drafts if id(each) not in ids}
+        self.drafts = kept
+        self.misses += [_miss(kind, code, why(each)) for kind, each in dropped.items()]
 
     def _refused(self, kind: InstanceType) -> Miss | None:
         """Return why a type is not tried."""
@@ -161,6 +228,8 @@ class _Search:
             return Miss(kind=kind, gates=refusing, text=refusing[0].text)
         if excluded := policy.exclusion(kind):
             return _miss(kind, *excluded)
+        if learns(self._request.workload) and _trains_little(kind) and not self._small_wanted:
+            return _miss(kind, "FOR_INFERENCE", f"{chip_of(kind)} has no EFA and is sold for inference")
         if kind.hardware is not Hardware.CPU:
             return None
         if self._no_cpu:
@@ -188,44 +257,92 @@ class _Search:
         gate = Gate("OFFERED", False, text, "config/catalogue/offerings.json")
         return Miss(kind=kind, gates=(gate,), text=text, remedy=f"choose {elsewhere[0]}" if elsewhere else None)
 
-    def _suited(self, kind: InstanceType) -> _Suited | Miss:
-        """Return how the request runs on a type, which is the same in every region."""
+    def _sized(self, kind: InstanceType) -> _Sized | Miss:
+        """Return how the work fits on a type in any region."""
+        request = self._request
+        if self._in_flight:
+            found = replicas(self._fitter_for, kind, self._in_flight)
+            if isinstance(found, Miss):
+                return found
+            return _Sized(fit=found.fit, speed=found.speed, replicas=found.count, sequences=found.sequences)
         fitted = self._fitter.on(kind)
-        quick = fitted if isinstance(fitted, Miss) else quick_enough(self._request, fitted)
+        if isinstance(fitted, Miss):
+            return fitted
+        if request.workload.trains and self._tokens:
+            return self._training(fitted, self._tokens)
+        quick = quick_enough(request, fitted)
         if isinstance(quick, Miss):
             return quick
-        fit, estimated = quick
-        unsure = tuple(each for each in latency_gates(self._request, estimated) if each.passed is None)
+        fitted, estimated = quick
+        unsure = tuple(each for each in latency_gates(request, estimated) if each.passed is None)
         if unsure:  # with a latency target, hardware of unknown speed is not recommended
             return Miss(kind=kind, gates=unsure, text=unsure[0].text)
-        return _Suited(fit, estimated, *maturity(self._request, kind))
+        if request.workload.budget == "performance" and policy.way_of(request.workload) == "real-time":
+            fitted, estimated = fastest(request, fitted, estimated)  # the node's other devices would be idle
+        return _Sized(fit=fitted, speed=estimated)
 
-    def _sold(self, suited: _Suited, region: str) -> list[Draft] | Miss:
-        """Return the purchasing options of a type in a region."""
-        kind, drafts = suited.fit.kind, []
-        for purchase in self._request.workload.purchase:
-            if CAPACITY[purchase].usage_class not in kind.usage_classes:
-                continue
+    def _training(self, fitted: Fit, tokens: int) -> _Sized | Miss:
+        request, kind, longest = self._request, fitted.kind, longest_hours(self._request.workload)
+        if nodes := request.workload.nodes:
+            wide = self._fitter.on_nodes(kind, nodes)
+            if wide is None:
+                least = f"needs {fitted.nodes} nodes" if fitted.nodes > nodes else "cannot be joined without EFA"
+                return _miss(kind, "NODES", f"{kind.name}: the run {least}; the request has {nodes} nodes")
+            on_these = speed(request, wide)
+            if not takes_longer(on_these, tokens, longest):
+                return _Sized(fit=wide, speed=on_these)
+            fitted = wide  # too few: what it would take
+        fit_, estimated = in_time(request, self._fitter, fitted, tokens=tokens, longest=longest)
+        if request.workload.within and estimated.tokens_per_second is None:
+            return _miss(kind, "WITHIN", f"{kind.name}: the duration of the run is unknown: measure it first")
+        return _Sized(fit=fit_, speed=estimated)
+
+    def _fitter_for(self, sequences: int) -> Fitter:
+        """Return the fitter for one replica of several, with its share of the sequences."""
+        if sequences not in self._of_replicas:
+            request = at_pace(self._request, sequences)
+            self._of_replicas[sequences] = Fitter(request, self._catalogue, choose=cheapest)
+        return self._of_replicas[sequences]
+
+    def _in_region(self, sized: _Sized, region: str) -> list[Draft] | Miss:
+        kind = sized.fit.kind
+        sold = [each for each in self._request.workload.purchase if CAPACITY[each].usage_class in kind.usage_classes]
+        stands, why = maturity(self._request, kind)
+        drafts: list[Draft] = []
+        above: list[Plan] = []
+        for purchase in sold:
             priced_as = _PRICED_AS[purchase]
             figure = priced_as and instance_figure(self._catalogue, kind.name, region, priced_as)
-            at_most = figure is None and purchase == "spot"
+            at_most = figure is None and purchase in _BELOW_ON_DEMAND
             if at_most:
                 figure = instance_figure(self._catalogue, kind.name, region, "on-demand")
             if figure is None and kind.hardware is Hardware.CPU:
                 continue  # enough other types have one
-            drafts.append(
-                Draft(
-                    fit=suited.fit,
-                    region=region,
-                    purchase=purchase,
-                    figure=figure,
-                    at_most=at_most and figure is not None,
-                    speed=suited.speed,
-                    maturity=suited.maturity,
-                    maturity_why=suited.maturity_why,
-                )
+            draft = Draft(
+                fit=sized.fit,
+                region=region,
+                purchase=purchase,
+                figure=figure,
+                at_most=at_most and figure is not None,
+                speed=sized.speed,
+                maturity=stands,
+                maturity_why=why,
+                replicas=sized.replicas,
+                sequences=sized.sequences,
+                tokens=self._tokens,
             )
+            plan = plan_above(self._request.workload, draft)
+            above += [plan] if plan else []
+            drafts += [] if plan else [draft]
+        self.plans += above
+        if above and not drafts:
+            return _miss(kind, "PLAN", f"{kind.name}: {above[0].text}")
         return drafts or _miss(kind, "PRICE", f"the price of {kind.family} in {region} is unknown")
+
+
+def _trains_little(kind: InstanceType) -> bool:
+    """Return whether a chip can train, but is sold for inference."""
+    return kind.hardware.is_neuron and facts.software()["neuron_chips"]["training"].get(chip_of(kind) or "") == "small"
 
 
 def _miss(kind: InstanceType, code: str, text: str) -> Miss:
@@ -261,7 +378,7 @@ def _ranked(
     scored = score(weighed, workload=workload, basis=basis)
     rows = sorted(
         zip(drafts, weighed, scored, strict=True),
-        key=lambda row: order(row[1], row[2], budget=workload.budget, basis=basis),
+        key=lambda row: order(row[1], row[2], basis=basis),
     )
     return basis, tuple(_candidate(draft, found, basis, branch, cautions, catalogue) for draft, _, found in rows)
 
@@ -281,10 +398,9 @@ def _weighed(draft: Draft, request: Request, branch: policy.Branch, cautions: Se
     return Weighed(
         costs={
             "usd_per_run": draft.usd_per_run,
-            "usd_per_million_tokens": draft.usd_per_million_tokens,
             "usd_per_hour": draft.usd_per_hour,
         },
-        speed=draft.speed.per_replica,
+        speed=draft.rate,
         policy=0.0 if warned else branch.rank(kind),
         maturity=draft.maturity,
         nodes=draft.fit.nodes,
@@ -308,11 +424,12 @@ def _candidate(
         region=draft.region,
         zone_ids=catalogue.offered(kind.name, draft.region),
         purchase=draft.purchase,
+        replicas=draft.replicas,
         usd_per_hour=draft.usd_per_hour,
         price_as_of=draft.figure.as_of if draft.figure else None,
         price_at_most=draft.at_most,
-        tokens_per_second=draft.speed.tokens_per_second,
-        hours=draft.speed.hours,
+        tokens_per_second=draft.tokens_per_second,
+        hours=draft.hours,
         usd_per_million_tokens=draft.usd_per_million_tokens,
         usd_per_run=draft.usd_per_run,
         assumptions=draft.speed.assumptions,

@@ -47,6 +47,11 @@ OPTIONS = {
     "model.hf_config": ("--model",),
     "context_length": ("--context",),
     "concurrent_sequences": ("--concurrency",),
+    "users": ("--users",),
+    "training_tokens": ("--tokens",),
+    "within": ("--within",),
+    "nodes": ("--nodes",),
+    "software": ("--software",),
     "precision": ("--precision",),
     "budget": ("--priority", "--budget"),
     "region": ("--region",),
@@ -87,11 +92,33 @@ _DECORATORS = (
         help="Inference: requests that one replica serves at the same moment.",
     ),
     click.option(
+        "--users",
+        type=int,
+        metavar="N",
+        help="Inference: people who use the model at the same time, instead of --concurrency.",
+    ),
+    click.option("--tokens", "training_tokens", metavar="N", help="Training: tokens of the run, such as 15B."),
+    click.option(
+        "--within", metavar="TIME", help="Training: the longest time for the run, such as 12h or 30d; default: 90d."
+    ),
+    click.option(
+        "--nodes",
+        type=int,
+        metavar="N",
+        help="Training: number of nodes; default: the fewest that finish in time.",
+    ),
+    click.option(
         "--precision",
         metavar="FORMAT",
         shell_complete=completers.words_of("precision"),
         help=f"Format of the weights: {joined(get_args(WeightFormat), 'or')}; default: {DEFAULT_FORMAT}, or the "
         "checkpoint's.",
+    ),
+    click.option(
+        "--software",
+        metavar="LEVEL",
+        shell_complete=completers.words_of("software"),
+        help="Software of the hardware to consider: mature, supported (default: not discontinued) or any.",
     ),
     click.option(
         *OPTIONS["budget"],
@@ -104,7 +131,7 @@ _DECORATORS = (
 
 
 def workload_options(function: Function) -> Function:
-    """Add the options ``--task``, ``--model``, ``--context``, ``--concurrency``, ``--precision`` and ``--priority``."""
+    """Add the options that describe a workload, from ``--task`` to ``--priority``."""
     for each in reversed(_DECORATORS):
         function = each(function)
     return function

@@ -11,7 +11,16 @@ from eks_hardware import facts
 from eks_hardware.models.base import StrategyModel, Text, form, invalid
 from eks_hardware.models.needs import Attention, Framework
 from eks_hardware.printable import joined
-from eks_hardware.spellings import DEFAULT_PRIORITY, TRAINED_FORMATS, Capacity, Method, Priority, Task, WeightFormat
+from eks_hardware.spellings import (
+    DEFAULT_PRIORITY,
+    TRAINED_FORMATS,
+    Capacity,
+    Method,
+    Priority,
+    Software,
+    Task,
+    WeightFormat,
+)
 
 Purpose = Literal["system", "general", "training", "inference", "development"]
 Serving = Literal["real-time", "batch"]
@@ -45,6 +54,20 @@ def count(value: str) -> int:
 def _refuse_uncountable(value: str | None, field: str, of: str) -> None:
     if value is not None and not 1 <= count(value) <= _MOST:
         raise invalid("model_size", f'"{value}" is not a number of {of}; write for example 8B', field)
+
+
+_DURATION = r"^[1-9][0-9]{0,4}[hdw]$"
+Duration = Annotated[str, form(_DURATION, "hours, days or weeks such as 12h, 30d or 8w", max_length=8)]
+_HOURS = {"h": 1, "d": 24, "w": 168}
+
+
+def hours(value: str) -> int:
+    """Return the hours of a duration.
+
+    >>> hours("12h"), hours("30d")
+    (12, 720)
+    """
+    return int(value[:-1]) * _HOURS[value[-1]]
 
 
 class ModelShape(StrategyModel):
@@ -181,12 +204,30 @@ class WorkloadSpec(StrategyModel):
     kv_cache_precision: Literal["fp8"] | None = Field(
         default=None, description="Inference: format of the KV cache; default: that of the computation, 16 bits."
     )
+    users: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
+        default=None,
+        description="Inference: people who use the model at the same time, instead of `concurrent_sequences`; the "
+        "number of replicas follows.",
+    )
+    think_seconds: Annotated[int, Field(ge=0, le=86_400)] | None = Field(
+        default=None, description="Inference: seconds from an answer to the same user's next request; default 30."
+    )
+    within: Duration | None = Field(
+        default=None, description="Training: the longest time for the run, such as 12h or 30d; default 90d."
+    )
+    nodes: Annotated[int, Field(ge=1, le=5000)] | None = Field(
+        default=None, description="Training: number of nodes for the run; default: the fewest that finish in time."
+    )
     latency: Latency | None = Field(default=None, description="Inference: the required response time.")
     focus: Literal["throughput", "latency"] | None = Field(
         default=None, description="Inference: main goal; default latency for real-time, throughput for batch."
     )
     framework: Framework | None = Field(
         default=None, description="Framework or server; default: any that the hardware supports."
+    )
+    software: Software | None = Field(
+        default=None,
+        description="Hardware to consider, by its software: mature, supported (the default: not discontinued), or any.",
     )
     attention: Attention | None = Field(default=None, description="Attention kernel that the code uses.")
     budget: Priority = Field(
@@ -219,7 +260,8 @@ class WorkloadSpec(StrategyModel):
                 ("sequence_length", "batch_size", "optimizer", "sharding", "training_tokens"),
                 ("training", "fine-tuning", "development"),
             ),
-            **dict.fromkeys(("serving", "latency", "focus"), ("inference",)),
+            **dict.fromkeys(("within", "nodes"), ("training", "fine-tuning")),
+            **dict.fromkeys(("serving", "latency", "focus", "users", "think_seconds"), ("inference",)),
             **dict.fromkeys(
                 ("context_length", "concurrent_sequences", "kv_cache_precision"), ("inference", "development")
             ),
@@ -228,6 +270,15 @@ class WorkloadSpec(StrategyModel):
             if getattr(self, name) is not None and self.task not in allowed:
                 message = f"is only for task {' or '.join(allowed)}, got task {self.task}; remove it"
                 raise invalid("workload_field", message, name)
+        if self.users and self.concurrent_sequences:
+            message = "must not be set together with 'users', got both; remove one"
+            raise invalid("workload_field", message, "concurrent_sequences")
+        if self.users and self.serving == "batch":
+            raise invalid("workload_field", "must be for serving: real-time, got batch; remove it", "users")
+        if self.think_seconds is not None and not self.users:
+            raise invalid("workload_field", "requires 'users'; set it, or remove think_seconds", "think_seconds")
+        if self.within and self.task == "fine-tuning" and not self.training_tokens:
+            raise invalid("workload_field", "requires 'training_tokens'; set it, or remove within", "within")
         if self.trains and self.precision and self.precision not in TRAINED_FORMATS:
             message = (
                 f"must be {joined(TRAINED_FORMATS, 'or')} for training, got {self.precision}; for adapters on 4-bit "

@@ -19,7 +19,6 @@ def contender(
     name: str = "a",
     *,
     hourly: float | None = 1.0,
-    tokens: float | None = None,
     run: float | None = None,
     speed: float | None = 100.0,
     policy: float = 0.4,
@@ -29,7 +28,6 @@ def contender(
 ) -> Weighed:
     costs: dict[Basis, float | None] = {
         "usd_per_hour": hourly,
-        "usd_per_million_tokens": tokens,
         "usd_per_run": run,
     }
     return Weighed(costs=costs, speed=speed, policy=policy, maturity=maturity, nodes=nodes, place=(place,), name=name)
@@ -38,7 +36,7 @@ def contender(
 def ranked(weighed: list[Weighed], workload: WorkloadSpec) -> list[str]:
     basis = basis_of(workload, weighed)
     rows = zip(weighed, score(weighed, workload=workload, basis=basis), strict=True)
-    return [one.name for one, _ in sorted(rows, key=lambda row: order(*row, budget=workload.budget, basis=basis))]
+    return [one.name for one, _ in sorted(rows, key=lambda row: order(*row, basis=basis))]
 
 
 def scored(weighed: list[Weighed], **said: Any) -> tuple[Scored, ...]:

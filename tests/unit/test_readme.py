@@ -96,7 +96,7 @@ def test_what_the_guide_of_recommend_shows(monkeypatch: pytest.MonkeyPatch) -> N
     guide = (ROOT / "docs" / "guides" / "recommend.md").read_text(encoding="utf-8")
     printed = re.findall(r"```console\n\$ eks-hardware ([^`]+)```\n\n```text\n([^`]+)```", guide)
     printed += re.findall(r"```console\n\$ eks-hardware (.+)\n(error: .+\n)```", guide)
-    assert len(printed) == 4
+    assert len(printed) == 6
     for command, shown in printed:
         output = CliRunner().invoke(app, command.replace("\\\n", " ").split()).output
         joined = " ".join(output.split()) + "\n" if shown.startswith("error: ") else output

@@ -17,7 +17,7 @@ from eks_hardware.advisor.fitting.gates import (
     type_gates,
     weight_format,
 )
-from eks_hardware.advisor.fitting.layout import Layout, Pool, Short, others, serve, train
+from eks_hardware.advisor.fitting.layout import Layout, Pool, Short, on_nodes, others, serve, train
 from eks_hardware.advisor.fitting.memory_inference import InferenceMemory, Serving
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory, TrainingRun
 from eks_hardware.advisor.model import Fit, Gate, Miss, Request
@@ -79,6 +79,26 @@ class Fitter:
             self._fits[kind.name] = self._fit(kind)
         return self._fits[kind.name]
 
+    def on_nodes(self, kind: InstanceType, nodes: int) -> Fit | None:
+        """Return a fit of training on exactly so many nodes of a type that the request fits on; None if there is none.
+
+        If a layout for fewer nodes is all that fits, as with a pipeline, several copies of it train together.
+        """
+        found = self._found.get(self._key(kind))
+        if not isinstance(found, _Found) or not isinstance(found.memory, TrainingMemory):
+            return None
+        if nodes > 1 and not _may_be_several(self.request, kind):
+            return None
+        of_software = self._gates[_family(kind)]
+        larger = self.request.workload.batch_size is None
+        layouts = on_nodes(found.memory, found.pool, found.layout, nodes, larger_batches=larger)
+        fits = [self._fit_of(kind, found, each, of_software) for each in layouts]
+        if not fits and nodes % found.layout.nodes == 0:
+            copies, one = nodes // found.layout.nodes, found.layout.parallelism
+            layout = replace(found.layout, nodes=nodes, parallelism=replace(one, data=one.data * copies))
+            fits = [self._fit_of(kind, found, layout, of_software)]
+        return self._choose(self.request, iter(fits)) if fits else None
+
     def remedied(self, miss: Miss) -> Miss:
         """Return the miss with a tested remedy, or unchanged if a gate refuses the type."""
         if miss.gates:
@@ -101,16 +121,20 @@ class Fitter:
         refusing = [*type_gates(self.request, kind), *(each for each in of_software if each.passed is False)]
         if refusing:
             return _refused(kind, *refusing)
-        chip, many = kind.accelerator, _may_be_several(self.request, kind)
-        devices = (chip.count, chip.memory_gib_each) if chip else (host_gib(kind),)
-        key = (*family, *devices, many)
+        key = self._key(kind)
         if key not in self._found:
-            self._found[key] = self._find(kind, many)
+            self._found[key] = self._find(kind, _may_be_several(self.request, kind))
         found = self._found[key]
         if isinstance(found, _Missed):
             text = f"{kind.name}: {found.text}"
             return Miss(kind=kind, missing_gib=found.missing_gib, text=text, detail=found.text)
         return self._choose(self.request, self._fits_of(kind, found, of_software))
+
+    def _key(self, kind: InstanceType) -> tuple[object, ...]:
+        """Return the key of types with the same devices."""
+        chip = kind.accelerator
+        devices = (chip.count, chip.memory_gib_each) if chip else (host_gib(kind),)
+        return (*_family(kind), *devices, _may_be_several(self.request, kind))
 
     def _find(self, kind: InstanceType, many: bool) -> _Found | _Missed:
         """Return the smallest layout on a type's devices."""

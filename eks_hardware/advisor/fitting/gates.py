@@ -260,11 +260,21 @@ def maturity(request: Request, kind: InstanceType) -> tuple[Maturity, str]:
         return "unknown", f"no facts about {kind.name}"
     if last := facts.software()["neuron_chips"]["archived"].get(kind.accelerator.name):
         return "archived", f"Neuron {last} is the last SDK that supports {kind.accelerator.name}"
-    names = [framework] if framework else list(facts.software()["frameworks"]["by_name"])
+    names = [framework] if framework else _frameworks(request)
     found = [stand for name in names if (stand := _stand(kind, name, use(request.workload)))]
     if not found:
         return "unknown", f"no framework is known for {use(request.workload)} on {kind.accelerator.name}"
     return min(found, key=lambda each: MATURITIES.index(each[0]))
+
+
+def _frameworks(request: Request) -> list[str]:
+    """Return the frameworks that count if the request names none."""
+    usual = facts.ranking()["frameworks"]
+    if learns(request.workload):
+        return usual["training"]
+    if request.workload.task == "inference" and request.shape.generates is not False:
+        return usual["generation"]
+    return list(facts.software()["frameworks"]["by_name"])
 
 
 def _stand(kind: InstanceType, framework: str, purpose: str) -> tuple[Maturity, str] | None:

@@ -72,25 +72,33 @@ def train(memory: TrainingMemory, pool: Pool) -> Layout | Short:
 
 
 def others(memory: TrainingMemory, pool: Pool, smallest: Layout, *, larger_batches: bool) -> Iterator[Layout]:
-    """Yield further training layouts that fit, fewest nodes first, up to twice the nodes of the smallest one.
+    """Yield further training layouts that fit, fewest nodes first, up to twice the nodes of the smallest one."""
+    fewest = smallest.nodes
+    most = min(2 * fewest, pool.most_nodes)
+    for nodes in range(fewest, most + 1, max(1, fewest // _NODE_STEPS)):
+        yield from on_nodes(memory, pool, smallest, nodes, larger_batches=larger_batches)
+
+
+def on_nodes(
+    memory: TrainingMemory, pool: Pool, smallest: Layout, nodes: int, *, larger_batches: bool
+) -> Iterator[Layout]:
+    """Yield training layouts that fit on a number of nodes.
 
     Includes every tensor parallel degree with the least sharding that fits. If each pass gathers weights and
     ``larger_batches`` are allowed, the batch is the largest power of two that fits the remaining memory. There is no
     pipeline if ``smallest``, the layout from :func:`train`, needs none.
     """
-    room, fewest = pool.available_gib * GIB, smallest.nodes
-    most = min(2 * fewest, pool.most_nodes)
-    for nodes in range(fewest, most + 1, max(1, fewest // _NODE_STEPS)):
-        tried: set[tuple[int, int]] = set()
-        for each in _training_layouts(memory, pool, nodes):
-            degrees = each.tensor, each.pipeline
-            if degrees in tried or (each.pipeline > 1 and smallest.parallelism.pipeline == 1):
-                continue
-            if sum(memory.need(each)) > room:
-                continue
-            tried.add(degrees)
-            batches = memory.most_batches(each, room) if larger_batches and each.sharding == "zero-3" else 1
-            yield Layout(nodes=nodes, parallelism=each, batches=batches)
+    room = pool.available_gib * GIB
+    tried: set[tuple[int, int]] = set()
+    for each in _training_layouts(memory, pool, nodes):
+        degrees = each.tensor, each.pipeline
+        if degrees in tried or (each.pipeline > 1 and smallest.parallelism.pipeline == 1):
+            continue
+        if sum(memory.need(each)) > room:
+            continue
+        tried.add(degrees)
+        batches = memory.most_batches(each, room) if larger_batches and each.sharding == "zero-3" else 1
+        yield Layout(nodes=nodes, parallelism=each, batches=batches)
 
 
 def _least(memory: TrainingMemory, pool: Pool, nodes: int) -> float:

@@ -10,6 +10,8 @@ from eks_hardware.advisor.speed.estimate import Speed
 from eks_hardware.advisor.speed.throughput import usd_per_million_tokens
 from eks_hardware.cost import Figure
 
+_SECONDS_PER_HOUR = 3600
+
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
@@ -19,24 +21,62 @@ class Draft:
     region: str
     purchase: str
     figure: Figure | None  # price of one instance
-    at_most: bool  # the price is the On-Demand price, which the Spot price does not exceed
+    at_most: bool  # the price is the On-Demand price, which the price of this option does not exceed
     speed: Speed
     maturity: Maturity  # of the software on it
     maturity_why: str
+    replicas: int | None = None  # replicas that the users need; None: one job, one replica, or as many as fit (batch)
+    sequences: int = 1  # concurrent sequences of one of these replicas
+    tokens: int | None = None  # of the run; None for work that is not a run
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the job, of the replica, or of all replicas."""
+        return self.fit.nodes_for(self.replicas or 1)
 
     @property
     def usd_per_hour(self) -> float | None:
         """US dollars per hour of all nodes."""
-        return None if self.figure is None else self.figure.usd_per_hour * self.fit.nodes
+        return None if self.figure is None else self.figure.usd_per_hour * self.nodes
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Tokens per second of all nodes, with every device in use."""
+        each = self.speed.tokens_per_second
+        return None if each is None else each * self.nodes / self.fit.nodes
+
+    @property
+    def rate(self) -> float | None:
+        """Tokens per second that count in the ranking.
+
+        For a run, it is the average over its billed hours. For users, it is the rate of one request.
+        """
+        each = self.speed.per_replica
+        if self.tokens is not None:
+            return None if self.billed_hours is None else self.tokens / self.billed_hours / _SECONDS_PER_HOUR
+        return each / self.sequences if each is not None and self.replicas else each
 
     @property
     def usd_per_million_tokens(self) -> float | None:
-        """US dollars per million tokens, with every replica in use."""
-        return usd_per_million_tokens(self.usd_per_hour, self.speed.tokens_per_second)
+        """US dollars per million tokens. For requests of users, devices without work count as idle."""
+        used = self.speed.tokens_per_second
+        if self.tokens is None and self.speed.per_replica is not None:
+            used = self.speed.per_replica * (self.replicas or 1)
+        return usd_per_million_tokens(self.usd_per_hour, used)
+
+    @property
+    def hours(self) -> float | None:
+        """Hours of the run."""
+        per_second = self.speed.tokens_per_second
+        return None if self.tokens is None or not per_second else self.tokens / per_second / _SECONDS_PER_HOUR
+
+    @property
+    def billed_hours(self) -> float | None:
+        """Hours of the run, at least the policy's minimum."""
+        return None if self.hours is None else max(self.hours, facts.ranking()["run"]["least_hours"])
 
     @property
     def usd_per_run(self) -> float | None:
-        """US dollars of the whole training run, for at least the policy's minimum of an hour."""
-        hours, hourly = self.speed.hours, self.usd_per_hour
-        least = facts.ranking()["run"]["least_hours"]
-        return None if hours is None or hourly is None else max(hours, least) * hourly
+        """US dollars of the whole run."""
+        billed, hourly = self.billed_hours, self.usd_per_hour
+        return None if billed is None or hourly is None else billed * hourly

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import Candidate, Rejection, Request
 from eks_hardware.advisor.ranking.draft import Draft
+from eks_hardware.advisor.ranking.limits import span
 from eks_hardware.advisor.ranking.policy import Branch, Match, way_of
 from eks_hardware.advisor.ranking.score import Scored
 from eks_hardware.printable import ratio
@@ -18,15 +18,11 @@ if TYPE_CHECKING:
 
 _BASIS_WORDS: dict[Basis, str] = {
     "usd_per_run": "per run",
-    "usd_per_million_tokens": "per million tokens",
     "usd_per_hour": "per hour",
 }
 _SAME = 1.005  # smaller differences come from rounding
 _CLOSE = 1.05  # smaller ratios round to 1.0
 _TIGHT = 0.95
-_HOURS = 24
-_MONTH_DAYS = 30
-_LONG_HOURS = 90 * _HOURS
 _NAMED = 4
 _SHORT_CONTEXT = 128
 """Smaller contexts are more often thousands of tokens without their k than meant."""
@@ -65,15 +61,17 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
             yield f'the selection guide warns: "{plain(each.quote)}" ({each.document})'
     if draft.maturity != "mature":
         stands = "software of unknown maturity" if draft.maturity == "unknown" else f"software: {draft.maturity}"
-        yield f"{stands}; {draft.maturity_why}" if draft.maturity_why else stands
+        why = f"; {draft.maturity_why}" if draft.maturity_why else ""
+        yield f"{stands}{why} (--software mature leaves it out)"
     used = draft.fit.memory_gib / draft.fit.available_gib
     if used > _TIGHT:
         yield f"tight fit: uses {used:.0%} of the memory of a device"
     yield from draft.fit.notes
-    if draft.fit.nodes > 1 and draft.speed.hours is None and not draft.fit.parallelism.data > 1:
+    if draft.fit.nodes > 1 and draft.hours is None and not draft.fit.parallelism.data > 1:
         yield f"over {draft.fit.nodes} nodes: {facts.ranking()['several_nodes']['why']}"
     if draft.at_most:
-        yield f"Spot price of {kind.name} unknown: the On-Demand price is used, which it does not exceed"
+        what = "Spot price" if draft.purchase == "spot" else "Capacity Block price"
+        yield f"{what} of {kind.name} unknown: the On-Demand price is used, which it does not exceed"
     if draft.figure is None:
         yield _no_price(draft)
     elif draft.figure.note:
@@ -85,6 +83,8 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
 def _cost(draft: Draft, scored: Scored, basis: Basis) -> str:
     if scored.times_the_cheapest is None:
         return "price unknown" if draft.usd_per_hour is None else f"cost {_BASIS_WORDS[basis]} unknown"
+    if scored.times_the_cheapest < 1 / _SAME:
+        return f"costs less {_BASIS_WORDS[basis]} than all of known speed"
     if scored.times_the_cheapest < _SAME:
         return f"lowest cost {_BASIS_WORDS[basis]}"
     if scored.times_the_cheapest < _CLOSE:
@@ -95,20 +95,13 @@ def _cost(draft: Draft, scored: Scored, basis: Basis) -> str:
 def _speed(draft: Draft, scored: Scored) -> str:
     if scored.times_slower is None:
         return "speed unknown"
-    hours = draft.speed.hours
-    run = "" if hours is None else f": {_span(hours)}"
+    hours = draft.hours
+    run = "" if hours is None else f": {span(hours)}"
     if scored.times_slower < _SAME:
         return f"fastest{run}"
     if scored.times_slower < _CLOSE:
         return f"almost as fast as the fastest{run}"
     return f"{ratio(scored.times_slower)} slower than the fastest{run}"
-
-
-def _span(hours: float) -> str:
-    if hours > _HOURS:
-        days = hours / _HOURS
-        return f"{days:,.0f} days" if days >= 10 else f"{days:.1f} days"
-    return f"{hours:.1f} hours" if hours >= 0.1 else "minutes"
 
 
 def _no_price(draft: Draft) -> str:
@@ -147,29 +140,21 @@ def notes_of(
     bounded = [each.fit.kind.family for each in best if each.price_at_most]
     if bounded:
         rest = f" and {len(bounded) - _NAMED} more" if len(bounded) > _NAMED else ""
-        yield f"Spot prices of {', '.join(bounded[:_NAMED])}{rest} are unknown: they are lower than the prices shown"
+        what = "Capacity Block" if best[0].purchase == "capacity-block" else "Spot"
+        yield f"{what} prices of {', '.join(bounded[:_NAMED])}{rest} are unknown: they are at most the prices shown"
     if any(each.purchase == "spot" for each in best):
         yield "Spot prices are a snapshot and change constantly: use them as an order of magnitude"
-    if any(each.maturity == "archived" for each in best) and best[0].maturity != "archived":
-        yield "hardware with discontinued software ranks below hardware with maintained software, whatever its score"
     yield "a region that offers an instance type may have no capacity for it"
 
 
 def _of_first(request: Request, best: Sequence[Candidate]) -> Iterator[str]:
     """Yield notes about the first candidate, and about fields that would change the result."""
     workload, first, rules = request.workload, best[0], facts.ranking()
-    if first.hours is not None and first.hours > _LONG_HOURS:
-        days = first.hours / _HOURS
-        nodes = math.ceil(first.fit.nodes * days / _MONTH_DAYS)
-        now = f"{first.fit.nodes} x {first.fit.kind.name}"
-        yield f"the run takes {days:,.0f} days on {now}; about {nodes:,} nodes take {_MONTH_DAYS} at a similar cost"
     if first.hours is not None and first.hours < rules["run"]["least_hours"]:
         yield rules["run"]["why"]
     if first.fit.kind.supports_capacity_block and first.purchase != "capacity-block":
         kind = first.fit.kind.name
         yield f"{kind} is in high demand: plan for a Capacity Block or a capacity reservation"
-    if workload.trains and workload.training_tokens is None:
-        yield "set training_tokens to get the duration and cost of the run"
     if workload.interruptible and "spot" not in workload.purchase:
         yield "the workload is interruptible: Spot may cost less"
 

@@ -14,7 +14,7 @@ _NEAREST = 5
 # The user cannot fix these.
 _FINAL = frozenset({"WITHDRAWN", "BARE_METAL", "BURSTABLE", "HARDWARE", "CPU"})
 # The workload fits, but is too slow or has no known price.
-_NEARLY = frozenset({"LATENCY", "PRICE"})
+_NEARLY = frozenset({"LATENCY", "PRICE", "PLAN", "SOFTWARE", "NODES"})
 
 
 def code_of(miss: Miss) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts
@@ -15,7 +16,7 @@ from eks_hardware.models import WorkloadSpec
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.policy import Basis
 
-BASES: tuple[Basis, ...] = ("usd_per_run", "usd_per_million_tokens", "usd_per_hour")
+BASES: tuple[Basis, ...] = ("usd_per_run", "usd_per_hour")
 """The measures of cost, the most meaningful first."""
 _MOST = 100
 
@@ -39,7 +40,8 @@ class Scored:
 
     parts: Mapping[ScorePart, float]  # from 0 to 1
     total: float  # from 0 to 100, with the weights of the budget
-    times_the_cheapest: float | None  # its cost divided by the lowest; None if unknown
+    within: bool  # whether its cost is within the budget's limit, so that it can be first
+    times_the_cheapest: float | None  # its cost divided by the lowest of those that can be first; None if unknown
     times_slower: float | None  # the best speed divided by its own; None if unknown
 
 
@@ -57,20 +59,26 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     """Return the scores of candidates, in their order.
 
     Cost and speed count by their logarithm, relative to the best: doubling the cost loses the same at one dollar as at
-    a hundred. Unknown values count 0 and are never guessed. A candidate that is better in everything measured (cost,
-    speed, maturity, number of nodes) never scores less.
+    a hundred. An unknown cost counts like the median of the families with a known one. A candidate above the budget's
+    limit scores less than all within it. A candidate that is better in everything measured (cost, speed, maturity,
+    number of nodes) never scores less.
     """
     rules = facts.ranking()
     way = way_of(workload)
-    weights, halvings = rules["weights"][workload.budget], rules["halvings"]
-    cheapest = min((cost for each in weighed if (cost := each.costs[basis]) is not None), default=None)
+    weights, halvings, limit = rules["weights"][workload.budget], rules["halvings"], limit_of(workload)
+    doubt = rules["cost_basis"][way]["of_unknown_speed"]
+    sure = [each for each in weighed if doubt == 1 or each.speed is not None] or weighed
+    cheapest = min((cost for each in sure if (cost := each.costs[basis]) is not None), default=None)
     fastest = max((each.speed for each in weighed if each.speed is not None), default=None)
+    dearer = [_times(each.costs[basis], cheapest) for each in weighed]
+    usual = _usual_share(weighed, dearer, halvings["cost"])
+    certain = {id(each) for each in sure}
     found = []
-    for each in weighed:
-        dearer, slower = _times(each.costs[basis], cheapest), _times(fastest, each.speed)
-        doubt = rules["cost_basis"][way]["of_unknown_speed"] if each.speed is None else 1.0
+    for each, times in zip(weighed, dearer, strict=True):
+        slower = _times(fastest, each.speed)
+        cost = usual if times is None else _share(max(times, 1.0), halvings["cost"])
         parts: dict[ScorePart, float] = {
-            "cost": _share(dearer, halvings["cost"]) * doubt,
+            "cost": cost * (1.0 if id(each) in certain else doubt),
             "policy": each.policy,
             "maturity": rules["maturity"][each.maturity],
             "speed": _share(slower, halvings["speed"]),
@@ -78,8 +86,35 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
         several = each.nodes > 1 and way in rules["several_nodes"]["ways"]
         spread = rules["several_nodes"]["factor"] if several else 1.0
         total = _MOST * spread * sum(weights[name] * value for name, value in parts.items())
-        found.append(Scored(parts=parts, total=total, times_the_cheapest=dearer, times_slower=slower))
-    return _below_what_is_better(weighed, found, basis)
+        within = id(each) in certain and (cheapest is None if times is None else times <= limit)
+        found.append(Scored(parts=parts, total=total, within=within, times_the_cheapest=times, times_slower=slower))
+    return _below_the_limit(_below_what_is_better(weighed, found, basis))
+
+
+def _usual_share(weighed: Sequence[Weighed], dearer: Sequence[float | None], halvings: float) -> float:
+    """Return the median part for cost of the families, each with its cheapest candidate; 0 if no price is known."""
+    best: dict[str, float] = {}
+    for each, times in zip(weighed, dearer, strict=True):
+        if times is not None:
+            family, share = each.name.partition(".")[0], _share(max(times, 1.0), halvings)
+            best[family] = max(share, best.get(family, 0.0))
+    return median(best.values()) if best else 0.0
+
+
+def limit_of(workload: WorkloadSpec) -> float:
+    """Return how many times the cheapest the first place may cost."""
+    limits = facts.ranking()["limits"]
+    return {"cost": limits["cost"], "balanced": limits["balanced"], "performance": limits["performance"]}[
+        workload.budget
+    ]
+
+
+def _below_the_limit(scored: Sequence[Scored]) -> tuple[Scored, ...]:
+    """Scale the scores of candidates above the limit down to less than all within it."""
+    least = min((each.total for each in scored if each.within), default=None)
+    if least is None:
+        return tuple(scored)
+    return tuple(each if each.within else replace(each, total=each.total * least / _MOST) for each in scored)
 
 
 def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], basis: Basis) -> tuple[Scored, ...]:
@@ -98,10 +133,14 @@ def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], 
     return tuple(capped)
 
 
-def _is_better(one: Weighed, other: Weighed, cost: float, than: float) -> bool:
+def is_better(one: Weighed, other: Weighed, basis: Basis) -> bool:
     """Return whether it is at least as good in cost, speed, maturity and nodes, and better in one of them."""
+    return _is_better(one, other, _rounded(one.costs[basis]), _rounded(other.costs[basis]))
+
+
+def _is_better(one: Weighed, other: Weighed, cost: float, than: float) -> bool:
     scores = facts.ranking()["maturity"]
-    if cost == math.inf or one.speed is None or other.speed is None:
+    if math.inf in (cost, than) or one.speed is None or other.speed is None:
         return False
     mine, yours = scores[one.maturity], scores[other.maturity]
     if cost > than or one.speed < other.speed or mine < yours or one.nodes > other.nodes:
@@ -109,20 +148,19 @@ def _is_better(one: Weighed, other: Weighed, cost: float, than: float) -> bool:
     return (cost, -one.speed, -mine, one.nodes) != (than, -other.speed, -yours, other.nodes)
 
 
-def order(weighed: Weighed, scored: Scored, *, budget: str, basis: Basis) -> tuple[object, ...]:
+def order(weighed: Weighed, scored: Scored, *, basis: Basis) -> tuple[object, ...]:
     """Return a sort key, best first: the score, then the price, then the order of the request, then the name.
 
-    With budget ``cost``, candidates without a price come after all others. Discontinued software comes after all
-    maintained software, whatever it costs. Differences beyond the fourth digit are ignored: prices differ by rounding
-    between regions.
+    Differences beyond the fourth digit are ignored: prices differ by rounding between regions.
     """
     cost, hourly = weighed.costs[basis], weighed.costs["usd_per_hour"]
     return (
-        budget == "cost" and hourly is None,
-        weighed.maturity == "archived",
+        not scored.within,
         -round(scored.total, 2),
         _rounded(cost),
         -(weighed.speed or 0.0),
+        -facts.ranking()["maturity"][weighed.maturity],
+        weighed.nodes,
         _rounded(hourly),
         weighed.place,
         weighed.name,

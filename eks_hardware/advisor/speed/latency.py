@@ -32,7 +32,7 @@ def quick_enough(request: Request, fit: Fit) -> tuple[Fit, Speed] | Miss:
     ``fit`` is the one on the fewest devices with enough memory.
     """
     failed: tuple[Gate, ...] = ()
-    for tried in (fit, *_wider(request, fit)):
+    for tried in (fit, *_wide_enough(request, fit)):
         estimated = speed(request, tried)
         failed = tuple(each for each in latency_gates(request, estimated) if each.passed is False)
         if not failed:
@@ -47,10 +47,32 @@ def quick_enough(request: Request, fit: Fit) -> tuple[Fit, Speed] | Miss:
     )
 
 
-def _wider(request: Request, fit: Fit) -> Iterator[Fit]:
-    """Yield the same replica on more GPUs of its node: each GPU reads less. Neuron has only fixed degrees."""
+def _wide_enough(request: Request, fit: Fit) -> Iterator[Fit]:
+    if request.workload.latency:
+        least = fit.parallelism.tensor
+        yield from wider(
+            request, fit, why=f"on {{devices}} devices to meet the latency target; {least} have enough memory"
+        )
+
+
+def fastest(request: Request, fit: Fit, estimated: Speed) -> tuple[Fit, Speed]:
+    """Return the fit on the devices of a node that give one replica the most tokens per second, with its speed."""
+    best = fit, estimated
+    least = fit.parallelism.tensor
+    for tried in wider(request, fit, why=f"on {{devices}} devices to be fast; {least} have enough memory"):
+        found = speed(request, tried)
+        if found.per_replica and found.per_replica > (best[1].per_replica or 0.0):
+            best = tried, found
+    return best
+
+
+def wider(request: Request, fit: Fit, *, why: str) -> Iterator[Fit]:
+    """Yield the same replica on more GPUs of its node: each GPU reads less. Neuron has only fixed degrees.
+
+    ``why`` is a note on the fit, with ``{devices}`` for their number.
+    """
     chip = fit.kind.accelerator
-    if not request.workload.latency or fit.nodes > 1 or not chip or fit.kind.hardware is not Hardware.NVIDIA_GPU:
+    if fit.nodes > 1 or not chip or fit.kind.hardware is not Hardware.NVIDIA_GPU:
         return
     tensor = 2 * fit.parallelism.tensor
     while tensor <= chip.count and request.shape.attention_heads % tensor == 0:
@@ -63,10 +85,7 @@ def _wider(request: Request, fit: Fit) -> Iterator[Fit]:
             memory=parts,
             memory_gib=sum(part.gib for part in parts),
             replicas_per_node=max(1, chip.count // tensor),
-            notes=(
-                *fit.notes,
-                f"on {tensor} devices to meet the latency target; {fit.parallelism.tensor} have enough memory",
-            ),
+            notes=(*fit.notes, why.format(devices=tensor)),
         )
         tensor *= 2
 

@@ -129,7 +129,7 @@ def _chosen(question: Question, found: Recommendation) -> Chosen:
         bought = (question.capacity[index],)
     names, efa = types_and_efa(found, best, spot="spot" in bought)
     needs = needs_of(question.request.workload, best)
-    return Chosen(instance_types=names, capacity=bought, nodes=best.fit.nodes, efa=efa, needs=needs)
+    return Chosen(instance_types=names, capacity=bought, nodes=best.nodes, efa=efa, needs=needs)
 
 
 def types_and_efa(found: Recommendation, best: Candidate, *, spot: bool) -> tuple[tuple[str, ...], bool]:
@@ -177,8 +177,11 @@ def needs_of(workload: WorkloadSpec, best: Candidate) -> Needs:
 
 def too_few_nodes(path: str, node: Node, chosen: Chosen, catalogue: Catalogue | None = None) -> Finding | None:
     """Return WORKLOAD_NODES if a group or pool cannot have enough nodes for one job or replica."""
-    trains = node.described and node.described.trains
-    needs = f"one {'job' if trains else 'replica'} needs {chosen.nodes} nodes of {chosen.instance_types[0]}"
+    described = node.described
+    what = "one job" if described and described.trains else "one replica"
+    if described and described.users:
+        what = "the model's users"
+    needs = f"{what} {'need' if what.endswith('users') else 'needs'} {chosen.nodes} nodes of {chosen.instance_types[0]}"
     if isinstance(node, NodeGroupSpec):
         if chosen.nodes <= node.scaling.max:
             return None

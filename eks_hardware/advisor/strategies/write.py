@@ -25,7 +25,7 @@ from eks_hardware.advisor.strategies.strategy_text import (
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.models import WorkloadSpec
-from eks_hardware.printable import reason, shown
+from eks_hardware.printable import counted, reason, shown
 from eks_hardware.spellings import RESERVED, Capacity
 from eks_hardware.versions import parts
 
@@ -76,7 +76,7 @@ def _group(recommendation: Recommendation, chosen: Candidate) -> Group:
         name=workload.purpose,
         workload=workload.purpose,
         instance_types=names,
-        most=fit.nodes * copies,
+        most=chosen.nodes * copies,
         fewest=_fewest(workload, chosen),
         efa=efa,
         capacity=_bought(chosen.purchase),
@@ -84,7 +84,7 @@ def _group(recommendation: Recommendation, chosen: Candidate) -> Group:
         needs={**needs, **({"neuron_sdk": sdk} if sdk else {})},
         disk_gib=_disk_gib(recommendation, fit.kind),
         comments=tuple(_why(recommendation, chosen)),
-        scaling_comment=_scaling_comment(workload, fit.nodes),
+        scaling_comment=_scaling_comment(workload, chosen),
     )
 
 
@@ -97,10 +97,13 @@ def _bought(purchase: str) -> Capacity:
 def _fewest(workload: WorkloadSpec, chosen: Candidate) -> int:
     """Return the nodes of one replica for a served model: nothing else starts them. A Capacity Block starts later."""
     serves = workload.task == "inference" and chosen.purchase != "capacity-block"
-    return chosen.fit.nodes if serves else 0
+    return chosen.nodes if serves else 0
 
 
-def _scaling_comment(workload: WorkloadSpec, nodes: int) -> str:
+def _scaling_comment(workload: WorkloadSpec, chosen: Candidate) -> str:
+    nodes = chosen.nodes
+    if chosen.replicas:
+        return f"{workload.users} users need {counted(chosen.replicas, 'replica')}, on {counted(nodes, 'node')}"
     if workload.task == "inference":
         one = "one node" if nodes == 1 else f"{nodes} nodes"
         return f"one replica needs {one}"
@@ -152,7 +155,7 @@ def _why(recommendation: Recommendation, chosen: Candidate) -> Iterator[str]:
     if chosen.usd_per_hour is None:
         yield f"Price in {chosen.region}: unknown."
     else:
-        nodes = "a node" if fit.nodes == 1 else f"{fit.nodes} nodes"
+        nodes = "a node" if chosen.nodes == 1 else f"{chosen.nodes} nodes"
         as_of = f" as of {chosen.price_as_of}" if chosen.price_as_of else ""
         yield f"Price of {nodes} in {chosen.region}: {chosen.usd_per_hour:,.2f} USD per hour, {chosen.purchase}{as_of}."
     yield from dict.fromkeys(map(_sentence, (*chosen.reasons, *fit.notes)))

@@ -56,8 +56,8 @@ _STDIN = "-"
     "--top", type=click.IntRange(1, 100), metavar="N", default=5, show_default=True, help="Number of families to show."
 )
 @click.option(
-    "--all",
     "--explain",
+    "--all",
     "everything",
     is_flag=True,
     help="Show all reasons, scores, assumptions, regions, rejected families and notes.",
@@ -101,10 +101,11 @@ def recommend(
     \b
     Examples:
       eks-hardware recommend --task inference --model llama-3.1-70b --context 8k
+      eks-hardware recommend --task training --model 7B --tokens 1T --within 30d
       eks-hardware recommend --task lora --model 8B
       eks-hardware recommend --from workload.yaml -o llm.yaml --project
     """
-    from eks_hardware.advisor.recommend import recommend
+    from eks_hardware.advisor.recommend import cheaper_way, recommend
     from eks_hardware.cli.output import recommendation
     from eks_hardware.new_project import strategy_path
 
@@ -113,6 +114,7 @@ def recommend(
         fail(f"{next(name for name, given in needing.items() if given)} requires --output FILE")
     request, only = _request(given_fields(options), file)
     found = recommend(request, only=only)
+    cheaper = cheaper_way(found, only=only)
     if output and project:
         output.parent.mkdir(parents=True, exist_ok=True)
     writes = output and found.candidates
@@ -121,9 +123,9 @@ def recommend(
     # closes early, and errors are not hidden below a long table.
     written = _written(found, output, pick, api_access, force) if output and writes and not asks else None
     if format_ == "json":
-        print_json(recommendation.content(found))
+        print_json(recommendation.content(found, cheaper))
     else:
-        recommendation.show(found, top=top, everything=everything, written=output is not None)
+        recommendation.show(found, top=top, everything=everything, pick=pick, cheaper=cheaper)
     if output and writes and asks:
         written = _written(found, output, pick, api_access, force)
     if isinstance(written, UnknownAddressError):
@@ -167,6 +169,10 @@ def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[st
         before.pop("region", None)
     if "model" in said:
         before["model"] = _described(before.get("model", {}), said["model"])
+    for name, other in (("users", "concurrent_sequences"), ("concurrent_sequences", "users")):
+        if name in said and other not in said:
+            before.pop(other, None)
+            before.pop("think_seconds" if other == "users" else "", None)
     if "spot" in said.get("purchase", ()):
         before.setdefault("interruptible", True)
     return request_or_stop(merged(before, said), folder=folder)
@@ -220,7 +226,7 @@ def _write(found: Recommendation, file: Path, pick: int, api_access: str | None,
         write_new(file, with_schema(text) if has_schema(file) else text, force=force)
     except WriteError as error:
         fail(str(error))
-    nodes = f"{chosen.fit.nodes} x " if chosen.fit.nodes > 1 else ""
+    nodes = f"{chosen.nodes} x " if chosen.nodes > 1 else ""
     said = f"Wrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.\n{reach}".rstrip()
     return said, None if settings.public_cidrs else chosen.region
 

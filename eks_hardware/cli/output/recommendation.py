@@ -11,7 +11,9 @@ from eks_hardware import facts as data
 from eks_hardware.advisor.fitting.defaults import concurrent_sequences, context_length
 from eks_hardware.advisor.fitting.gates import learns, weight_format
 from eks_hardware.advisor.ranking import policy
+from eks_hardware.advisor.ranking.limits import span
 from eks_hardware.advisor.ranking.reasons import plain, short
+from eks_hardware.advisor.ranking.work import run_tokens
 from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families
 from eks_hardware.advisor.shapes.public import public_name
@@ -25,13 +27,18 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from eks_hardware.advisor.model import Candidate, Miss, Recommendation, Request
+    from eks_hardware.advisor.model import Candidate, Miss, Plan, Recommendation, Request
     from eks_hardware.cost import Purchase
 
 _UNBROKEN = "\u00a0"
 _REASONS = 3
-_NOTES = 3
 _SHOWN = 10
+_MILLION = 1_000_000
+_CHOSEN = "\u2713"
+_URGENT = "the context is"
+"""Start of a note about a probable mistake."""
+_CAUTIONS = ("software", "tight fit", "Spot price", "Capacity Block price", "price of", "the price of", "each Capacity")
+"""Starts of reasons to hesitate."""
 _PARTS = {"policy": "selection guide"}
 """Names of parts of a score that differ from their JSON keys."""
 # Reasons that are grouped; `--all` and `--format json` list them for each family.
@@ -45,7 +52,7 @@ _TOGETHER = {
 # --- JSON
 
 
-def content(found: Recommendation) -> dict[str, Any]:
+def content(found: Recommendation, cheaper: str | None = None) -> dict[str, Any]:
     """Return the whole recommendation with stable keys."""
     branch = policy.branch(found.request.workload, found.request.shape)
     best = best_of_families(found.candidates)
@@ -69,6 +76,8 @@ def content(found: Recommendation) -> dict[str, Any]:
         ],
         "rejections": [asdict(each) for each in found.rejections],
         "nearest": [_miss(each) for each in found.nearest],
+        "unreasonable": found.unreasonable and _plan(found.unreasonable),
+        "cheaper": cheaper,
         "notes": list(found.notes),
     }
 
@@ -79,7 +88,8 @@ def _candidate(each: Candidate) -> dict[str, Any]:
         "instance_type": fit.kind.name,
         "family": fit.kind.family,
         "accelerator": chip and chip.name,
-        "nodes": fit.nodes,
+        "nodes": each.nodes,
+        "replicas": each.replicas,
         "devices": fit.devices,
         "replicas_per_node": fit.replicas_per_node,
         "region": each.region,
@@ -110,7 +120,7 @@ def _alternatives(best: Candidate, candidates: Iterable[Candidate]) -> list[dict
     return [
         {
             "instance_type": each.fit.kind.name,
-            "nodes": each.fit.nodes,
+            "nodes": each.nodes,
             "region": each.region,
             "purchase": each.purchase,
             "usd_per_hour": each.usd_per_hour,
@@ -119,6 +129,18 @@ def _alternatives(best: Candidate, candidates: Iterable[Candidate]) -> list[dict
         for each in candidates
         if each is not best and each.fit.kind.family == best.fit.kind.family
     ]
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    return {
+        "instance_type": plan.fit.kind.name,
+        "nodes": plan.fit.nodes,
+        "region": plan.region,
+        "hours": plan.hours,
+        "usd_per_run": plan.usd_per_run,
+        "text": plan.text,
+        "remedy": plan.remedy,
+    }
 
 
 def _miss(miss: Miss) -> dict[str, Any]:
@@ -134,10 +156,10 @@ def _miss(miss: Miss) -> dict[str, Any]:
 # --- text
 
 
-def show(found: Recommendation, *, top: int, everything: bool, written: bool = False) -> None:
+def show(found: Recommendation, *, top: int, everything: bool, pick: int = 1, cheaper: str | None = None) -> None:
     """Print at most ``top`` families on one screen; with ``everything`` all reasons, scores, rejections and notes.
 
-    If the strategy was ``written`` to a file, the hint at ``-o`` is omitted.
+    The last line names the choice: the candidate with the number ``pick``.
     """
     out = console()
     best = best_of_families(found.candidates)
@@ -147,26 +169,30 @@ def show(found: Recommendation, *, top: int, everything: bool, written: bool = F
     if not best:
         _show_nothing(out, found)
         return
+    chosen = best[min(pick, len(best)) - 1]
     out.print()
-    out.print(fitted(_table(best[:top]), out))
-    _print(out, *_without_price(best[:top], found.request))
-    if len(best) > top:
-        _print(out, f"{len(best) - top} more families fit; --top {len(best)} shows them", style="dim")
+    out.print(fitted(_table(best[:top], chosen), out))
+    _print(out, *_without_price(best[:top]))
     if everything:
-        _section(out, "Why", _whys(best[:top]))
-    _section(out, _title(best[0]), _winner(best[0], found) if everything else _winner_in_short(best[0], found))
-    if everything and len(found.request.regions) > 1:
+        _explain(out, found, best, top)
+    else:
+        out.print()
+        out.print(_listed(_why_in_short(chosen, found)))
+    _print(out, *(each for each in found.notes if each.startswith(_URGENT)))
+    if cheaper:
+        _print(out, cheaper)
+    _print(out, _dates(best[:top], more=len(best) - top, everything=everything), _choice(chosen))
+
+
+def _explain(out: Console, found: Recommendation, best: Sequence[Candidate], top: int) -> None:
+    _section(out, "Why", _whys(best[:top]))
+    _section(out, _title(best[0]), _winner(best[0], found))
+    if len(found.request.regions) > 1:
         out.print("\n[bold]Regions[/], $/h of each family's best size")
         out.print(_regions(best[:top], found, out))
-    if everything:
-        _section(out, "Not chosen", _rejected(found))
-    _section(out, "Notes", ((each, "") for each in found.notes[: None if everything else _NOTES]))
-    if not everything:
-        _print(out, "", _left_out(best[0], found))
-    if not written:
-        if everything:
-            out.print()
-        _print(out, "Next: add -o FILE.yaml to write a strategy with number 1 (--pick 2 for another).")
+    _section(out, "Not chosen", _rejected(found))
+    _section(out, "Notes", ((each, "") for each in found.notes if not each.startswith(_URGENT)))
+    out.print()
 
 
 def show_choices(found: Recommendation, *, top: int) -> None:
@@ -175,7 +201,7 @@ def show_choices(found: Recommendation, *, top: int) -> None:
     best = best_of_families(found.candidates)[:top]
     _print(out, "", _work(found.request))
     out.print(fitted(_table(best), out))
-    _print(out, *_without_price(best, found.request))
+    _print(out, *_without_price(best))
 
 
 def show_types(groups: Mapping[str, Sequence[str]], region: str) -> None:
@@ -202,6 +228,10 @@ def show_types(groups: Mapping[str, Sequence[str]], region: str) -> None:
 
 
 def _show_nothing(out: Console, found: Recommendation) -> None:
+    if plan := found.unreasonable:
+        out.print()
+        _print(out, f"Nothing reasonable: {plan.text}.", f"{plan.remedy} accepts this plan.")
+        return
     if not found.nearest:
         out.print("\n[bold]Nothing fits.[/]")
         out.print(_listed((f"{each.code}: {each.text}", each.family) for each in found.rejections[:_SHOWN]))
@@ -255,8 +285,12 @@ def _work(request: Request) -> str:
         parts.append(f"context {workload.context_length}")
     if workload.concurrent_sequences:
         parts.append(f"{workload.concurrent_sequences} concurrent")
+    if workload.users:
+        parts.append(counted(workload.users, "user"))
     if workload.training_tokens:
         parts.append(f"{workload.training_tokens} tokens")
+    if workload.within:
+        parts.append(f"within {workload.within}")
     regions = request.regions[0] if len(request.regions) == 1 else f"{len(request.regions)} regions"
     return f"{workload.task.capitalize()}: {', '.join(parts)}; priority {workload.budget}; {regions}"
 
@@ -265,11 +299,16 @@ def _assumed(found: Recommendation) -> Iterator[str]:
     """Yield the options that were not given, each with its default."""
     workload, said = found.request.workload, found.request.workload.model_fields_set
     if not learns(workload):
-        if "concurrent_sequences" not in said:
+        if "concurrent_sequences" not in said and not workload.users:
             yield f"--concurrency {concurrent_sequences(workload)}"
         if "context_length" not in said:
             default = context_length(workload)
             yield f"--context {min(default, found.request.shape.max_context_length or default)}"
+    tokens = run_tokens(found.request)
+    if tokens and not workload.training_tokens:
+        yield f"--tokens {short(tokens)}" if workload.trains else f"{short(tokens)} tokens in all"
+    if workload.users and workload.think_seconds is None:
+        yield f"{data.ranking()['users']['think_seconds']['value']} s between requests"
     if "precision" not in said and found.candidates:
         yield f"--precision {weight_format(found.request, found.candidates[0].fit.kind)}"
     if "purchase" not in said:
@@ -280,22 +319,40 @@ def _assumed(found: Recommendation) -> Iterator[str]:
         yield f"--region {DEFAULT_REGIONS[0]} and {len(DEFAULT_REGIONS) - 1} more"
 
 
-def _without_price(best: Sequence[Candidate], request: Request) -> Iterator[str]:
+def _without_price(best: Sequence[Candidate]) -> Iterator[str]:
     """Yield a sentence about candidates with an unknown price, if there are any."""
-    names = [each.fit.kind.name for each in best if each.usd_per_hour is None]
-    if not names:
-        return
-    points = data.ranking()["weights"][request.workload.budget]["cost"] * 100
-    after = ", after all types with a price" if request.workload.budget == "cost" else ""
-    yield f"Price unknown: {', '.join(names)}. Ranked with 0 of {points:.0f} points for cost{after}."
+    if names := [each.fit.kind.name for each in best if each.usd_per_hour is None]:
+        yield f"Price unknown: {', '.join(names)}. Ranked as if at the median price."
 
 
-def _table(best: Sequence[Candidate]) -> Table:
+def _dates(best: Sequence[Candidate], *, more: int, everything: bool) -> str:
+    """Return the dates of the prices, and where the rest is."""
+    dates = sorted({each.price_as_of for each in best if each.price_as_of})
+    said = f"Prices: {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, no tax" if dates else "No prices"
+    at_most = " (<=: On-Demand)" if any(each.price_at_most for each in best) else ""
+    rest = [*(() if everything else ("--explain",)), *((f"--top {len(best) + more}",) if more > 0 else ())]
+    return f"{said}{at_most}. More: {', '.join((*rest, '-o FILE'))}."
+
+
+def _choice(best: Candidate) -> str:
+    """Return the choice and its price."""
+    price = "price unknown"
+    if best.usd_per_hour is not None:
+        price = f"{'at most ' if best.price_at_most else ''}{usd(best.usd_per_hour)} $/h"
+    if best.usd_per_run is not None and best.hours is not None:
+        run = best.usd_per_run
+        short_run = f"{run / _MILLION:.1f}M" if run >= _MILLION else usd(run)
+        price += f", {short_run} $ in {span(max(best.hours, 1.0))}"
+    bought = "" if best.purchase == "on-demand" else f", {best.purchase}"
+    return f"{_CHOSEN} {_nodes(best)}{bought} in {best.region}: {price}"
+
+
+def _table(best: Sequence[Candidate], chosen: Candidate | None = None) -> Table:
     run = any(each.usd_per_run is not None for each in best)
     names = ("#", "Instance type", "Accelerator", "Memory GiB", "$/h", "$/run" if run else "$/M tok", "Score")
     rows = [
         (
-            str(rank),
+            f"{_CHOSEN} {rank}" if each is chosen else str(rank),
             _nodes(each),
             _devices(each),
             f"{each.fit.memory_gib:.1f}/{each.fit.available_gib:.1f}",
@@ -313,7 +370,7 @@ def _table(best: Sequence[Candidate]) -> Table:
 
 
 def _nodes(each: Candidate) -> str:
-    return f"{each.fit.nodes} x {each.fit.kind.name}" if each.fit.nodes > 1 else each.fit.kind.name
+    return f"{each.nodes} x {each.fit.kind.name}" if each.nodes > 1 else each.fit.kind.name
 
 
 def _devices(each: Candidate) -> str:
@@ -322,9 +379,9 @@ def _devices(each: Candidate) -> str:
         return f"{each.fit.kind.vcpus} vCPUs"
     if chip.fraction is not None:
         return f"{chip.fraction:g} x {chip.name}"
-    held = chip.count * each.fit.nodes
-    used = each.fit.devices * (each.fit.replicas_per_node if each.fit.nodes == 1 else 1)
-    return f"{each.fit.devices} of {held} {chip.name}" if used < held else f"{held} x {chip.name}"
+    held = chip.count * each.nodes
+    used = each.fit.devices * (each.replicas or (each.fit.replicas_per_node if each.hours is not None else 1))
+    return f"{used} of {held} {chip.name}" if used < held else f"{held} x {chip.name}"
 
 
 def _whys(best: Sequence[Candidate]) -> Iterator[tuple[str, str]]:
@@ -352,33 +409,22 @@ def _winner(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]
     yield _guide(found), "guide"
 
 
-def _winner_in_short(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]:
-    yield "; ".join(best.reasons[:_REASONS]), "why"
-    yield f"{best.fit.memory_gib:.2f} {_of_available(best)}", "memory"
-    yield from _layout(best)
-    yield from _speed_and_commitment(best)
-    alike = [one for one in found.candidates if one.purchase == best.purchase and one.fit.kind is best.fit.kind]
-    prices = [f"{usd(one.usd_per_hour)} in {one.region}" for one in alike if one.region != best.region]
-    if prices:
-        yield f"$/h: {', '.join(prices)}", "elsewhere"
-    yield _guide(found), "guide"
+def _why_in_short(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]:
+    """Yield three lines: cost and speed; memory and layout; the first caution, or what the selection guide says."""
+    yield "; ".join(best.reasons[:2]), "why"
+    layout = ", ".join(text for text, _ in _layout(best))
+    speed = "" if best.tokens_per_second is None else f"; {best.tokens_per_second:,.0f} tokens/s (estimate)"
+    yield f"{best.fit.memory_gib:.1f} of {best.fit.available_gib:.1f} GiB, {layout}{speed}", "fit"
+    cautions = (each for each in best.reasons[2:] if each.startswith(_CAUTIONS))
+    caution = next(cautions, None)
+    branch = policy.branch(found.request.workload, found.request.shape)
+    yield (caution, "caution") if caution else (f'"{plain(branch.quote)}"', "guide")
 
 
 def _guide(found: Recommendation) -> str:
     """Return what the selection guide says about such workloads."""
     branch = policy.branch(found.request.workload, found.request.shape)
     return f'"{plain(branch.quote)}" ({branch.under.strip("*#: ")}, {branch.document})'
-
-
-def _left_out(best: Candidate, found: Recommendation) -> str:
-    """Return what ``--all`` adds."""
-    parts = [
-        "other reasons and scores",
-        counted(len(best.assumptions), "assumption"),
-        f"{len(found.rejections)} rejected families",
-        *([counted(more, "more note")] if (more := len(found.notes) - _NOTES) > 0 else ()),
-    ]
-    return f"Not shown: {', '.join(parts)}; --all shows them."
 
 
 def _of_available(best: Candidate) -> str:
@@ -393,7 +439,9 @@ def _layout(best: Candidate) -> Iterator[tuple[str, str]]:
     if layout.sharding != "none":
         words.append(layout.sharding)
     yield ", ".join(words) or "one device", "layout"
-    if fit.replicas_per_node > 1:
+    if best.replicas:
+        yield counted(best.replicas, "replica"), ""
+    elif fit.replicas_per_node > 1:
         yield f"{fit.replicas_per_node} replicas per node", ""
 
 
@@ -410,7 +458,7 @@ def _for_longer(best: Candidate) -> str:
 
     def offer(*terms: Purchase) -> str:
         figures = [instance_figure(load(), best.fit.kind.name, best.region, each) for each in terms]
-        year, three = (usd(each.usd_per_hour * best.fit.nodes if each else None) for each in figures)
+        year, three = (usd(each.usd_per_hour * best.nodes if each else None) for each in figures)
         return f"{year} (1 year), {three} (3 years)" if any(figures) else "unknown"
 
     reserved, plans = offer("reserved-1y", "reserved-3y"), offer("savings-plan-1y", "savings-plan-3y")

@@ -70,7 +70,7 @@ class Weights(TypedDict):
     why: Text
 
 
-Basis = Literal["usd_per_run", "usd_per_million_tokens", "usd_per_hour"]
+Basis = Literal["usd_per_run", "usd_per_hour"]
 """A cost figure."""
 
 
@@ -86,9 +86,54 @@ class SeveralNodes(TypedDict):
     why: Text
 
 
+class Limits(TypedDict):
+    """How many times the cheapest the first place may cost, by priority."""
+
+    source: str
+    why: Text
+    cost: float
+    balanced: float
+    performance: float
+
+
+class Amount(TypedDict):
+    """Tokens of a run, if the workload has none."""
+
+    tokens: NotRequired[int]
+    tokens_per_parameter: NotRequired[int]
+    source: str
+    why: Text
+
+
+class Choice(TypedDict):
+    value: int
+    source: str
+    why: Text
+
+
+class Frameworks(TypedDict):
+    """Frameworks that count for the maturity of software if a request names none."""
+
+    source: str
+    why: Text
+    training: list[str]
+    generation: list[str]
+
+
 class Run(TypedDict):
     least_hours: float
     why: Text
+    assumed: dict[str, Amount]
+    longest_days: Choice
+    most_nodes: Choice
+    most_usd: Choice
+
+
+class Users(TypedDict):
+    think_seconds: Choice
+    per_token_ms: Choice
+    first_token_ms: Choice
+    answer_ms: Choice
 
 
 class Halvings(TypedDict):
@@ -122,9 +167,12 @@ class Ranking(About, Sourced):
     weights: dict[str, Weights]
     cost_basis: dict[str, CostBasis]
     several_nodes: SeveralNodes
+    limits: Limits
     run: Run
+    users: Users
     halvings: Halvings
     maturity: dict[str, float]
+    frameworks: Frameworks
     kinds: dict[str, list[str]]
     cpu: Cpu
     excluded: list[Excluded]

@@ -222,7 +222,9 @@ def test_every_gate_has_words_and_a_source(name: str, task: str) -> None:
         ("Inferentia2", {"framework": "vllm"}, "archived"),  # up to 2.31
         ("Trainium", {"task": "training", "framework": "pytorch-xla"}, "archived"),  # up to 2.29
         ("Trainium", {"task": "training", "framework": "jax"}, "beta"),
-        ("Trainium", {"task": "training"}, "beta"),  # the most mature of its frameworks
+        ("Trainium", {"task": "training"}, "archived"),  # PyTorch, unless the request names JAX
+        ("Trainium2", {"task": "training"}, "beta"),
+        ("Inferentia2", {}, "archived"),  # a model that generates needs a server
         ("Inferentia2", {"framework": "tgi"}, "unknown"),
     ],
 )

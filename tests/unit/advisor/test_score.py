@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from eks_hardware import facts
 from eks_hardware.advisor.ranking.score import basis_of
 from helpers.cases import in_one_test
 from helpers.scores import BUDGETS, contender, ranked, scored, workload_of
@@ -31,26 +32,47 @@ def test_what_is_better_ranks_first(budget: str, better: dict[str, Any], worse: 
     assert ranked(both, workload_of(budget=budget)) == ["better", "worse"]
 
 
-def test_without_a_price_it_stands_behind_all_that_have_one() -> None:
-    """With the budget `cost`, however good it is otherwise."""
+def test_an_unknown_price_counts_like_the_usual_one() -> None:
+    """It cannot be first: it may be above the limit."""
     unknown = contender("unknown", hourly=None, speed=1e6, policy=1.0)
-    dear = contender("dear", hourly=10_000.0, speed=1.0, policy=0.0, maturity="archived")
-    assert ranked([unknown, contender("cheap"), dear], workload_of(budget="cost")) == ["cheap", "dear", "unknown"]
-    assert ranked([unknown, dear], workload_of(budget="performance")) == ["unknown", "dear"]
+    rest = [contender("cheap"), contender("usual", hourly=4.0), contender("dear", hourly=16.0)]
+    parts = dict(zip(("cheap", "usual", "dear", "unknown"), scored([*rest, unknown]), strict=True))
+    assert parts["unknown"].parts["cost"] == parts["usual"].parts["cost"]
+    for budget in BUDGETS:
+        assert ranked([unknown, *rest], workload_of(budget=budget))[0] != "unknown"
+
+
+@in_one_test(("budget", "limit"), [("cost", 1.1), ("balanced", 3.0), ("performance", 10.0)])
+def test_what_is_above_the_limit_is_never_first(budget: str, limit: float) -> None:
+    cheap = contender("cheap", speed=1.0, policy=0.0, maturity="beta")
+    better = {"speed": 1e6, "policy": 1.0}
+    above, within = (
+        contender("above", hourly=limit * 1.01, **better),
+        contender("within", hourly=limit * 0.99, **better),
+    )
+    assert ranked([above, cheap], workload_of(budget=budget)) == ["cheap", "above"]
+    assert ranked([within, cheap], workload_of(budget=budget)) == ["within", "cheap"]
+
+
+def test_the_selection_guide_weighs_less_than_twice_the_price() -> None:
+    for row in facts.ranking()["weights"].values():
+        assert row["policy"] <= row["cost"] / facts.ranking()["halvings"]["cost"]
+    for budget in BUDGETS:
+        named, other = contender("named", hourly=2.1, policy=1.0), contender("other", policy=0.0)
+        assert ranked([named, other], workload_of(budget=budget)) == ["other", "named"]
 
 
 @pytest.mark.parametrize(
     ("said", "known", "basis"),
     [
-        ({"task": "training"}, {"run": 5.0, "tokens": 1.0}, "usd_per_run"),
-        ({"task": "training"}, {"tokens": 1.0}, "usd_per_million_tokens"),
+        ({"task": "training"}, {"run": 5.0}, "usd_per_run"),
         ({"task": "training"}, {}, "usd_per_hour"),
-        ({"task": "fine-tuning"}, {"run": 5.0, "tokens": 1.0}, "usd_per_run"),
-        ({"task": "fine-tuning"}, {"tokens": 1.0}, "usd_per_hour"),
-        ({"task": "inference", "serving": "batch"}, {"tokens": 1.0}, "usd_per_million_tokens"),
+        ({"task": "fine-tuning"}, {"run": 5.0}, "usd_per_run"),
+        ({"task": "fine-tuning"}, {}, "usd_per_hour"),
+        ({"task": "inference", "serving": "batch"}, {"run": 5.0}, "usd_per_run"),
         ({"task": "inference", "serving": "batch"}, {}, "usd_per_hour"),
-        ({"task": "inference"}, {"tokens": 1.0}, "usd_per_hour"),
-        ({"task": "development"}, {"tokens": 1.0}, "usd_per_hour"),
+        ({"task": "inference"}, {"run": 5.0}, "usd_per_hour"),
+        ({"task": "development"}, {"run": 5.0}, "usd_per_hour"),
     ],
 )
 def test_cost_is_that_of_the_stated_work(said: dict[str, Any], known: dict[str, float], basis: str) -> None:
@@ -68,11 +90,6 @@ def test_an_hour_of_unknown_speed_counts_for_less_where_it_has_to_serve() -> Non
     serving, development = ({"task": "inference"}, {"task": "development"})
     unknown = [contender(speed=None), contender()]
     assert scored(unknown, **serving)[0].parts["cost"] < scored(unknown, **development)[0].parts["cost"] == 1
-
-
-def test_archived_software_stands_behind_what_is_kept_up() -> None:
-    ended = contender("ended", hourly=0.1, speed=1e6, policy=1.0, maturity="archived")
-    assert ranked([ended, contender("kept", hourly=9.0)], workload_of(budget="cost")) == ["kept", "ended"]
 
 
 def test_nothing_precedes_what_is_better_in_every_way() -> None:

@@ -244,7 +244,7 @@ def test_it_shows_and_writes_what_recommend_does() -> None:
     other = cli.run("recommend", *said, "--top", "4", "-o", "other.yaml", "--pick", "3").out
     rows = [line for line in shown.splitlines() if line.lstrip()[:2] in ("#", "1 ", "2 ", "3 ", "4 ")]
     assert len(rows) == 4
-    assert [line for line in rows if line not in other.splitlines()] == []
+    assert [line for line in rows if line not in [each.lstrip("✓ ") for each in other.splitlines()]] == []
     text = Path("demo.yaml").read_text(encoding="utf-8")
     assert Path("other.yaml").read_text(encoding="utf-8") == text.replace("name: demo", "name: other")
 

@@ -51,12 +51,12 @@ WORKLOADS = {
 def test_every_width_shows_every_column(columns: int, more: tuple[str, ...]) -> None:
     said = run("--task", "inference", "--model", "8B", *more, COLUMNS=str(columns)).out.splitlines()
     assert max(map(len, said)) <= columns
-    header = next((line for line in said if line.startswith("#")), None)
+    header = next((line.strip() for line in said if line.strip().startswith("#")), None)
     names = ["Accelerator", "Memory GiB", "$/h", "$/M tok", "Score"]
     if header:
         assert re.split(r"\s{2,}", header) == ["#", "Instance type", *names]
     else:
-        choice = " ".join(said[said.index("1 g5.xlarge") :][1:3])
+        choice = " ".join(said[said.index("✓ 1 g5.xlarge") :][1:3])
         assert re.search(".*".join(map(re.escape, names)), choice)
     assert header or columns < 80
     regions = [line for line in said if "ap-northeast-" in line]
@@ -98,7 +98,7 @@ ASSUMED = {
     "--task inference --model 8B --concurrency 2 --context 8k --precision fp8 --region us-west-2 --priority cost": (
         "Assumed: --capacity on-demand"
     ),
-    "--task training --model 8B --capacity on-demand --region us-west-2": "Assumed: --precision bf16, "
+    "--task training --model 8B --capacity on-demand --region us-west-2": "Assumed: --tokens 160B, --precision bf16, "
     "--priority balanced",
 }
 
@@ -110,20 +110,20 @@ def test_the_defaults_of_other_options_are_shown(options: str) -> None:
 
 
 def test_without_options_left_nothing_is_assumed() -> None:
-    options = "--task training --model 8B --precision bf16 --capacity on-demand --budget cost --region us-west-2"
+    options = (
+        "--task training --model 8B --tokens 1B --precision bf16 --capacity on-demand --budget cost --region us-west-2"
+    )
     assert "Assumed" not in run(*options.split()).out
 
 
-@pytest.mark.parametrize(
-    ("priority", "ranked"),
-    [("balanced", "40 points for cost."), ("cost", "80 points for cost, after all types with a")],
-)
-def test_the_rank_of_an_unknown_price_has_a_reason(priority: str, ranked: str) -> None:
+@pytest.mark.parametrize("priority", ["balanced", "cost"])
+def test_the_on_demand_price_is_the_ceiling_and_an_unknown_price_is_said(priority: str) -> None:
     options = f"--task training --model 70B --region us-west-2 --capacity capacity-block --priority {priority}"
     shown = run(*options.split(), COLUMNS="200").out
-    assert "unknown" in next(line for line in shown.splitlines() if line.startswith("1  "))
-    assert "Price unknown: " in shown
-    assert f"Ranked with 0 of {ranked}" in shown
+    assert "<=" in next(line for line in shown.splitlines() if line.startswith("✓ 1"))
+    assert "(<=: On-Demand)" in shown
+    assert re.search(r"Price unknown: .*p5e\.48xlarge.*Ranked as if at the median price", shown)
+    assert "at most" in shown.splitlines()[-1]
 
 
 def recommended_json(text: str, *more: str) -> dict[str, Any]:
@@ -146,7 +146,10 @@ def test_typical_workloads(name: str, golden: Callable[[str, str], None]) -> Non
     code, text, _ = asked(WORKLOADS[name])
     assert code == (1 if name == "impossible" else 0)
     assert max(map(len, text.splitlines())) <= 80
-    assert len(text.splitlines()) <= 40
+    assert len(text.splitlines()) <= 24
+    if not code:
+        first = recommended_json(WORKLOADS[name])["candidates"][0]
+        assert re.match(rf"✓ .*{re.escape(first['instance_type'])}\b.* \$/h", text.splitlines()[-1])
     golden(f"recommend/{name}.txt", f"{text}\n")
 
 
@@ -161,16 +164,35 @@ def test_every_reason(name: str, golden: Callable[[str, str], None]) -> None:
     ("name", "families"),
     [
         ("chat-8b", {"g6e"}),
-        ("lora-70b", {"p4d"}),
+        ("lora-70b", {"p4d", "g6e", "g7e"}),
         ("pretraining-7b-cost", {"p5", "p5en", "p6-b200"}),
-        ("pretraining-70b-performance", {"p5"}),
-        ("embeddings-batch", {"g6", "g6e"}),
+        ("pretraining-70b-performance", {"p5", "p6-b200", "p6-b300"}),
+        ("embeddings-batch", {"g6", "g6e", "inf2"}),
         ("bert-real-time", {"g4dn", "g5", "g6"}),
         ("development-1b", {"g4dn"}),
     ],
 )
 def test_what_is_first_is_what_an_engineer_would_take(name: str, families: set[str]) -> None:
     assert first_candidate(WORKLOADS[name])["family"] in families
+
+
+def test_a_plan_that_is_not_reasonable_says_what_it_takes() -> None:
+    code, text, _ = asked("--task training --model 70B --tokens 15T --within 60d --region us-west-2")
+    assert code == 1
+    said = " ".join(text.split())
+    assert re.search(r"Nothing reasonable: it takes \d+ x \S+ to finish in 60 days, for .* USD; the limit is", said)
+    assert re.search(r"--nodes \d+ accepts this plan\.$", said)
+    plan = recommended_json("--task training --model 70B --tokens 15T --within 60d --region us-west-2")["unreasonable"]
+    assert plan["nodes"] > 64
+    assert recommended_json(f"--task training --model 70B --tokens 15T --nodes {plan['nodes']}")["candidates"]
+
+
+def test_users_replace_the_concurrency_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "workload.yaml"
+    file.write_text(CHAT, encoding="utf-8")
+    workload = recommended_json(f"--from {file} --users 50")["request"]["workload"]
+    assert workload["users"] == 50
+    assert "concurrent_sequences" not in workload
 
 
 def test_no_control_characters_when_piped() -> None:
@@ -188,7 +210,8 @@ def test_what_nothing_holds() -> None:
 
 def test_json_has_everything() -> None:
     found = recommended_json(CHAT)
-    assert set(found) == {"version", "request", "policy", "candidates", "rejections", "nearest", "notes"}
+    keys = {"version", "request", "policy", "candidates", "rejections", "nearest", "notes", "unreasonable", "cheaper"}
+    assert set(found) == keys
     assert found["policy"]["quote"] == "Cost-Optimized → AWS Inferentia (Inf2)"
     best = found["candidates"][0]
     assert best["rank"] == 1
@@ -378,6 +401,12 @@ def test_a_method_of_fine_tuning_is_a_task(method: str, tmp_path: Path) -> None:
         ("--task inference --model 8B --context -1", "error: --context must be"),
         ("--task inference --model 8B --context 99999999999999999999", "error: --context must be"),
         ("--task inference --model 8B --concurrency 0", "error: --concurrency must be"),
+        ("--task inference --model 8B --concurrency 4 --users 5", "must not be set together with 'users'"),
+        ("--task training --model 8B --users 5", "error: --users: is only for"),
+        ("--task training --model 8B --within 5", "error: --within must be"),
+        ("--task lora --model 8B --within 5d", "error: --within: requires"),
+        ("--task inference --model 8B --nodes 5", "error: --nodes: is only for"),
+        ("--task inference --model 8B --software old", "error: --software must be"),
         ("--task training --model 8B --context 5", "error: --context"),
         ("--task inference --model 8B --capacity cash", "error: --capacity must be one of"),
         ("--task inference --model 8B --precision fp9", 'did you mean fp8?'),

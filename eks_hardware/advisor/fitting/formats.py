@@ -1,0 +1,40 @@
+"""Number formats and methods that need less memory than a request's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from eks_hardware import facts
+from eks_hardware.advisor.fitting.gates import learns, weight_format
+from eks_hardware.advisor.model import Request
+from eks_hardware.catalogue import InstanceType
+
+_FORMATS = ("fp8", "int4")
+_QUALITY = "compare its answers with the full model's on your own data first"
+_METHODS = {
+    "full": ("lora", "adapters learn less than all weights: compare both on a small run first"),
+    "lora": ("qlora", "4-bit weights lose some accuracy: compare both on a small run first"),
+}
+
+
+def narrower(request: Request, kind: InstanceType) -> Iterator[tuple[Request, str, str]]:
+    """Yield requests that need less memory, the closest to the request first, each with its option and its caveat."""
+    workload = request.workload
+    if workload.task == "fine-tuning":
+        method = workload.method or "full"
+        if method in _METHODS:
+            smaller, caveat = _METHODS[method]
+            yield _with(request, method=smaller), f"--task {smaller}", caveat
+        return
+    if learns(workload) or request.shape.generates is False or workload.task != "inference":
+        return
+    sizes = facts.memory()["formats"]["bytes"]
+    for each in _FORMATS:
+        if sizes[each] < sizes[weight_format(request, kind)]:
+            yield _with(request, precision=each), f"--precision {each}", _QUALITY
+
+
+def _with(request: Request, **said: Any) -> Request:
+    return replace(request, workload=request.workload.model_copy(update=said))

@@ -1,0 +1,71 @@
+"""Replicas for the users of a model: the number and size that need the fewest nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from eks_hardware.advisor.fitting.fit import Fitter
+from eks_hardware.advisor.model import Fit, Miss
+from eks_hardware.advisor.speed.estimate import Speed
+from eks_hardware.advisor.speed.latency import latency_gates, quick_enough
+from eks_hardware.catalogue import InstanceType
+
+_STEP = 1.25
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replicas:
+    """Replicas of one size."""
+
+    fit: Fit  # of one replica
+    speed: Speed
+    count: int
+    sequences: int  # of one replica
+    nodes: int  # of all replicas
+
+
+def replicas(fitter_for: Callable[[int], Fitter], kind: InstanceType, sequences: int) -> Replicas | Miss:
+    """Return the replicas on a type for some concurrent sequences, or the miss of the smallest replica.
+
+    ``fitter_for`` returns the fitter for a replica with some of the sequences, and the pace as its latency target.
+    """
+    best: Replicas | None = None
+    missed: Miss | None = None
+    for count in _counts(sequences):
+        each = math.ceil(sequences / count)
+        found = _one(fitter_for(each), kind)
+        if isinstance(found, Miss):
+            missed = found
+            continue
+        fit, estimated = found
+        nodes = fit.nodes_for(count)
+        if best is not None and nodes >= best.nodes:
+            break  # smaller replicas repeat the weights more often
+        best = Replicas(fit=fit, speed=estimated, count=count, sequences=each, nodes=nodes)
+        if nodes == 1:
+            break
+    if best is None and missed is None:
+        raise AssertionError("there is at least one replica")
+    return best or missed  # type: ignore[return-value]
+
+
+def _one(fitter: Fitter, kind: InstanceType) -> tuple[Fit, Speed] | Miss:
+    fitted = fitter.on(kind)
+    if isinstance(fitted, Miss):
+        return fitted
+    quick = quick_enough(fitter.request, fitted)
+    if isinstance(quick, Miss):
+        return quick
+    unsure = tuple(each for each in latency_gates(fitter.request, quick[1]) if each.passed is None)
+    return Miss(kind=kind, gates=unsure, text=unsure[0].text) if unsure else quick
+
+
+def _counts(sequences: int) -> Iterator[int]:
+    """Yield numbers of replicas, from one to one for each sequence."""
+    count = 1
+    while count < sequences:
+        yield count
+        count = max(count + 1, int(count * _STEP))
+    yield sequences

@@ -1,0 +1,61 @@
+"""Questions that engineers ask, and the answers that a colleague would sign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from eks_hardware.advisor.recommend import best_of_families
+from helpers.advisor import answer
+from helpers.cases import in_one_test
+
+ASKED: dict[str, list[dict[str, Any]]] = yaml.safe_load(
+    Path(__file__).with_name("questions.yaml").read_text(encoding="utf-8")
+)
+
+
+def check(question: dict[str, Any]) -> None:
+    only = tuple(question["ask"].get("only", ()))
+    said = {name: value for name, value in question["ask"].items() if name != "only"}
+    best = best_of_families(answer(**said, only=only).candidates)
+    assert best, "nothing fits"
+    families = [each.fit.kind.family for each in best]
+    first = best[0]
+    is_cpu = first.fit.kind.accelerator is None
+    assert families[0] in question.get("first", ()) or (is_cpu and question.get("cpu")), families[:5]
+    if "second" in question:
+        assert families[1] in question["second"], families[:5]
+    assert not {*families[:3]} & {*question.get("never", ())}, families[:5]
+    assert not {*families} & {*question.get("absent", ())}, families
+    assert first.nodes <= question.get("most_nodes", first.nodes), first.nodes
+    if "usd_per_hour" in question:
+        assert first.usd_per_hour is not None
+        assert first.usd_per_hour <= question["usd_per_hour"], (first.fit.kind.name, first.usd_per_hour)
+
+
+@in_one_test("question", ASKED["laughable"], ids=lambda each: each["name"])
+def test_no_answer_is_laughable(question: dict[str, Any]) -> None:
+    check(question)
+
+
+@in_one_test("question", ASKED["questions"], ids=lambda each: each["name"])
+def test_the_first_place_is_one_that_a_colleague_would_sign(question: dict[str, Any]) -> None:
+    check(question)
+
+
+def test_there_are_enough_questions_each_with_a_reason() -> None:
+    assert len(ASKED["questions"]) >= 28
+    for each in (*ASKED["laughable"], *ASKED["questions"]):
+        assert each["why"], each["name"]
+        assert each.get("first") or each.get("cpu"), each["name"]
+    tasks = {each["ask"]["task"] for each in ASKED["questions"]}
+    assert tasks == {"training", "fine-tuning", "inference", "development"}
+
+
+@pytest.mark.parametrize("task", ["training", "inference"])
+def test_what_is_sold_for_inference_trains_if_the_request_allows_nothing_else(task: str) -> None:
+    found = answer(task=task, model={"parameters": "110M"}, framework="jax", only=("inf2",))
+    assert bool(found.candidates)
