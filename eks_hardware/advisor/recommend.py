@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.fitting.gates import maturity, type_gates
-from eks_hardware.advisor.model import Candidate, Gate, Miss, Recommendation, Request
+from eks_hardware.advisor.model import Candidate, Fit, Gate, Maturity, Miss, Recommendation, Request
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
 from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
 from eks_hardware.advisor.ranking.score import Scored, Weighed, basis_of, order, score
 from eks_hardware.advisor.speed.cheapest import cheapest
+from eks_hardware.advisor.speed.estimate import Speed
 from eks_hardware.advisor.speed.latency import latency_gates, quick_enough
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.catalogue.store import label_name
@@ -103,6 +105,15 @@ def _is_meant(kind: InstanceType, patterns: Sequence[str]) -> bool:
 # --- one type at a time
 
 
+class _Suited(NamedTuple):
+    """A type on which the request fits and is quick enough."""
+
+    fit: Fit
+    speed: Speed
+    maturity: Maturity
+    maturity_why: str
+
+
 class _Search:
     """Tries instance types, and collects candidates and misses in the order of the trials.
 
@@ -135,7 +146,8 @@ class _Search:
             anywhere = self._fitter.on(kind)
             self.misses.append(anywhere if isinstance(anywhere, Miss) else self._not_offered(kind))
             return
-        found = [self._in_region(kind, region) for region in offering]
+        suited = self._suited(kind)
+        found = [suited if isinstance(suited, Miss) else self._sold(suited, region) for region in offering]
         drafts = [draft for each in found if not isinstance(each, Miss) for draft in each]
         self.drafts += drafts
         self.misses += [each for each in found if isinstance(each, Miss)]
@@ -144,7 +156,7 @@ class _Search:
 
     def _refused(self, kind: InstanceType) -> Miss | None:
         """Return why a type is not tried."""
-        refusing = tuple(each for each in type_gates(self._request, kind) if each.passed is False)
+        refusing = tuple(type_gates(self._request, kind))
         if refusing:
             return Miss(kind=kind, gates=refusing, text=refusing[0].text)
         if excluded := policy.exclusion(kind):
@@ -176,21 +188,24 @@ class _Search:
         gate = Gate("OFFERED", False, text, "config/catalogue/offerings.json")
         return Miss(kind=kind, gates=(gate,), text=text, remedy=f"choose {elsewhere[0]}" if elsewhere else None)
 
-    def _in_region(self, kind: InstanceType, region: str) -> list[Draft] | Miss:
-        fitted = self._fitter.fit(kind, region)
-        if isinstance(fitted, Miss):
-            return fitted
-        quick = quick_enough(self._request, fitted)
+    def _suited(self, kind: InstanceType) -> _Suited | Miss:
+        """Return how the request runs on a type, which is the same in every region."""
+        fitted = self._fitter.on(kind)
+        quick = fitted if isinstance(fitted, Miss) else quick_enough(self._request, fitted)
         if isinstance(quick, Miss):
             return quick
-        fitted, estimated = quick
-        sold = [each for each in self._request.workload.purchase if CAPACITY[each].usage_class in kind.usage_classes]
-        stands, why = maturity(self._request, kind)
+        fit, estimated = quick
         unsure = tuple(each for each in latency_gates(self._request, estimated) if each.passed is None)
         if unsure:  # with a latency target, hardware of unknown speed is not recommended
             return Miss(kind=kind, gates=unsure, text=unsure[0].text)
-        drafts = []
-        for purchase in sold:
+        return _Suited(fit, estimated, *maturity(self._request, kind))
+
+    def _sold(self, suited: _Suited, region: str) -> list[Draft] | Miss:
+        """Return the purchasing options of a type in a region."""
+        kind, drafts = suited.fit.kind, []
+        for purchase in self._request.workload.purchase:
+            if CAPACITY[purchase].usage_class not in kind.usage_classes:
+                continue
             priced_as = _PRICED_AS[purchase]
             figure = priced_as and instance_figure(self._catalogue, kind.name, region, priced_as)
             at_most = figure is None and purchase == "spot"
@@ -200,21 +215,27 @@ class _Search:
                 continue  # enough other types have one
             drafts.append(
                 Draft(
-                    fit=fitted,
+                    fit=suited.fit,
                     region=region,
                     purchase=purchase,
                     figure=figure,
                     at_most=at_most and figure is not None,
-                    speed=estimated,
-                    maturity=stands,
-                    maturity_why=why,
+                    speed=suited.speed,
+                    maturity=suited.maturity,
+                    maturity_why=suited.maturity_why,
                 )
             )
         return drafts or _miss(kind, "PRICE", f"the price of {kind.family} in {region} is unknown")
 
 
 def _miss(kind: InstanceType, code: str, text: str) -> Miss:
-    return Miss(kind=kind, gates=(Gate(code, False, text, "config/policy/ranking.json"),), text=text)
+    return Miss(kind=kind, gates=_gates(code, text), text=text)
+
+
+# Most types are refused, for one of a few reasons.
+@lru_cache
+def _gates(code: str, text: str) -> tuple[Gate, ...]:
+    return (Gate(code, False, text, "config/policy/ranking.json"),)
 
 
 def _remedied(misses: Iterable[Miss], request: Request, catalogue: Catalogue) -> Iterator[Miss]:

@@ -105,6 +105,16 @@ def test_unknown_names_are_errors(ec2: Any) -> None:
     assert aws_error(ec2.describe_instance_types, InstanceTypes=["p99.large"]) == ("InvalidInstanceType", 400)
 
 
+def test_overlapping_subnets_are_refused(ec2: Any) -> None:
+    first, second = (ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"] for _ in range(2))
+    ec2.create_subnet(VpcId=first, CidrBlock="10.1.0.0/24")
+    for cidr in ("10.1.0.0/24", "10.1.0.128/25", "10.1.0.0/20"):
+        assert aws_error(ec2.create_subnet, VpcId=first, CidrBlock=cidr) == ("InvalidSubnet.Conflict", 400)
+    ec2.create_subnet(VpcId=second, CidrBlock="10.1.0.0/24")
+    code = aws_error(ec2.create_subnet, VpcId="vpc-0123456789abcdef0", CidrBlock="10.1.1.0/24")
+    assert code == ("InvalidVpcID.NotFound", 400)
+
+
 def test_a_fleet_takes_the_first_priority_and_says_what_it_took(ec2: Any, subnets: dict[str, str]) -> None:
     data = {
         "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 200, "VolumeType": "gp3"}}],

@@ -98,7 +98,7 @@ class Fitter:
         if family not in self._gates:
             self._gates[family] = tuple(software_gates(self.request, kind))
         of_software = self._gates[family]
-        refusing = [each for each in (*type_gates(self.request, kind), *of_software) if each.passed is False]
+        refusing = [*type_gates(self.request, kind), *(each for each in of_software if each.passed is False)]
         if refusing:
             return _refused(kind, *refusing)
         chip, many = kind.accelerator, _may_be_several(self.request, kind)

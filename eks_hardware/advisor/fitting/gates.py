@@ -60,15 +60,14 @@ def weight_format(request: Request, kind: InstanceType) -> str:
 
 
 def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
-    """Yield gates that depend on the type itself: withdrawn, without an AMI, or with a fraction of a GPU."""
+    """Yield failed gates that depend on the type itself: withdrawn, without an AMI, or with a fraction of a GPU."""
     if kind.withdrawn:
         yield Gate("WITHDRAWN", False, f"{kind.name}: {kind.withdrawn}", kind.source)
     if kind.hardware is Hardware.OTHER:
         text = f"{chip_of(kind) or kind.name} is neither an NVIDIA GPU nor Trainium, Inferentia or a CPU"
         yield Gate("HARDWARE", False, text, _CATALOGUE)
         return
-    images = [each for each in kind.ami_types if each != "CUSTOM"]
-    if not images:
+    if not kind.ami_types or kind.ami_types == ("CUSTOM",):
         needs = f": it needs NVIDIA driver {kind.minimum_nvidia_driver}" if kind.minimum_nvidia_driver else ""
         text = f"no EKS AMI supports {kind.family}{needs}"
         yield Gate("AMI", False, text, "config/catalogue/ami_types.json")
