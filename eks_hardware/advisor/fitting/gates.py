@@ -166,11 +166,12 @@ def _qlora(kind: InstanceType) -> Gate:
 
 
 def _cache(kind: InstanceType, kept: str) -> Gate:
-    """Return whether a device keeps the KV cache in a format: where its software widens weights of that format."""
-    gate = _quantized(kind, kept)
-    said = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[gate.passed]
+    """Return whether a device's attention kernels read a KV cache in a format: known if it computes in it."""
+    weights = _quantized(kind, kept)
+    passed = True if software.computes(kind, kept) else False if weights.passed is False else None
+    said = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[passed]
     text = f"{_name(kind)} {said} for an {kept} KV cache"
-    return Gate(f"{kept.upper()}_CACHE", gate.passed, text, facts.memory()["weight_only"]["source"])
+    return Gate(f"{kept.upper()}_CACHE", passed, text, "https://docs.vllm.ai/en/latest/features/quantization/")
 
 
 _DOES = {True: "supports", False: "does not support", None: "may or may not support"}
