@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import datetime
 import http.client
 import importlib.util
 import json
@@ -168,6 +169,21 @@ class Emulator:
         Each call replaces the offers of the last one.
         """
         self._control("no-capacity", offers)
+
+    def deliver(self, event: Mapping[str, object]) -> None:
+        """Let EventBridge deliver an event of an AWS service to the targets of the rules that match it.
+
+        Args:
+            event: one of :mod:`eks_hardware.local.emulator_patches.events`.
+        """
+        self._control("event", event)
+
+    def set_clock_ahead(self, duration: datetime.timedelta) -> None:
+        """Let the emulator's time be later than this machine's: reservations start and end by it.
+
+        EC2 does what is due before it answers the next request.
+        """
+        self._control("clock", duration.total_seconds())
 
     def _control(self, name: str, value: object) -> None:
         connection = http.client.HTTPConnection(HOST, self.port, timeout=30)
