@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -177,6 +177,16 @@ class Emulator:
             event: one of :mod:`eks_hardware.local.emulator_patches.events`.
         """
         self._control("event", event)
+
+    def add_reservations(self, region: str, reservations: Sequence[Mapping[str, object]]) -> None:
+        """Let EC2 have capacity reservations with given IDs, which EC2 would choose.
+
+        Args:
+            region: their region.
+            reservations: each with ``instance_type``, ``zone_id`` and ``count``; optional are ``id``, ``is_block``
+                (a Capacity Block of a week), ``tags``, ``owner`` and ``group_arn`` (a resource group).
+        """
+        self._control("reservations", {"region": region, "reservations": reservations})
 
     def set_clock_ahead(self, duration: datetime.timedelta) -> None:
         """Let the emulator's time be later than this machine's: reservations start and end by it.

@@ -53,7 +53,7 @@ def queue(aws: Account) -> Queue:
     return Queue(aws, "every-event", {"source": ["aws.ec2", "aws.health"]})
 
 
-def reserve(ec2: Any, instance_type: str, zone: str, count: int = 1, **fields: Any) -> str:
+def create_reservation(ec2: Any, instance_type: str, zone: str, count: int = 1, **fields: Any) -> str:
     """Create a reservation that an instance has to target; return its ID."""
     asked = {"InstancePlatform": "Linux/UNIX", "InstanceMatchCriteria": "targeted", **fields}
     made = ec2.create_capacity_reservation(
@@ -62,7 +62,7 @@ def reserve(ec2: Any, instance_type: str, zone: str, count: int = 1, **fields: A
     return str(made["CapacityReservation"]["CapacityReservationId"])
 
 
-def described(ec2: Any, reservation: str) -> dict[str, Any]:
+def describe_reservation(ec2: Any, reservation: str) -> dict[str, Any]:
     (found,) = ec2.describe_capacity_reservations(CapacityReservationIds=[reservation])["CapacityReservations"]
     return dict(found)
 
@@ -96,8 +96,8 @@ def buy_block(ec2: Any, instance_type: str, subnets: Mapping[str, str], hours: i
 def test_a_reservation_is_described_with_its_count(ec2: Any, subnets: dict[str, str]) -> None:
     zone, _ = sorted(subnets)
     tags = [{"ResourceType": "capacity-reservation", "Tags": [{"Key": "purpose", "Value": "described"}]}]
-    name = reserve(ec2, "g6.xlarge", zone, 3, TagSpecifications=tags)
-    found = described(ec2, name)
+    name = create_reservation(ec2, "g6.xlarge", zone, 3, TagSpecifications=tags)
+    found = describe_reservation(ec2, name)
     assert found["CapacityReservationArn"].endswith(f":capacity-reservation/{name}")
     assert (found["TotalInstanceCount"], found["AvailableInstanceCount"], found["State"]) == (3, 3, "active")
     assert (found["AvailabilityZoneId"], found["ReservationType"]) == ("usw2-az1", "default")
@@ -105,9 +105,12 @@ def test_a_reservation_is_described_with_its_count(ec2: Any, subnets: dict[str, 
     assert found["Tags"] == [{"Key": "purpose", "Value": "described"}]
 
     ec2.modify_capacity_reservation(CapacityReservationId=name, InstanceCount=5)
-    assert described(ec2, name)["AvailableInstanceCount"] == 5
+    assert describe_reservation(ec2, name)["AvailableInstanceCount"] == 5
     ec2.cancel_capacity_reservation(CapacityReservationId=name)
-    assert (described(ec2, name)["State"], described(ec2, name)["AvailableInstanceCount"]) == ("cancelled", 0)
+    assert (describe_reservation(ec2, name)["State"], describe_reservation(ec2, name)["AvailableInstanceCount"]) == (
+        "cancelled",
+        0,
+    )
 
 
 @in_one_test(
@@ -126,7 +129,7 @@ def test_a_reservation_is_described_with_its_count(ec2: Any, subnets: dict[str, 
 )
 def test_filters(ec2: Any, subnets: dict[str, str], name: str, values: list[str], is_found: bool) -> None:
     tags = [{"ResourceType": "capacity-reservation", "Tags": [{"Key": "purpose", "Value": "filtered"}]}]
-    made = reserve(ec2, "g6.2xlarge", min(subnets), TagSpecifications=tags)
+    made = create_reservation(ec2, "g6.2xlarge", min(subnets), TagSpecifications=tags)
     found = ec2.describe_capacity_reservations(Filters=[{"Name": name, "Values": values}])["CapacityReservations"]
     assert (made in [each["CapacityReservationId"] for each in found]) == is_found
 
@@ -137,13 +140,17 @@ def test_unknown_reservations_and_filters_are_errors(ec2: Any) -> None:
     assert aws_error(ec2.cancel_capacity_reservation, **unknown) == code
     assert aws_error(ec2.modify_capacity_reservation, InstanceCount=1, **unknown) == code
     assert aws_error(ec2.describe_capacity_reservations, CapacityReservationIds=list(unknown.values())) == code
+    run = {"InstanceType": "g6.xlarge", "ImageId": "ami-0123456789abcdef0", "MinCount": 1, "MaxCount": 1}
+    assert aws_error(ec2.run_instances, **run, **targeting(unknown["CapacityReservationId"])) == code
+    market = {"InstanceMarketOptions": {"MarketType": "capacity-block"}}
+    assert aws_error(ec2.run_instances, **run, **market) == EXCEEDED
     filters = [{"Name": "colour", "Values": ["red"]}]
     assert aws_error(ec2.describe_capacity_reservations, Filters=filters) == ("InvalidParameterValue", 400)
 
 
 def test_a_fleet_takes_from_the_count_until_it_is_used_up(ec2: Any, subnets: dict[str, str]) -> None:
     (zone, subnet), _ = sorted(subnets.items())
-    name = reserve(ec2, "g6.8xlarge", zone)
+    name = create_reservation(ec2, "g6.8xlarge", zone)
     ec2.create_launch_template(LaunchTemplateName="reserved", LaunchTemplateData=targeting(name))
     asked = fleet({"InstanceType": "g6.8xlarge", "SubnetId": subnet}, template="reserved", count=2)
     answer = ec2.create_fleet(**asked)
@@ -154,16 +161,16 @@ def test_a_fleet_takes_from_the_count_until_it_is_used_up(ec2: Any, subnets: dic
     assert instance["CapacityReservationId"] == name
     told = instance["CapacityReservationSpecification"]
     assert told == targeting(name)["CapacityReservationSpecification"]
-    assert described(ec2, name)["AvailableInstanceCount"] == 0
+    assert describe_reservation(ec2, name)["AvailableInstanceCount"] == 0
 
     ec2.terminate_instances(InstanceIds=launched["InstanceIds"])
-    assert described(ec2, name)["AvailableInstanceCount"] == 1
+    assert describe_reservation(ec2, name)["AvailableInstanceCount"] == 1
     assert len(ec2.create_fleet(**asked)["Instances"]) == 1
 
 
 def test_a_reservation_of_another_type_or_zone_is_refused(ec2: Any, subnets: dict[str, str]) -> None:
     (zone, subnet), (_, other) = sorted(subnets.items())
-    name = reserve(ec2, "g6.16xlarge", zone)
+    name = create_reservation(ec2, "g6.16xlarge", zone)
     ec2.create_launch_template(LaunchTemplateName="another", LaunchTemplateData=targeting(name))
     for override in (
         {"InstanceType": "g6.xlarge", "SubnetId": subnet},
@@ -172,12 +179,12 @@ def test_a_reservation_of_another_type_or_zone_is_refused(ec2: Any, subnets: dic
         answer = ec2.create_fleet(**fleet(override, template="another"))
         assert [each["ErrorCode"] for each in answer["Errors"]] == ["ReservationCapacityExceeded"]
         assert answer["Instances"] == []
-    assert described(ec2, name)["AvailableInstanceCount"] == 1
+    assert describe_reservation(ec2, name)["AvailableInstanceCount"] == 1
 
 
 def test_run_instances_starts_all_or_nothing(ec2: Any, subnets: dict[str, str]) -> None:
     (zone, subnet), _ = sorted(subnets.items())
-    name = reserve(ec2, "g5.2xlarge", zone)
+    name = create_reservation(ec2, "g5.2xlarge", zone)
     data = {"InstanceType": "g5.2xlarge", "ImageId": "ami-0123456789abcdef0", **targeting(name)}
     ec2.create_launch_template(LaunchTemplateName="run", LaunchTemplateData=data)
     asked = {"LaunchTemplate": {"LaunchTemplateName": "run"}, "SubnetId": subnet, "MinCount": 1}
@@ -188,12 +195,12 @@ def test_run_instances_starts_all_or_nothing(ec2: Any, subnets: dict[str, str]) 
     assert (instance["InstanceType"], instance["CapacityReservationId"]) == ("g5.2xlarge", name)
     assert aws_error(ec2.run_instances, **asked, MaxCount=1) == EXCEEDED
     ec2.stop_instances(InstanceIds=[instance["InstanceId"]])
-    assert described(ec2, name)["AvailableInstanceCount"] == 1
+    assert describe_reservation(ec2, name)["AvailableInstanceCount"] == 1
 
 
 def test_an_open_reservation_is_used_by_instances_that_fit(ec2: Any, subnets: dict[str, str]) -> None:
     (zone, subnet), _ = sorted(subnets.items())
-    name = reserve(ec2, "g5.4xlarge", zone, InstanceMatchCriteria="open")
+    name = create_reservation(ec2, "g5.4xlarge", zone, InstanceMatchCriteria="open")
     none = {"CapacityReservationSpecification": {"CapacityReservationPreference": "none"}}
     ec2.create_launch_template(LaunchTemplateName="open", LaunchTemplateData={})
     ec2.create_launch_template(LaunchTemplateName="outside", LaunchTemplateData=none)
@@ -201,7 +208,7 @@ def test_an_open_reservation_is_used_by_instances_that_fit(ec2: Any, subnets: di
     for template, capacity, free in (("outside", "on-demand", 1), ("open", "spot", 1), ("open", "on-demand", 0)):
         (launched,) = ec2.create_fleet(**fleet(override, template=template, capacity=capacity))["Instances"]
         assert launched["InstanceIds"]
-        assert described(ec2, name)["AvailableInstanceCount"] == free
+        assert describe_reservation(ec2, name)["AvailableInstanceCount"] == free
     # More instances run outside it.
     assert len(ec2.create_fleet(**fleet(override, template="open"))["Instances"]) == 1
 
@@ -209,10 +216,10 @@ def test_an_open_reservation_is_used_by_instances_that_fit(ec2: Any, subnets: di
 def test_a_node_group_starts_as_many_nodes_as_its_reservation_has(aws: Account, subnets: dict[str, str]) -> None:
     ec2, eks, groups = aws.client("ec2"), aws.client("eks"), aws.client("resource-groups")
     (zone, subnet), _ = sorted(subnets.items())
-    name = reserve(ec2, "p4d.24xlarge", zone, 2)
+    name = create_reservation(ec2, "p4d.24xlarge", zone, 2)
     group = groups.create_group(Name="reserved", Configuration=[{"Type": "AWS::EC2::CapacityReservationPool"}])
     arn = group["Group"]["GroupArn"]
-    groups.group_resources(Group=arn, ResourceArns=[described(ec2, name)["CapacityReservationArn"]])
+    groups.group_resources(Group=arn, ResourceArns=[describe_reservation(ec2, name)["CapacityReservationArn"]])
     target = {"CapacityReservationTarget": {"CapacityReservationResourceGroupArn": arn}}
     data = {"InstanceType": "p4d.24xlarge", "CapacityReservationSpecification": target}
     ec2.create_launch_template(LaunchTemplateName="of-reserved", LaunchTemplateData=data)
@@ -229,7 +236,7 @@ def test_a_node_group_starts_as_many_nodes_as_its_reservation_has(aws: Account, 
     there = running_instances(ec2, **{"eks_cluster-name": "reserved"})
     assert [each["CapacityReservationId"] for each in there] == [name, name]
     eks.delete_nodegroup(clusterName="reserved", nodegroupName="n")
-    assert described(ec2, name)["AvailableInstanceCount"] == 2
+    assert describe_reservation(ec2, name)["AvailableInstanceCount"] == 2
 
 
 def test_a_reservation_with_an_end_expires_and_its_instances_stay(
@@ -237,16 +244,41 @@ def test_a_reservation_with_an_end_expires_and_its_instances_stay(
 ) -> None:
     (zone, subnet), _ = sorted(subnets.items())
     end = datetime.datetime.now(datetime.timezone.utc) + 60 * MINUTE
-    name = reserve(ec2, "g5.8xlarge", zone, EndDate=end, EndDateType="limited")
+    name = create_reservation(ec2, "g5.8xlarge", zone, EndDate=end, EndDateType="limited")
     ec2.create_launch_template(LaunchTemplateName="limited", LaunchTemplateData=targeting(name))
     override = {"InstanceType": "g5.8xlarge", "SubnetId": subnet}
     ec2.create_fleet(**fleet(override, template="limited"))
     moved.set_clock_ahead(61 * MINUTE)
     (instance,) = running_instances(ec2, of="limited")
     assert "CapacityReservationId" not in instance
-    assert described(ec2, name)["State"] == "expired"
+    assert describe_reservation(ec2, name)["State"] == "expired"
     (error,) = ec2.create_fleet(**fleet(override, template="limited"))["Errors"]
     assert error["ErrorCode"] == "ReservationCapacityExceeded"
+
+
+def test_reservations_with_given_ids(own: Emulator, aws: Account) -> None:
+    ec2 = aws.client("ec2")
+    arn = aws.client("resource-groups").create_group(Name="given")["Group"]["GroupArn"]
+    hardware = {"instance_type": "p5.48xlarge", "zone_id": "usw2-az4", "count": 2}
+    own.add_reservations(
+        REGION,
+        [
+            {**hardware, "id": "cr-11111111111111111", "is_block": True, "group_arn": arn},
+            {**hardware, "tags": {"purpose": "given"}, "owner": "444455556666"},
+        ],
+    )
+    block = describe_reservation(ec2, "cr-11111111111111111")
+    assert (block["ReservationType"], block["State"], block["AvailableInstanceCount"]) == (
+        "capacity-block",
+        "active",
+        2,
+    )
+    assert block["EndDate"] - block["StartDate"] == datetime.timedelta(days=7)
+    members = aws.client("resource-groups").list_group_resources(Group=arn)["ResourceIdentifiers"]
+    assert [each["ResourceArn"] for each in members] == [block["CapacityReservationArn"]]
+    filters = [{"Name": "tag:purpose", "Values": ["given"]}, {"Name": "owner-id", "Values": ["444455556666"]}]
+    (shared,) = ec2.describe_capacity_reservations(Filters=filters)["CapacityReservations"]
+    assert (shared["ReservationType"], shared["AvailabilityZoneId"]) == ("default", "usw2-az4")
 
 
 # --- Capacity Blocks
@@ -283,7 +315,7 @@ def test_a_block_ends_its_instances_30_minutes_before_its_end(
     assert running_instances(ec2, of="block") == []
     assert [each["detail"].get("state") for each in queue.events()] == ["shutting-down", "terminated"]
     moved.set_clock_ahead((24 * 60 + 1) * MINUTE)
-    assert described(ec2, name)["State"] == "expired"
+    assert describe_reservation(ec2, name)["State"] == "expired"
 
 
 def test_a_block_is_used_from_its_start_and_is_not_canceled(moved: Emulator, ec2: Any, subnets: dict[str, str]) -> None:

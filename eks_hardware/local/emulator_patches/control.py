@@ -5,6 +5,7 @@ EKS clusters describe as theirs; the certificate is in base64.
 ``POST /_eks_hardware/no-capacity`` with a list of ``{"type": …, "zone": …, "lifecycle": …}``: EC2 starts none of these;
 a missing field means all values.
 ``POST /_eks_hardware/event`` with an event of :mod:`.events`: EventBridge delivers it.
+``POST /_eks_hardware/reservations`` with ``{"region": …, "reservations": […]}``: EC2 has these capacity reservations.
 ``POST /_eks_hardware/clock`` with seconds: the emulator's time is so much later than this machine's.
 """
 
@@ -15,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from eks_hardware.local.emulator_patches import clock, events
+from eks_hardware.local.emulator_patches import clock, ec2_reservations, events
 
 PATH = "/_eks_hardware/"
 
@@ -31,6 +32,7 @@ _ACTIONS: Mapping[str, Callable[[Any], None]] = {
     "api-server": lambda value: setattr(_STATE, "api_server", value),
     "clock": clock.set_ahead,
     "event": events.deliver,
+    "reservations": ec2_reservations.add,
     "no-capacity": lambda value: setattr(_STATE, "no_capacity", value),
 }
 

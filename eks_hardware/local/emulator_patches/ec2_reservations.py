@@ -27,6 +27,7 @@ BLOCK = "capacity-block"
 # 10 minutes later EC2 starts to terminate the instances.
 _WARNING = datetime.timedelta(minutes=40)
 _TERMINATION = datetime.timedelta(minutes=30)
+_ADDED_BLOCK = datetime.timedelta(days=7)
 _PER_PAGE = 1000
 _PLATFORM = "Linux/UNIX"
 _STORE = "__capacity_reservations"
@@ -79,31 +80,29 @@ class Reservations:
         """
         specification = data.get("CapacityReservationSpecification", {})
         target = specification.get("CapacityReservationTarget", {})
+        identity, group = target.get("CapacityReservationId"), target.get("CapacityReservationResourceGroupArn")
+        preference = specification.get("CapacityReservationPreference", "open")
         fitting = [each for each in self._active() if self._fits(each, instance_type, zone, lifecycle)]
-        if identity := target.get("CapacityReservationId"):
-            if identity not in self._records:
-                text = f"The capacity reservation ID '{identity}' does not exist"
-                return None, ("InvalidCapacityReservationId.NotFound", text)
-            if self._state(self._records[identity]) == "scheduled":
-                return None, (
-                    "InvalidCapacityReservationState.PendingActivation",
-                    "Your Capacity Block is not active yet.",
-                )
-            targeted = [identity]
-        elif group := target.get("CapacityReservationResourceGroupArn"):
-            targeted = _members(group)
+        if identity or group:
+            targeted = [identity] if identity else _members(group)
+            found = [each for each in fitting if each["CapacityReservationId"] in targeted]
         else:
-            preference = specification.get("CapacityReservationPreference", "open")
             is_open = preference != "none" and lifecycle == "on-demand"
-            opened = [each for each in fitting if is_open and each["InstanceMatchCriteria"] == "open"]
-            found = next((each["CapacityReservationId"] for each in opened), None)
-            # A Capacity Block has to be targeted.
-            is_required = preference == "capacity-reservations-only" or lifecycle == BLOCK
-            return found, _EXCEEDED if is_required and found is None else None
-        found = next(
-            (each["CapacityReservationId"] for each in fitting if each["CapacityReservationId"] in targeted), None
-        )
-        return found, None if found else _EXCEEDED
+            found = [each for each in fitting if is_open and each["InstanceMatchCriteria"] == "open"]
+        if found:
+            return found[0]["CapacityReservationId"], None
+        # A Capacity Block has to be targeted.
+        is_required = target or preference == "capacity-reservations-only" or lifecycle == BLOCK
+        return None, self._refusal(identity) if is_required else None
+
+    def _refusal(self, identity: str | None) -> Refusal:
+        """Return why no reservation fits, or not the one that is named."""
+        record = self._records.get(identity) if identity else None
+        if identity and record is None:
+            return _not_found(identity)
+        if record is not None and self._state(record) == "scheduled":
+            return "InvalidCapacityReservationState.PendingActivation", "Your Capacity Block is not active yet."
+        return _EXCEEDED
 
     def _active(self) -> list[dict[str, Any]]:
         return [each for each in self._records.values() if self._state(each) == "active"]
@@ -146,15 +145,12 @@ class Reservations:
 
     def _warn(self, record: Map) -> None:
         self._deliver(record, "Expiration Warning")
+        place = self._ec2["get_region"](), self._ec2["get_account_id"]()
         for instance_id in self._running(record):
-            events.deliver(
-                events.reservation_interruption(
-                    instance_id, record["AvailabilityZoneId"], BLOCK, self._ec2["get_region"](), record["OwnerId"]
-                )
-            )
+            events.deliver(events.reservation_interruption(instance_id, record["AvailabilityZoneId"], BLOCK, *place))
 
     def _deliver(self, record: Map, what: str) -> None:
-        events.deliver(events.capacity_block(record, what, self._ec2["get_region"](), record["OwnerId"]))
+        events.deliver(events.capacity_block(record, what, self._ec2["get_region"](), self._ec2["get_account_id"]()))
 
     def _release(self, record: Map) -> None:
         """Let the instances of a reservation that ended run On-Demand."""
@@ -213,8 +209,8 @@ class Reservations:
         end: datetime.datetime | None,
         **fields: str,
     ) -> dict[str, Any]:
-        identity = f"cr-{self._ec2['new_uuid']().replace('-', '')[:17]}"
-        account, region = self._ec2["get_account_id"](), self._ec2["get_region"]()
+        identity = fields.get("CapacityReservationId") or f"cr-{self._ec2['new_uuid']().replace('-', '')[:17]}"
+        account, region = fields.get("OwnerId") or self._ec2["get_account_id"](), self._ec2["get_region"]()
         self._records[identity] = {
             "CapacityReservationId": identity,
             "OwnerId": account,
@@ -289,8 +285,28 @@ class Reservations:
         return response("CancelCapacityReservation", {"Return": True})
 
     def _unknown(self, identity: str) -> Any:
-        text = f"The capacity reservation ID '{identity}' does not exist"
-        return self._ec2["_error"]("InvalidCapacityReservationId.NotFound", text, 400)
+        return self._ec2["_error"](*_not_found(identity), 400)
+
+    def add(self, given: Map) -> None:
+        """Add a reservation of a control request, from now on."""
+        start, is_block = clock.now(), bool(given.get("is_block"))
+        fields = {"CapacityReservationId": given.get("id"), "OwnerId": given.get("owner")}
+        record = self._add(
+            given["instance_type"],
+            self._ec2["_zone_name_for_az_id"](given["zone_id"]),
+            given["count"],
+            start,
+            start + _ADDED_BLOCK if is_block else None,
+            InstanceMatchCriteria="targeted",
+            InstancePlatform=_PLATFORM,
+            ReservationType=BLOCK if is_block else "default",
+            Tenancy="default",
+            **{name: value for name, value in fields.items() if value},
+        )
+        tags = [{"Key": key, "Value": value} for key, value in (given.get("tags") or {}).items()]
+        self._ec2["_tags"][record["CapacityReservationId"]] = tags
+        if group_arn := given.get("group_arn"):
+            _groups().setdefault(group_arn.rpartition("/")[2], []).append(record["CapacityReservationArn"])
 
     # --- Capacity Blocks
 
@@ -342,11 +358,27 @@ class Reservations:
         return response("PurchaseCapacityBlock", {"CapacityReservation": self._view(record)})
 
 
+def _not_found(identity: str) -> Refusal:
+    return "InvalidCapacityReservationId.NotFound", f"The capacity reservation ID '{identity}' does not exist"
+
+
+def add(given: Map) -> None:
+    """Add the reservations of a control request."""
+    ec2 = vars(importlib.import_module("ministack.services.ec2"))
+    if ec2.keys() >= {*NAMES, "_instances", "_tags", "get_account_id", "get_region", "new_uuid"}:
+        with events.scope(region=given["region"]):
+            for each in given["reservations"]:
+                Reservations(ec2).add(each)
+
+
+def _groups() -> Any:
+    """Return the members of resource groups, by the group's name."""
+    return vars(importlib.import_module("ministack.services.resource_groups")).get("_group_members", {})
+
+
 def _members(group_arn: str) -> list[str]:
     """Return the reservations of a resource group."""
-    groups = vars(importlib.import_module("ministack.services.resource_groups"))
-    members = groups.get("_group_members", {}).get(group_arn.rpartition("/")[2]) or []
-    return [each.rpartition("/")[2] for each in members]
+    return [each.rpartition("/")[2] for each in _groups().get(group_arn.rpartition("/")[2]) or ()]
 
 
 _FILTERS = frozenset(

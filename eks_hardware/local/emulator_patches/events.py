@@ -6,10 +6,11 @@ there.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from eks_hardware.local.emulator_patches import clock
@@ -19,7 +20,7 @@ Map = Mapping[str, Any]
 _ACCOUNT = "000000000000"
 # The names of ministack's modules that this needs.
 _EVENTS_NAMES = frozenset({"_put_events"})
-_SCOPE_NAMES = frozenset({"_request_account_id", "_request_region"})
+_SCOPE_NAMES = ("_request_account_id", "_request_region")
 
 _STATES = {"StopInstances": ("stopping", "stopped"), "TerminateInstances": ("shutting-down", "terminated")}
 
@@ -121,9 +122,8 @@ def _event(source: str, kind: str, resources: list[str], detail: Map, region: st
 
 def deliver(event: Map) -> None:
     """Deliver an event in its account and region; EventBridge sets its id and time."""
-    events = vars(importlib.import_module("ministack.services.eventbridge"))
-    scopes = vars(importlib.import_module("ministack.core.responses"))
-    if not (events.keys() >= _EVENTS_NAMES and scopes.keys() >= _SCOPE_NAMES):
+    eventbridge = vars(importlib.import_module("ministack.services.eventbridge"))
+    if not eventbridge.keys() >= _EVENTS_NAMES:
         return
     entry = {
         "Source": event["source"],
@@ -131,13 +131,23 @@ def deliver(event: Map) -> None:
         "Resources": event["resources"],
         "Detail": json.dumps(event["detail"]),
     }
-    account, region = scopes["_request_account_id"], scopes["_request_region"]
-    tokens = account.set(event["account"]), region.set(event["region"])
+    with scope(event["region"], event["account"]):
+        eventbridge["_put_events"]({"Entries": [entry]}, allow_aws_source=True)
+
+
+@contextlib.contextmanager
+def scope(region: str, account: str = _ACCOUNT) -> Iterator[None]:
+    """Let ministack's functions work in an account and region, as for a client's request there."""
+    scopes = vars(importlib.import_module("ministack.core.responses"))
+    if not scopes.keys() >= set(_SCOPE_NAMES):
+        yield
+        return
+    tokens = {name: scopes[name].set(value) for name, value in zip(_SCOPE_NAMES, (account, region), strict=True)}
     try:
-        events["_put_events"]({"Entries": [entry]}, allow_aws_source=True)
+        yield
     finally:
-        account.reset(tokens[0])
-        region.reset(tokens[1])
+        for name, token in tokens.items():
+            scopes[name].reset(token)
 
 
 def with_state_changes(ec2: Map, name: str, own: Callable[..., Any]) -> Callable[..., Any]:
