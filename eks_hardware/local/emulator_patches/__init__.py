@@ -2,8 +2,9 @@
 
 ``ministack`` 1.5 drops fields of launch templates, node groups, clusters and flow logs. EFA could not be read back, and
 every plan after a deployment would replace the node groups. These patches read and write the fields with botocore's
-service models. :mod:`.ec2_instances`, :mod:`.ec2_offers` and :mod:`.eks_nodes` are what Karpenter and nodes need,
-:mod:`.eks_access` is what users of a cluster need. All run inside the emulator's process.
+service models. The modules :mod:`.ec2_instances`, :mod:`.ec2_offers`, :mod:`.ec2_reservations`, :mod:`.events` and
+:mod:`.eks_nodes` are what Karpenter and nodes need, :mod:`.eks_access` is what users of a cluster need. All run inside
+the emulator's process.
 """
 
 from __future__ import annotations
