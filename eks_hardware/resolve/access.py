@@ -1,4 +1,4 @@
-"""Who has administrator access to the cluster."""
+"""Administrator access to the cluster."""
 
 from __future__ import annotations
 

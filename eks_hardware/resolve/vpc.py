@@ -1,4 +1,4 @@
-"""What the network section of a strategy implies: pod subnets, NAT, interface endpoints."""
+"""Pod subnets, NAT and interface endpoints that follow from the network section of a strategy."""
 
 from __future__ import annotations
 
