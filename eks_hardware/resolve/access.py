@@ -1,4 +1,4 @@
-"""Administrators of the cluster."""
+"""Administrator access to the cluster."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ class CapacityTarget:
 
 
 class ResolvedNodes:
-    """The fields that groups and pools share. Each declares its own fields, in the order in which they are printed.
+    """Properties that groups and pools share. Each declares its own fields, in the order in which they are printed.
 
     Examples:
         >>> [nodes.efa_count for nodes in (*resolved.node_groups, *resolved.node_pools)]

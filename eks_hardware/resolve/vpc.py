@@ -1,4 +1,4 @@
-"""Pod subnets, NAT and interface endpoints, from the network section of a strategy."""
+"""Pod subnets, NAT and interface endpoints that follow from the network section of a strategy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def nat_mode(network: NetworkSpec) -> str:
     """Return how nodes reach the internet in a VPC that the stack creates."""
     if network.nat_gateways is not None:
         return network.nat_gateways
-    return "none" if network.private else facts.choices()["nat_gateways"]["mode"]
+    return "none" if network.private else "single"
 
 
 def interface_endpoints(network: NetworkSpec, addons: Sequence[str]) -> tuple[str, ...]:
