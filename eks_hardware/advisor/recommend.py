@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from eks_hardware.advisor.ranking.limits import cheapest_plan, plan_above
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
 from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
 from eks_hardware.advisor.ranking.score import Scored, Weighed, basis_of, order, score
-from eks_hardware.advisor.ranking.work import at_pace, in_flight, longest_hours, run_tokens
+from eks_hardware.advisor.ranking.work import at_pace, in_flight, is_planned, longest_hours, run_tokens
 from eks_hardware.advisor.speed.cheapest import cheapest
 from eks_hardware.advisor.speed.deadline import in_time, takes_longer
 from eks_hardware.advisor.speed.estimate import Speed, speed
@@ -289,9 +289,11 @@ class _Search:
                 least = f"needs {fitted.nodes} nodes" if fitted.nodes > nodes else "cannot be joined without EFA"
                 return _miss(kind, "NODES", f"{kind.name}: the run {least}; the request has {nodes} nodes")
             on_these = speed(request, wide)
-            if not takes_longer(on_these, tokens, longest):
+            if not is_planned(request.workload) or not takes_longer(on_these, tokens, longest):
                 return _Sized(fit=wide, speed=on_these)
             fitted = wide  # too few: what it would take
+        if not is_planned(request.workload):
+            return _Sized(fit=fitted, speed=speed(request, fitted))
         fit_, estimated = in_time(request, self._fitter, fitted, tokens=tokens, longest=longest)
         if request.workload.within and estimated.tokens_per_second is None:
             return _miss(kind, "WITHIN", f"{kind.name}: the duration of the run is unknown: measure it first")
@@ -380,7 +382,12 @@ def _ranked(
         zip(drafts, weighed, scored, strict=True),
         key=lambda row: order(row[1], row[2], basis=basis),
     )
-    return basis, tuple(_candidate(draft, found, basis, branch, cautions, catalogue) for draft, _, found in rows)
+    candidates = tuple(_candidate(draft, found, basis, branch, cautions, catalogue) for draft, _, found in rows)
+    if workload.trains and not is_planned(workload) and candidates:
+        longest = longest_hours(workload)
+        if (candidates[0].hours or 0.0) > longest:  # a plan of years for an amount that no one gave
+            candidates = tuple(replace(each, hours=None, usd_per_run=None) for each in candidates)
+    return basis, candidates
 
 
 def _on_fewest_nodes(drafts: Sequence[Draft]) -> list[Draft]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from eks_hardware import facts
 from eks_hardware.advisor.model import Plan
 from eks_hardware.advisor.ranking.draft import Draft
-from eks_hardware.advisor.ranking.work import longest_hours
+from eks_hardware.advisor.ranking.work import is_planned, longest_hours
 from eks_hardware.models import WorkloadSpec
 
 _HOURS_PER_DAY = 24
@@ -20,10 +20,11 @@ _MILLION = 1_000_000
 def plan_above(workload: WorkloadSpec, draft: Draft) -> Plan | None:
     """Return the plan of a training run if it is above a limit; None if it is reasonable.
 
-    ``nodes`` of the workload accepts any number of nodes and any cost. ``within`` replaces the longest duration.
+    Without tokens or a time, nothing is planned. ``nodes`` of the workload accepts any number of nodes and any cost.
+    ``within`` replaces the longest duration.
     """
     hours, cost, rules = draft.hours, draft.usd_per_run, facts.ranking()["run"]
-    if hours is None or not workload.trains:
+    if hours is None or not is_planned(workload):
         return None
     longest = longest_hours(workload)
     name = f"{draft.nodes} x {draft.fit.kind.name}"

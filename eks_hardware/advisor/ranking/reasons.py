@@ -23,6 +23,7 @@ _BASIS_WORDS: dict[Basis, str] = {
 _SAME = 1.005  # smaller differences come from rounding
 _CLOSE = 1.05  # smaller ratios round to 1.0
 _TIGHT = 0.95
+_LONG_HOURS = 365 * 24
 _NAMED = 4
 _SHORT_CONTEXT = 128
 """Smaller contexts are more often thousands of tokens without their k than meant."""
@@ -96,7 +97,7 @@ def _speed(draft: Draft, scored: Scored) -> str:
     if scored.times_slower is None:
         return "speed unknown"
     hours = draft.hours
-    run = "" if hours is None else f": {span(hours)}"
+    run = "" if hours is None or hours > _LONG_HOURS else f": {span(hours)}"
     if scored.times_slower < _SAME:
         return f"fastest{run}"
     if scored.times_slower < _CLOSE:
@@ -155,6 +156,8 @@ def _of_first(request: Request, best: Sequence[Candidate]) -> Iterator[str]:
     if first.fit.kind.supports_capacity_block and first.purchase != "capacity-block":
         kind = first.fit.kind.name
         yield f"{kind} is in high demand: plan for a Capacity Block or a capacity reservation"
+    if workload.trains and not workload.training_tokens:
+        yield "add --tokens and --within 30d for the number of nodes that finish in time"
     if workload.interruptible and "spot" not in workload.purchase:
         yield "the workload is interruptible: Spot may cost less"
 

@@ -27,6 +27,11 @@ def run_tokens(request: Request) -> int | None:
     return each * request.shape.parameters if each else assumed["tokens"]
 
 
+def is_planned(workload: WorkloadSpec) -> bool:
+    """Return whether the duration of a training run counts: its tokens or its time are given."""
+    return workload.trains and bool(workload.training_tokens or workload.within)
+
+
 def longest_hours(workload: WorkloadSpec) -> float:
     """Return the longest duration of a run."""
     if workload.within:

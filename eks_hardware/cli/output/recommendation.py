@@ -35,8 +35,8 @@ _REASONS = 3
 _SHOWN = 10
 _MILLION = 1_000_000
 _CHOSEN = "\u2713"
-_URGENT = "the context is"
-"""Start of a note about a probable mistake."""
+_URGENT = ("the context is", "add --tokens")
+"""Starts of notes about probable mistakes and missing options."""
 _CAUTIONS = ("software", "tight fit", "Spot price", "Capacity Block price", "price of", "the price of", "each Capacity")
 """Starts of reasons to hesitate."""
 _PARTS = {"policy": "selection guide"}
