@@ -34,7 +34,7 @@ setup: .venv/.installed node_modules/.installed .build/terraform/.found ## insta
 demo: setup ## deploy STACK locally, then destroy it; CLUSTER=1 adds Kubernetes, KEEP=1 keeps it running
 	@$(demo) "$(STACK)" $(if $(filter 1,$(CLUSTER)),--cluster)
 
-demo-stop: .venv/.installed ## stop a deployment that KEEP=1 kept running
+demo-stop: .venv/.installed ## stop demos that KEEP=1 kept running, and remove the folders of ended ones
 	@$(demo) --stop
 
 cluster-tools: .venv/.installed ## build Kubernetes, Karpenter and OpenTofu for the tests

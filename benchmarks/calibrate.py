@@ -22,6 +22,7 @@ from statistics import median
 
 from benchmarks import workspace
 from benchmarks.estimates import HALVES, MEMORY, Outcome, outcomes
+from benchmarks.goals import goals
 from benchmarks.report import BEGIN, END, table
 from eks_hardware.catalogue import Hardware, load
 
@@ -98,6 +99,8 @@ def report(found: Sequence[Outcome]) -> str:
             _table(("chip", *head), ((chip, *each.cells) for chip, each in by_chip(of_half).items())),
             _memory_errors(of_half),
         ]
+    goals_of = _table(("what", "goal", "result", "met"), goals(reserved(found)))
+    parts += ["**Goals**, reserved rows, as estimated / measured speed:", goals_of]
     return "\n\n".join([*parts, "Rows without an estimate:", _missing(found), _uncovered(found)])
 
 

@@ -49,6 +49,11 @@ class Outcome:
         """Estimate / measured; None without an estimate, and for `fits`."""
         return None if self.estimate is None or self.row["kind"] == "fits" else self.estimate / self.row["figure"]
 
+    @property
+    def speed_ratio(self) -> float | None:
+        """Estimated / measured speed: more than 1 is too fast, for times too."""
+        return 1 / self.ratio if self.ratio and self.row["unit"].startswith("ms") else self.ratio
+
     def within(self, factor: float) -> bool:
         """Return whether the estimate is within a factor of the measurement, or correct about what fits."""
         if self.ratio is None:
@@ -138,7 +143,12 @@ class _Setup:
         )
 
     def _serving_request(self, context: float, sequences: int) -> Request:
-        return self._request(task="inference", context_length=max(1, round(context)), concurrent_sequences=sequences)
+        return self._request(
+            task="inference",
+            context_length=max(1, round(context)),
+            concurrent_sequences=sequences,
+            kv_cache_precision=self.row.get("kv_cache"),
+        )
 
     # --- memory
 
@@ -149,10 +159,11 @@ class _Setup:
         return room * GIB
 
     def _need(self, sequences: int) -> float:
-        """Return the bytes that a device needs."""
+        """Return the bytes that a device needs. Published peaks are of allocated memory, without a reserve for gaps."""
         context = self.row["input_tokens"] + self.row.get("output_tokens", 0)
         request = self._training_request() if self.trains else self._serving_request(context, sequences)
-        return float(sum(memory_of(request, self.kind, cores=cores_of(self.kind)).need(self.layout)))
+        need = memory_of(request, self.kind, cores=cores_of(self.kind)).need(self.layout)
+        return float(sum(need) - (need.overhead if self.row["kind"] == "memory-training" else 0))
 
     def _most_sequences(self, most: int) -> int:
         """Return how many sequences run at once, by the advisor's own estimate of memory; at least one."""
@@ -196,23 +207,25 @@ class _Setup:
         """Return the speed for the measured lengths of prompt and answer.
 
         A workload has one length for both. The advisor is asked twice: with the length at which it assumes the measured
-        prompt, and with the one at which it assumes the measured average of tokens in the KV cache.
+        prompt, and with the one at which it assumes the measured average of tokens in the KV cache. On Neuron, all of
+        them are in the cache.
         """
         row = self.row
         prompt, answer = row["input_tokens"], row.get("output_tokens", 1)
         sequences = row["sequences"] or self._most_sequences(row.get("requests", 1))
-        first = self._speed(self._serving_request(prompt / _PROMPT, sequences)).first_token_ms
-        step = self._speed(self._serving_request((prompt + answer / 2) / _AVERAGE, sequences)).per_token_ms
-        if first is None or step is None:
+        reading = self._speed(self._serving_request(prompt / _PROMPT, sequences))
+        kept = prompt + answer if self.kind.hardware.is_neuron else (prompt + answer / 2) / _AVERAGE
+        step = self._speed(self._serving_request(kept, sequences)).per_token_ms
+        if reading.prompt_ms is None or step is None:
             return None
         if row["unit"] == "ms to the first token":
-            return first
+            return reading.first_token_ms
         if row["unit"] == "ms per token":
             return step
         groups = min(self.layout.pipeline, sequences)
         served = served_tokens_per_second(
             output_tokens=answer,
-            prefill=Estimate(value=first / _MS, assumptions=()),
+            prefill=Estimate(value=reading.prompt_ms / _MS, assumptions=()),
             decode=Estimate(value=sequences / groups / step * _MS, assumptions=()),
         ).value
         assert served is not None

@@ -7,32 +7,43 @@ second run replaces nothing.
 from __future__ import annotations
 
 import hashlib
+from functools import cache
+from typing import Literal
 
-IAM_ROLE = 64
-"""https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html"""
-IAM_POLICY = 128
-INSTANCE_PROFILE = 128
-EVENT_RULE = 64
-"""https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html"""
-SQS_QUEUE = 80
-"""https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html"""
-LAUNCH_TEMPLATE = 125
-"""EC2 allows 128, the AWS provider 125:
-https://github.com/hashicorp/terraform-provider-aws/blob/main/internal/service/ec2/ec2_launch_template.go"""
-PLACEMENT_GROUP = 255
-SECURITY_GROUP = 255
-KMS_ALIAS = 256
-TAG_VALUE = 256
-EFS_TOKEN = 64
-"""https://docs.aws.amazon.com/efs/latest/ug/API_CreateFileSystem.html (CreationToken)"""
-TERRAFORM_WORKSPACE = 90
-"""https://developer.hashicorp.com/terraform/cloud-docs/workspaces/create (at most 90 characters)"""
+from eks_hardware import facts
+from eks_hardware.data import Cited
 
 _HASH_LENGTH = 8
 
 
-def limited(*parts: str, limit: int, separator: str = "-") -> str:
-    """Join parts; a result longer than ``limit`` characters keeps its last part and ends in a hash.
+NameKind = Literal[
+    "iam_role",
+    "iam_policy",
+    "instance_profile",
+    "event_rule",
+    "sqs_queue",
+    "launch_template",
+    "placement_group",
+    "security_group",
+    "kms_alias",
+    "tag_value",
+    "efs_token",
+    "terraform_workspace",
+]
+
+
+@cache
+def longest(kind: NameKind) -> Cited[int]:
+    """Return the number of characters that a name can have, with its source.
+
+    >>> longest("iam_role").value
+    64
+    """
+    return facts.account.cite(lambda file: file["name_limits"][kind]["most"])
+
+
+def limited(*parts: str, limit: NameKind | int, separator: str = "-") -> str:
+    """Join parts; a result longer than ``limit`` keeps its last part and ends in a hash.
 
     The last part names the purpose (``karpenter-node``), so the first ones are cut.
 
@@ -42,15 +53,16 @@ def limited(*parts: str, limit: int, separator: str = "-") -> str:
     'aaaaaaaaaaaaaaa-cluster-e27c67a9'
     """
     full = separator.join(parts)
-    if len(full) <= limit:
+    most = limit if isinstance(limit, int) else longest(limit).value
+    if len(full) <= most:
         return full
     digest = _digest(full)
     *first, last = parts
     tail = f"{separator}{last}-{digest}" if first else f"-{digest}"
     head = separator.join(first) if first else last
-    if len(tail) >= limit:
-        return f"{full[: limit - _HASH_LENGTH - 1]}-{digest}"
-    return head[: limit - len(tail)].rstrip("-_") + tail
+    if len(tail) >= most:
+        return f"{full[: most - _HASH_LENGTH - 1]}-{digest}"
+    return head[: most - len(tail)].rstrip("-_") + tail
 
 
 def security_group(cluster_name: str, purpose: str) -> str:
@@ -63,7 +75,7 @@ def security_group(cluster_name: str, purpose: str) -> str:
     'eks-sg-demo-efa'
     """
     first = ("eks",) if cluster_name.lower().startswith("sg-") else ()
-    return limited(*first, cluster_name, purpose, limit=SECURITY_GROUP)
+    return limited(*first, cluster_name, purpose, limit="security_group")
 
 
 def told_apart(readable: str, whole: str) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from types import CodeType, FunctionType
+from typing import Any, Generic, TypeVar, cast
 
 Content = TypeVar("Content")
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 FOLDER = Path(__file__).parent / "config"
@@ -20,6 +22,39 @@ FOLDER = Path(__file__).parent / "config"
 def read(name: str, folder: Path = FOLDER) -> Any:
     """Parse a JSON file once, by its path below ``config/`` or another folder with the same layout."""
     return json.loads((folder / name).read_bytes())
+
+
+@dataclass(frozen=True)
+class Cited(Generic[T_co]):
+    """A value of a data file with its source: file, place in the file, origin and date.
+
+    ``str()`` returns the source.
+    """
+
+    value: T_co
+    source: str
+
+    def __str__(self) -> str:
+        return self.source
+
+    def part(self, select: Callable[[T_co], T]) -> Cited[T]:
+        """Return a value of a row, with the row's source."""
+        return Cited(select(self.value), self.source)
+
+
+class _Path:
+    """A place in a file. Subscripting it follows a key and notes it, and returns the value at the end."""
+
+    __slots__ = ("keys", "value")
+
+    def __init__(self, content: Any) -> None:
+        self.keys: list[str] = []
+        self.value = content
+
+    def __getitem__(self, key: str) -> Any:
+        self.value = self.value[key]
+        self.keys.append(key)
+        return self if isinstance(self.value, dict) else self.value
 
 
 @dataclass(frozen=True)
@@ -40,36 +75,39 @@ class DataFile(Generic[Content]):
         content: Content = read(self.name) if folder is None else read(self.name, folder)
         return content
 
+    def cite(self, select: Callable[[Content], T]) -> Cited[T]:
+        """Read a value with its place, so the cited row is always the row that is read.
 
-@dataclass(frozen=True)
-class Cited(Generic[T_co]):
-    """A value of a data file with its source: file, place in the file, origin and date.
+        ``select`` only subscripts. Type checkers know the keys from the type of the file.
 
-    ``str()`` returns the source.
-    """
+        Raises:
+            KeyError: the file lacks the value.
+            ValueError: ``select`` returns something else than the value that it reads.
 
-    value: T_co
-    source: str
+        Examples:
+            >>> table: DataFile[dict[str, str]] = DataFile("policy/ranking.json")
+            >>> table.cite(lambda file: file["as_of"]).source.split(", ")[0]
+            'policy/ranking.json as_of'
+        """
+        # Code without variables always selects the same value.
+        code = select.__code__ if isinstance(select, FunctionType) and not select.__closure__ else None
+        if code is None or (cited := _CITED.get((self.name, code))) is None:
+            path = _Path(self())
+            found = select(cast("Content", path))
+            if found is not path and found is not path.value:
+                raise ValueError(f"{self.name} {'.'.join(path.keys)}: a citation must return the value that it reads")
+            cited = Cited(path.value, _source(self.name, tuple(path.keys)))
+            if code:
+                _CITED[self.name, code] = cited
+        return cited
 
-    def __str__(self) -> str:
-        return self.source
 
-    def __getitem__(self: Cited[Mapping[str, Any]], key: str) -> Cited[Any]:
-        """Return a value of a row, with the row's source."""
-        return Cited(self.value[key], self.source)
+_CITED: dict[tuple[str, CodeType], Cited[Any]] = {}
 
 
 @cache
-def cite(name: str, *keys: str) -> Cited[Any]:
-    """Read a value of a data file with its place, so the cited row is always the row that is read.
-
-    The innermost ``source`` and ``as_of`` on the way to the value apply. Raises ``KeyError`` if the file lacks the
-    value.
-
-    Examples:
-        >>> cite("facts/eks.json", "subnet_addresses", "reserved_by_aws").source.split(", ")[0]
-        'facts/eks.json subnet_addresses.reserved_by_aws'
-    """
+def _source(name: str, keys: tuple[str, ...]) -> str:
+    """Return file and place of a value, with the innermost ``source`` and ``as_of`` on the way to it."""
     found: Any = read(name)
     said: dict[str, str] = {}
     for key in (*keys, None):
@@ -77,5 +115,4 @@ def cite(name: str, *keys: str) -> Cited[Any]:
             said |= {each: found[each] for each in ("source", "as_of") if isinstance(found.get(each), str)}
         found = found if key is None else found[key]
     # In this order, wherever each of the two was found.
-    words = [f"{name} {'.'.join(keys)}", *(said[each] for each in ("source", "as_of") if each in said)]
-    return Cited(found, ", ".join(words))
+    return ", ".join([f"{name} {'.'.join(keys)}", *(said[each] for each in ("source", "as_of") if each in said)])

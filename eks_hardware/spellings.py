@@ -74,6 +74,20 @@ def capacity_of_eks(name: str) -> str:
     return next((ours for ours, names in CAPACITY.items() if names.eks == name), name)
 
 
+FSX_DEPLOYMENTS = {"persistent-2": "PERSISTENT_2", "scratch-2": "SCRATCH_2"}
+"""Deployment types of the FSx API by the spelling of strategies."""
+
+
+def of_api(word: str) -> str:
+    """Return the strategy's spelling of a word of an AWS API; other words in lower case.
+
+    >>> of_api("PERSISTENT_2"), of_api("ON_DEMAND"), of_api("STANDARD")
+    ('persistent-2', 'on-demand', 'standard')
+    """
+    deployment = next((ours for ours, api in FSX_DEPLOYMENTS.items() if api == word), None)
+    return deployment or capacity_of_eks(word).lower()
+
+
 # The EKS API's spelling -> Kubernetes' (https://github.com/awsdocs/amazon-eks-user-guide/pull/618).
 _KUBERNETES_EFFECTS = {
     "NO_SCHEDULE": "NoSchedule",

@@ -89,7 +89,7 @@ class AdoptedNodeGroup(Construct):
         self.role = Role(
             self,
             "role",
-            name=role_name or aws_names.limited(cluster_name, group.name, "nodes", limit=aws_names.IAM_ROLE),
+            name=role_name or aws_names.limited(cluster_name, group.name, "nodes", limit="iam_role"),
             assume_role_policy=assumed_by_service("ec2.amazonaws.com"),
             policy_arns=node_policy_arns("aws"),
             settings=iam,

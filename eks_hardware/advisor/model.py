@@ -40,6 +40,7 @@ class Shape:
     # Parameters in tables before and after the layers. Quantized formats do not quantize them.
     embedding_parameters: int | None = None
     intermediate_size: int | None = None  # width of the MLP for one token, all its experts together
+    experts: int | None = None  # of a layer; None in other models, and if unknown
     gated_mlp: bool | None = None  # whether that MLP has a gate (SwiGLU, GeGLU)
 
     @property
@@ -56,6 +57,17 @@ class Shape:
     def mlp_width(self) -> int:
         """Width of the MLP; if unknown, the usual four times the width of a layer."""
         return self.intermediate_size or 4 * self.hidden_size
+
+    @property
+    def output_parameters(self) -> int:
+        """Parameters of the output of a generating model: they turn the last layer's vector into a token."""
+        made = (self.vocabulary or 0) * self.hidden_size if self.generates is not False else 0
+        return min(made, self.embedding_parameters or 0)
+
+    @property
+    def looked_up(self) -> int:
+        """Parameters of tables from which a token takes one row: nothing is multiplied by the others."""
+        return (self.embedding_parameters or 0) - self.output_parameters
 
     @property
     def attention_size(self) -> int:

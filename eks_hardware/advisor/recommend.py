@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts
@@ -222,7 +223,7 @@ class _Search:
 
     def _refused(self, kind: InstanceType) -> Miss | None:
         """Return why a type is not tried."""
-        refusing = tuple(each for each in type_gates(self._request, kind) if each.passed is False)
+        refusing = tuple(type_gates(self._request, kind))
         if refusing:
             return Miss(kind=kind, gates=refusing, text=refusing[0].text)
         if excluded := policy.exclusion(kind):
@@ -347,7 +348,13 @@ def _trains_little(kind: InstanceType) -> bool:
 
 
 def _miss(kind: InstanceType, code: str, text: str) -> Miss:
-    return Miss(kind=kind, gates=(Gate(code, False, text, "config/policy/ranking.json"),), text=text)
+    return Miss(kind=kind, gates=_gates(code, text), text=text)
+
+
+# Most types are refused, for one of a few reasons.
+@lru_cache
+def _gates(code: str, text: str) -> tuple[Gate, ...]:
+    return (Gate(code, False, text, "config/policy/ranking.json"),)
 
 
 def _remedied(misses: Iterable[Miss], request: Request, catalogue: Catalogue) -> Iterator[Miss]:

@@ -10,7 +10,7 @@ import datetime
 import gzip
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from importlib.metadata import version
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_hardware import facts
+from eks_hardware.catalogue.aws_prices import on_demand_prices
 from eks_hardware.data import FOLDER
 from eks_hardware.installed_from import install_command
 
@@ -118,36 +119,8 @@ def from_aws(session: Any, *, prices: bool = True, today: datetime.date | None =
                 for item in page["InstanceTypes"]:
                     types.setdefault(item["InstanceType"], item)
     stamp = (today or datetime.date.today()).isoformat()
-    asked = {region: _aws_prices(session, region) for region in zones} if prices else None
+    asked = {region: on_demand_prices(session, region) for region in zones} if prices else None
     return Ec2Data(f"EC2 DescribeInstanceTypes, {stamp}", stamp, types, zones, asked)
-
-
-def _aws_prices(session: Any, region: str) -> dict[str, float]:
-    # Only a few regions serve the price list; us-east-1 has the prices of all regions.
-    wanted = {
-        "regionCode": region,
-        "operatingSystem": "Linux",
-        "tenancy": "Shared",
-        "preInstalledSw": "NA",
-        "capacitystatus": "Used",
-        "marketoption": "OnDemand",
-    }
-    filters = [{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in wanted.items()]
-    products = session.client("pricing", region_name="us-east-1").get_paginator("get_products")
-    found: dict[str, float] = {}
-    for page in products.paginate(ServiceCode="AmazonEC2", Filters=filters):
-        for product in map(json.loads, page["PriceList"]):
-            for usd in _hourly_prices(product):
-                found[product["product"]["attributes"]["instanceType"]] = usd
-    return found
-
-
-def _hourly_prices(product: Mapping[str, Any]) -> Iterator[float]:
-    for term in product.get("terms", {}).get("OnDemand", {}).values():
-        for dimension in term["priceDimensions"].values():
-            usd = float(dimension["pricePerUnit"].get("USD", 0))
-            if usd > 0 and dimension["unit"] == "Hrs":
-                yield usd
 
 
 # --- from EC2's responses to rows

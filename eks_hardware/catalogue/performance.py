@@ -6,16 +6,18 @@ found.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from eks_hardware import facts
 from eks_hardware.catalogue.model import Accelerator
 
 if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.catalogue import UtilizationRow
+    from eks_hardware.facts.schemas.catalogue import DelayRow, UtilizationRow
+
+    _Row = TypeVar("_Row", UtilizationRow, DelayRow)
 
 _MEMORY_TOLERANCE_GIB = 1.0
 
@@ -67,15 +69,34 @@ def performance(accelerator: Accelerator) -> Performance:
     return next((known for memory_gib, known in rows if _is_of(accelerator, memory_gib)), _UNKNOWN)
 
 
-def utilization(step: str, kind: str) -> UtilizationRow | None:
+def utilization(step: str, kind: str, accelerator: str | None = None) -> UtilizationRow | None:
     """Return the share of the peak that is reached; None if no figure is published.
 
     Args:
-        step: ``training`` and ``prefill`` for the peak compute, ``decode`` for the memory bandwidth.
+        step: ``training``, ``training attention``, ``prefill`` and ``encoder`` for the peak compute, ``decode`` for
+            the memory bandwidth.
         kind: kind of accelerator: ``gpu``, ``neuron``.
+        accelerator: its name. A row that names it comes before the row for the whole kind.
     """
-    rows = facts.performance()["utilization"]
-    return next((row for row in rows if (row["step"], row["kind"]) == (step, kind)), None)
+    return _closest(facts.performance()["utilization"], step, kind, accelerator)
+
+
+def delay(step: str, kind: str, accelerator: str | None = None) -> DelayRow | None:
+    """Return a part of the time of a pass that neither peak explains; None if nothing is known.
+
+    Args:
+        step: ``layer`` for every layer, ``exchange`` for the exchanges of a layer between devices, ``pass`` for a
+            whole pass of an encoder.
+        kind: kind of accelerator: ``gpu``, ``neuron``.
+        accelerator: its name. A row that names it comes before the row for the whole kind.
+    """
+    return _closest(facts.performance()["delays"], step, kind, accelerator)
+
+
+def _closest(rows: Sequence[_Row], step: str, kind: str, accelerator: str | None) -> _Row | None:
+    found = [row for row in rows if (row["step"], row["kind"]) == (step, kind)]
+    named = (row for row in found if accelerator in row.get("accelerators", ()))
+    return next(named, next((row for row in found if "accelerators" not in row), None))
 
 
 def _is_of(accelerator: Accelerator, memory_gib: float | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -38,18 +38,40 @@ if TYPE_CHECKING:
     )
     from eks_hardware.facts.schemas.prices import VcpuQuotaRow
 
+T = TypeVar("T")
 _Row = TypeVar("_Row", bound="OfFamilies")
 
 _SUGGESTIONS = 3
 _WILD = set("*?[")
-_ABSENT_WHERE_NONE = ("accelerator", "instance_store")
-"""Fields that a type's row leaves out if the type has no value for them."""
 
 
 @lru_cache(maxsize=1024)
 def label_name(name: str) -> str:
     """Return Karpenter's label value for an accelerator name: ``RTX PRO Server 6000`` -> ``rtx-pro-server-6000``."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+class _Fields:
+    """A row that notes the fields that are read."""
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self._row = row
+        self.read: list[str] = []
+
+    def __getitem__(self, field: str) -> Any:
+        self.read.append(field)
+        return self._row[field]
+
+    def get(self, field: str) -> Any:
+        self.read.append(field)
+        return self._row.get(field)
+
+
+def _cited(place: str, row: Mapping[str, Any], said: str, select: Callable[[Any], T]) -> Cited[T]:
+    fields = _Fields(row)
+    value = select(fields)
+    names = ", ".join(each if row.get(each) is not None else f"no {each}" for each in fields.read)
+    return Cited(value, f"{place} ({names}), {said}")
 
 
 class Catalogue:
@@ -249,41 +271,36 @@ class Catalogue:
 
     # --- citations
 
-    def cite(self, kind: InstanceType, table: str, *fields: str) -> Cited[Any]:
-        """Read a row's value for a type with its place, so the cited row is always the row that is read.
-
-        Args:
-            kind: a type of this catalogue.
-            table: ``instances``, ``accelerators`` or ``ami_types``.
-            fields: field names of the row in the file.
-
-        Returns:
-            The value of the field, None for a type without accelerator or local disks; a mapping for several fields.
-
-        Raises:
-            KeyError: the row has no such field.
+    def cite(self, kind: InstanceType, select: Callable[[FullInstanceRow], T]) -> Cited[T]:
+        """Read fields of a type's row with their place, so the cited fields are always those that are read.
 
         Examples:
-            >>> load().cite(load().get("p4d.24xlarge"), "instances", "vcpus").value
+            >>> load().cite(load().get("p4d.24xlarge"), lambda row: row["vcpus"]).value
             96
-            >>> load().cite(load().get("p4d.24xlarge"), "ami_types", "ami_types").source.partition(",")[0]
+            >>> load().cite(load().get("m7i.large"), lambda row: row.get("accelerator")).source.partition(",")[0]
+            'catalogue/instances.json row m7i.large (no accelerator)'
+        """
+        row = {**self._table["defaults"], **self._rows[kind.name]}
+        return _cited(f"catalogue/instances.json row {kind.name}", row, kind.source, select)
+
+    def cite_accelerator(self, kind: InstanceType, select: Callable[[AcceleratorRow], T]) -> Cited[T]:
+        """Read fields of the row of a type's accelerator. Raises ``KeyError`` for a type without one."""
+        name, file = kind.accelerator.name if kind.accelerator else "", facts.accelerators(self._folder)
+        row = file["accelerators"][name]
+        return _cited(f"catalogue/accelerators.json row {name}", row, _said(file["sources"], row), select)
+
+    def cite_ami_types(self, kind: InstanceType, select: Callable[[AmiTypesRow], T]) -> Cited[T]:
+        """Read fields of the row with the AMI types of a type's family. Raises ``KeyError`` if there is none.
+
+        Examples:
+            >>> load().cite_ami_types(load().get("p4d.24xlarge"), lambda row: row["ami_types"]).source.partition(",")[0]
             'catalogue/ami_types.json row p4d x86_64 (ami_types)'
         """
-        if table == "instances":
-            name, said = kind.name, kind.source
-            row: dict[str, Any] = {**dict.fromkeys(_ABSENT_WHERE_NONE), **self._table["defaults"], **self._rows[name]}
-        elif table == "accelerators":
-            name = kind.accelerator.name if kind.accelerator else ""
-            accelerators = facts.accelerators(self._folder)
-            row = {**accelerators["accelerators"][name]}
-            said = _said(accelerators["sources"], row)
-        else:
-            name = f"{kind.family} {kind.architecture}"
-            row = {**(_family_facts(self._folder, kind.family, kind.architecture)[1] or {})}
-            said = _said(facts.ami_types(self._folder)["sources"], row)
-        names = ", ".join(each if row[each] is not None else f"no {each}" for each in fields)
-        value = row[fields[0]] if len(fields) == 1 else {each: row[each] for each in fields}
-        return Cited(value, f"catalogue/{table}.json row {name} ({names}), {said}")
+        row = _family_facts(self._folder, kind.family, kind.architecture)[1]
+        if row is None:
+            raise KeyError(kind.family)
+        said = _said(facts.ami_types(self._folder)["sources"], row)
+        return _cited(f"catalogue/ami_types.json row {kind.family} {kind.architecture}", row, said, select)
 
     def cite_offering(self, type_name: str, zone_id: str) -> Cited[tuple[str, ...]] | None:
         """Read the zone ids that offer a type in a zone's region, with their place; None if the zone lacks the type."""
@@ -364,8 +381,9 @@ def _matching(rows: Iterable[_Row], family: str) -> _Row | None:
     )
 
 
-def _said(sources: dict[str, Sourced], row: dict[str, Any]) -> str:
-    return sources[row["source"]]["source"] if row["source"] in sources else "no source found"
+def _said(sources: dict[str, Sourced], row: Mapping[str, object]) -> str:
+    name = str(row["source"])
+    return sources[name]["source"] if name in sources else "no source found"
 
 
 def _accelerator(device: Device, chip: AcceleratorRow | None, mig: bool | None) -> Accelerator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import click
@@ -150,7 +151,9 @@ def _bucket(said: str) -> str | None:
     return None if said == _LOCAL else said.removeprefix("s3://").rstrip("/")
 
 
-def _faults(settings: Settings, region: str) -> list[Finding]:
+# Options are checked before the first question, and again with the answers.
+@cache
+def _faults(settings: Settings, region: str) -> tuple[Finding, ...]:
     """Return the errors in the settings, reported for the options that set them."""
     from eks_hardware.advisor.strategies.strategy_text import strategy_text
     from eks_hardware.findings import StrategyError, errors_in
@@ -162,7 +165,7 @@ def _faults(settings: Settings, region: str) -> list[Finding]:
     except StrategyError as error:
         found = list(error.findings)
     errors = errors_in(found)
-    return [replace(each, path=_OPTIONS.get(_field(each.path), each.path), position=None) for each in errors]
+    return tuple(replace(each, path=_OPTIONS.get(_field(each.path), each.path), position=None) for each in errors)
 
 
 def _field(path: str) -> str:

@@ -70,9 +70,13 @@ def document() -> dict[str, Any]:
 
 def summary(findings: Iterable[Finding]) -> str:
     """Return findings as one text, a line for each, as on stderr."""
-    from eks_hardware.validation.terminal import as_line
+    from eks_hardware.findings import Severity
+    from eks_hardware.validation.terminal import about_command_line, as_line
 
-    return "\n".join(as_line(each).removeprefix("error: ") for each in findings)
+    return "\n".join(
+        as_line(each) if each.position or each.severity is not Severity.ERROR else about_command_line(each)
+        for each in findings
+    )
 
 
 def _errors(run: _Run) -> dict[str, Any]:

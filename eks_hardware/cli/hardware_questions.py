@@ -265,16 +265,19 @@ def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = st
     from eks_hardware.advisor.strategies.strategy_text import WriteError
     from eks_hardware.catalogue import load
 
-    def known(said: str) -> str:
+    def read(said: str) -> str:
         if said not in load().regions:
-            raise WriteError(f"--region: {load().not_listed(said)}")
-        refuse(said)
+            raise WrongAnswerError(load().not_listed(said))
+        try:
+            refuse(said)
+        except WriteError as error:
+            raise WrongAnswerError(str(error)) from None
         return said
 
-    def read(said: str) -> str:
-        try:
-            return known(said)
-        except WriteError as error:
-            raise WrongAnswerError(str(error).removeprefix("--region: ")) from None
-
-    return ask("Region", DEFAULT_REGION, read) if asks and region is None else known(region or DEFAULT_REGION)
+    if asks and region is None:
+        return ask("Region", DEFAULT_REGION, read)
+    chosen = region or DEFAULT_REGION
+    if chosen not in load().regions:
+        raise WriteError(f"--region: {load().not_listed(chosen)}")
+    refuse(chosen)
+    return chosen

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from eks_hardware.cli import completion
+from eks_hardware.cli import completers
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -24,7 +24,7 @@ def strategy(
     name: str = "strategy", text: str = "Strategy file, or the name of a strategy that becomes a stack."
 ) -> Callable[[Function], Function]:
     """Return the argument for one strategy."""
-    return click.argument(name, help=text, shell_complete=completion.strategies)
+    return click.argument(name, help=text, shell_complete=completers.strategies)
 
 
 def overlays(over: str) -> Callable[[Function], Function]:
@@ -34,7 +34,7 @@ def overlays(over: str) -> Callable[[Function], Function]:
         "overlays",
         multiple=True,
         metavar="NAME",
-        shell_complete=completion.overlays,
+        shell_complete=completers.overlays,
         help=f"Name of an overlay to apply to {over}; can be repeated.",
     )
 

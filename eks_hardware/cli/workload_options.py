@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from eks_hardware.cli import completion, parameters
+from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.errors import fail_with
 from eks_hardware.cli.failures import as_typed
 from eks_hardware.cli.parameters import Function
@@ -67,13 +67,13 @@ _DECORATORS = (
     click.option(
         "--task",
         metavar="TASK",
-        shell_complete=completion.words_of("task", "method"),
+        shell_complete=completers.words_of("task", "method"),
         help=f"{joined(get_args(Task), 'or')}. With {joined(METHODS, 'or')}: fine-tuning with that method.",
     ),
     click.option(
         "--model",
         metavar="NAME|SIZE|FILE",
-        shell_complete=completion.models,
+        shell_complete=completers.models,
         help="Public model, such as llama-3.1-70b or Qwen/Qwen3-32B; parameters, such as 8B; or a Hugging Face "
         "config.json.",
     ),
@@ -110,21 +110,21 @@ _DECORATORS = (
     click.option(
         "--precision",
         metavar="FORMAT",
-        shell_complete=completion.words_of("precision"),
+        shell_complete=completers.words_of("precision"),
         help=f"Format of the weights: {joined(get_args(WeightFormat), 'or')}; default: {DEFAULT_FORMAT}, or the "
         "checkpoint's.",
     ),
     click.option(
         "--software",
         metavar="LEVEL",
-        shell_complete=completion.words_of("software"),
+        shell_complete=completers.words_of("software"),
         help="Software of the hardware to consider: mature, supported (default: not discontinued) or any.",
     ),
     click.option(
         *OPTIONS["budget"],
         "budget",
         metavar="AIM",
-        shell_complete=completion.words_of("budget"),
+        shell_complete=completers.words_of("budget"),
         help=f"Aim of the ranking: {joined(get_args(Priority), 'or')}; default: {DEFAULT_PRIORITY}.",
     ),
 )

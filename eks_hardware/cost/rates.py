@@ -12,7 +12,7 @@ from eks_hardware.resolve import BlockDevice, ResolvedFsxLustre
 from eks_hardware.units import MIB_PER_GIB
 
 if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.prices import ServicePrice
+    from eks_hardware.facts.schemas.prices import GlobalPrice, RegionalPrice
 
 # The performance included in a gp3 volume, and the tiers above which further IOPS of an io2 volume cost less:
 # https://aws.amazon.com/ebs/pricing/
@@ -92,12 +92,14 @@ def _volume(device: BlockDevice, prices: Mapping[str, float]) -> float:
 
 
 def _listed(
-    price: ServicePrice, region: str, name: str | None = None, *, units_per_month: float | None = None
+    price: GlobalPrice | RegionalPrice, region: str, name: str | None = None, *, units_per_month: float | None = None
 ) -> Figure | None:
     """Return the figure of a price. With ``units_per_month`` the price is per month of one unit."""
-    found = price.get("regions", {}).get(region)
-    if found is None and facts.partition(region) == "aws":
-        found = price.get("every_region")
+    found: float | dict[str, float] | None = None
+    if "regions" in price:
+        found = price["regions"].get(region)
+    elif facts.partition(region) == "aws":
+        found = price["every_region"]
     usd = found.get(name or "") if isinstance(found, dict) else found
     if usd is None:
         return None

@@ -11,6 +11,7 @@ from eks_hardware import field_paths
 from eks_hardware.diff.node_pools import PoolChange
 from eks_hardware.diff.plan import Action, Cause, ResourceChange
 from eks_hardware.diff.resources import TAGS, Reference, Resource
+from eks_hardware.spellings import of_api
 
 _LONG = 100
 """Longer values are not shown."""
@@ -99,9 +100,11 @@ def difference(cause: Cause) -> str:
         verb = "gets a new version" if cause.through.type == "aws_launch_template" else "is created again"
         name = _name(cause.through)
         return f"the {cause.through.facts['noun']}{f' {name}' if name else ''} {verb}"
-    text = ", ".join(dict.fromkeys(_differences(_parsed(cause.before), _parsed(cause.after))))
-    if cause.row.get("lower"):
-        text = text.lower().replace("_", "-")
+    before, after = (
+        of_api(each) if cause.row.get("lower") and isinstance(each, str) else _parsed(each)
+        for each in (cause.before, cause.after)
+    )
+    text = ", ".join(dict.fromkeys(_differences(before, after)))
     return f"{shown} {text}" if 0 < len(text) <= _LONG and "\n" not in text else f"{shown} changed"
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 # --- facts/
 account: DataFile[Account] = DataFile("facts/account.json")
-_addons: DataFile[Addons] = DataFile("facts/addons.json")
+addons_file: DataFile[Addons] = DataFile("facts/addons.json")
 ami_releases: DataFile[AmiReleases] = DataFile("facts/ami_releases.json")
 bottlerocket_settings: DataFile[BottlerocketSettings] = DataFile("facts/bottlerocket_settings.json")
 choices: DataFile[Choices] = DataFile("facts/choices.json")
@@ -85,7 +85,7 @@ starters: DataFile[Starters] = DataFile("policy/starters.json")
 
 def addons() -> dict[str, Addon]:
     """Return the add-ons of ``addons.json`` by name, in the order of the file."""
-    return _addons()["addons"]
+    return addons_file()["addons"]
 
 
 def autoscaler_image(kubernetes_version: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
-from eks_hardware.kubernetes.node_pool import node_class, node_overlays, node_pool
+from eks_hardware.kubernetes.node_pool import node_class, node_overlays, node_pool, price_overlay
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedStrategy, SubnetRole
 from eks_hardware.units import seconds
@@ -65,6 +65,7 @@ def releases(
                     for pool in resolved.node_pools
                 ),
                 *(overlay for pool in resolved.node_pools for overlay in node_overlays(pool)),
+                *(price_overlay(*each) for each in resolved.kubernetes.overlay_prices.items()),
                 *(node_pool(pool) for pool in resolved.node_pools),
             ),
         )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from eks_hardware.catalogue import EfaInterface
-from eks_hardware.kubernetes.nodes import ARCHITECTURE_LABEL, POOL_LABEL, taint_object
+from eks_hardware.kubernetes.nodes import ARCHITECTURE_LABEL, POOL_LABEL, TYPE_LABEL, taint_object
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.resolve import BlockDevice, DisruptionBudget, ReservationSelector, ResolvedNodePool
 from eks_hardware.resolve.network import DISCOVERY_TAG
@@ -27,7 +27,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, Any]:
     template: dict[str, Any] = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
         "requirements": [
-            _is_one_of("node.kubernetes.io/instance-type", pool.instance_types),
+            _is_one_of(TYPE_LABEL, pool.instance_types),
             _is_one_of(ARCHITECTURE_LABEL, [KUBERNETES_ARCHITECTURES[pool.architecture]]),
             _is_one_of("kubernetes.io/os", ["linux"]),
             _is_one_of("karpenter.sh/capacity-type", pool.capacity_types),
@@ -64,11 +64,24 @@ def node_overlays(pool: ResolvedNodePool) -> Iterator[dict[str, Any]]:
             "spec": {
                 "requirements": [
                     _is_one_of(POOL_LABEL, [pool.name]),
-                    _is_one_of("node.kubernetes.io/instance-type", overlay.instance_types),
+                    _is_one_of(TYPE_LABEL, overlay.instance_types),
                 ],
                 "capacity": dict(overlay.capacity),
             },
         }
+
+
+def price_overlay(instance_type: str, usd_per_hour: float) -> dict[str, Any]:
+    """Return the NodeOverlay with a type's price. Karpenter reads it only without other requirements.
+
+    Source: https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/pkg/providers/instancetype/offering/offering.go
+    """
+    return {
+        "apiVersion": "karpenter.sh/v1alpha1",
+        "kind": "NodeOverlay",
+        "metadata": {"name": f"price-{instance_type.replace('.', '-')}"},
+        "spec": {"requirements": [_is_one_of(TYPE_LABEL, [instance_type])], "price": str(usd_per_hour)},
+    }
 
 
 def _is_one_of(key: str, values: Sequence[str]) -> dict[str, Any]:

@@ -72,6 +72,7 @@ class Cluster:
         self._setup: Setup | None = None
         self._client: Client | None = None
         self._parts: dict[str, _Part] = {}
+        self._keeper: subprocess.Popen[bytes] | None = None
 
     @property
     def folder(self) -> Path:
@@ -129,6 +130,14 @@ class Cluster:
         # Not in log_dir: the path of a socket has at most 104 characters on macOS.
         self._folder = Path(tempfile.mkdtemp(prefix="eks-hardware-cluster-"))
         try:
+            # The first part starts later, because it needs certificates.
+            self._keeper = processes.start_guarded(
+                [],
+                self._folder,
+                cwd=Path.cwd(),
+                env=processes.bare_environment(self._folder),
+                stdout=subprocess.DEVNULL,
+            )
             setup = self._setup = Setup(self._folder, access_webhook=self._access_webhook, webhooks=not self._kwok)
             self._launch("etcd", setup.etcd())
             port = self._serve("kube-apiserver", setup.api_server, "/readyz")
@@ -152,6 +161,9 @@ class Cluster:
         while self._parts:
             _, part = self._parts.popitem()
             processes.kill_group(part.process)
+        if self._keeper is not None:
+            processes.kill_group(self._keeper)
+            self._keeper = None
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = self._setup = None

@@ -166,14 +166,7 @@ class Setup:
 
     def answers(self, port: int, path: str) -> bool:
         """Return whether a program of this cluster answers on this port, and that all is well."""
-        connection = http.client.HTTPSConnection(HOST, port, timeout=5, context=self.tls)
-        try:
-            connection.request("GET", path)
-            return connection.getresponse().status == http.client.OK
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
+        return is_ok(http.client.HTTPSConnection(HOST, port, timeout=5, context=self.tls), path)
 
     @property
     def _etcd_url(self) -> str:
@@ -213,3 +206,14 @@ def _kubeconfig(
 
 def _base64(file: Path) -> str:
     return base64.b64encode(file.read_bytes()).decode()
+
+
+def is_ok(connection: http.client.HTTPConnection, path: str) -> bool:
+    """Return whether a server answers a request with OK, and close the connection."""
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

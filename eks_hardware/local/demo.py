@@ -8,6 +8,7 @@ Every run writes its files, including Terraform's state, to its own folder below
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -36,13 +37,15 @@ from eks_hardware.local.emulator import Emulator, EmulatorError
 from eks_hardware.local.karpenter_process import KarpenterError
 from eks_hardware.local.readback import Account, ClusterFacts, left_over
 from eks_hardware.local.steps import Step, Steps
-from eks_hardware.printable import counted
+from eks_hardware.printable import counted, reason
 from eks_hardware.resolve import provider_floor
 from eks_hardware.validation import load_strategy
 from eks_hardware.versions import numbers
 
 _RUNS = Path(".build") / "demo"
 _RECORD = "demo.json"
+# Locked by a running demo. The lock ends with its process, even if that is killed.
+_LOCK = "lock"
 # The overlay omits what the emulator lacks, and writes Kubernetes objects to files: the emulator has no cluster API.
 _OVERLAY = "local"
 # A temporary deployment needs no checksums for other platforms. A separate step has synthesized the stack.
@@ -93,11 +96,16 @@ def run_demo(
             programs of the cluster end with it.
     """
     runs = root / _RUNS
-    runs.mkdir(parents=True, exist_ok=True)
-    run_dir = Path(tempfile.mkdtemp(prefix=f"{re.sub(r'[^A-Za-z0-9_-]', '-', stack)}-", dir=runs))
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        run_dir = Path(tempfile.mkdtemp(prefix=f"{re.sub(r'[^A-Za-z0-9_-]', '-', stack)}-", dir=runs))
+    except OSError as error:
+        console.print(Text.assemble(("error: ", "bold red"), f"{runs}: {reason(error)}"), soft_wrap=True)
+        return 1
     demo = _Demo(console, root, run_dir, stack, named, cluster, stay)
     try:
-        with processes.signals_unwind():
+        with processes.signals_unwind(), (run_dir / _LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
             left_running = demo.run(keep=keep)
     except KeyboardInterrupt:
         console.print("Interrupted; all started processes are stopped.")
@@ -117,15 +125,38 @@ def run_demo(
 
 
 def stop_kept(console: Console, root: Path) -> None:
-    """Stop every demo that was left running in this checkout."""
-    records = sorted((root / _RUNS).glob(f"*/{_RECORD}"))
-    for record in records:
-        kept = Kept(**json.loads(record.read_text(encoding="utf-8")))
-        was_running = emulator.stop_detached(kept.pid, kept.port, kept.token, Path(kept.work_dir))
-        shutil.rmtree(record.parent, ignore_errors=True)
-        console.print(f"{kept.stack}: " + ("stopped" if was_running else "was no longer running"))
-    if not records:
-        console.print("no demo is running")
+    """Stop every demo that was left running in this checkout, and remove the folders of all that ended."""
+    stopped = False
+    for folder in sorted(each for each in (root / _RUNS).glob("*") if each.is_dir()):
+        kept = _kept(folder)
+        if kept is None and _is_running(folder):
+            continue
+        if kept is not None:
+            was_running = emulator.stop_detached(kept.pid, kept.port, kept.token, Path(kept.work_dir))
+            console.print(f"{kept.stack}: " + ("stopped" if was_running else "was no longer running"))
+            stopped = True
+        shutil.rmtree(folder, ignore_errors=True)
+    if not stopped:
+        console.print("no demo was left running")
+
+
+def _kept(folder: Path) -> Kept | None:
+    """Return the data of a demo that was left running; None if there is none, or its writing was interrupted."""
+    try:
+        return Kept(**json.loads((folder / _RECORD).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _is_running(folder: Path) -> bool:
+    try:
+        with (folder / _LOCK).open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _provider_reason(named: str) -> str:
@@ -392,7 +423,10 @@ class _Demo:
         if self._half:
             text += f"export KUBECONFIG={shlex.quote(str(self._half.kubeconfig))}\n"
         script.write_text(text, encoding="utf-8")
-        (self._run_dir / _RECORD).write_text(json.dumps(asdict(kept), indent=2) + "\n", encoding="utf-8")
+        # In one step, so that an interruption leaves no part of it.
+        draft = self._run_dir / f"{_RECORD}.draft"
+        draft.write_text(json.dumps(asdict(kept), indent=2) + "\n", encoding="utf-8")
+        draft.replace(self._run_dir / _RECORD)
         if not self._half:
             local_aws.detach()
 

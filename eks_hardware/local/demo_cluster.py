@@ -22,7 +22,7 @@ from eks_hardware import data
 from eks_hardware.kubernetes.files.scripts import INSTALL, PULL_CHARTS, UNINSTALL
 from eks_hardware.kubernetes.files.summary import ReleaseSummary, Summary, read_summary
 from eks_hardware.kubernetes.nodes import POOL_LABEL
-from eks_hardware.local import cluster_tools, install_scripts, sample_workloads
+from eks_hardware.local import cluster_tools, install_scripts, named_reservations, sample_workloads
 from eks_hardware.local.cluster import Cluster
 from eks_hardware.local.cluster_tools.build import provide
 from eks_hardware.local.demo_folder import DemoError
@@ -76,6 +76,7 @@ class ClusterHalf:
         self._steps = Steps(console)
         self._options = options
         self._resolved: ResolvedStrategy = resolve(options.strategy)
+        self._reservations = named_reservations.named(options.strategy, self._resolved)
         self._run_dir = run_dir
         self._log_file = log_file
         self._running = contextlib.ExitStack()
@@ -109,6 +110,7 @@ class ClusterHalf:
                 )
             )
             emulator.set_api_server(self._cluster.endpoint, self._cluster.certificate_authority)
+            emulator.add_reservations(self._resolved.region, self._reservations)
             version = json.loads(self._cluster.kubectl("version", "-o", "json"))["serverVersion"]["gitVersion"]
             step.result = f"{version.removeprefix('v')} on {self._cluster.endpoint}"
 
@@ -291,6 +293,11 @@ class ClusterHalf:
         if self._resolved.karpenter:
             first += " Karpenter is the only controller that works: it runs next to the cluster."
         found = [first, *notes]
+        if self._reservations:
+            found.append(
+                "The emulator has the capacity reservations that the strategy names, with as many instances as the "
+                f"node group's max, or {named_reservations.POOL_INSTANCES} for a node pool."
+            )
         if scaled:
             found.append(f"The demo scaled these groups from 0 to 1 node, as an autoscaler does: {', '.join(scaled)}.")
         if self._stand_ins:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import datetime
 import http.client
 import importlib.util
 import json
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -168,6 +169,31 @@ class Emulator:
         Each call replaces the offers of the last one.
         """
         self._control("no-capacity", offers)
+
+    def deliver(self, event: Mapping[str, object]) -> None:
+        """Let EventBridge deliver an event of an AWS service to the targets of the rules that match it.
+
+        Args:
+            event: one of :mod:`eks_hardware.local.emulator_patches.events`.
+        """
+        self._control("event", event)
+
+    def add_reservations(self, region: str, reservations: Sequence[Mapping[str, object]]) -> None:
+        """Let EC2 have capacity reservations with given IDs, which EC2 would choose.
+
+        Args:
+            region: their region.
+            reservations: each with ``instance_type``, ``zone_id`` and ``count``; optional are ``id``, ``is_block``
+                (a Capacity Block of a week), ``tags``, ``owner`` and ``group_arn`` (a resource group).
+        """
+        self._control("reservations", {"region": region, "reservations": reservations})
+
+    def set_clock_ahead(self, duration: datetime.timedelta) -> None:
+        """Let the emulator's time be later than this machine's: reservations start and end by it.
+
+        EC2 does what is due before it answers the next request.
+        """
+        self._control("clock", duration.total_seconds())
 
     def _control(self, name: str, value: object) -> None:
         connection = http.client.HTTPConnection(HOST, self.port, timeout=30)

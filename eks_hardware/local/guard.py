@@ -1,6 +1,7 @@
 """Run a program until the process at the other end of standard input is gone, then remove its folder.
 
-Started by path, as ``guard.py FOLDER PROGRAM [ARGUMENT ...]``: it imports nothing of this package.
+Started by path, as ``guard.py FOLDER [PROGRAM [ARGUMENT ...]]``: it imports nothing of this package. Without a program,
+it only waits.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ def _die_with_parent() -> None:
 
 def main(folder: str, *argv: str) -> int:
     """Return the program's exit code, as a shell does."""
+    if not argv:
+        os.read(0, 1)
+        shutil.rmtree(folder, ignore_errors=True)
+        return 0
     child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, preexec_fn=_die_with_parent)
     alone = threading.Event()
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from eks_hardware.local import cluster_tools, processes
 from eks_hardware.local.cluster import Cluster
+from eks_hardware.local.cluster_setup import is_ok
 from eks_hardware.local.emulator import HOST, Emulator, free_port, loopback_without_proxy
 from eks_hardware.units import amount
 
@@ -125,7 +126,7 @@ class Karpenter:
 
     def _wait(self, port: int) -> None:
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
-        while not _answers(port):
+        while not is_ok(http.client.HTTPConnection(HOST, port, timeout=5), "/readyz"):
             self.check()
             if time.monotonic() > deadline:
                 raise KarpenterError(f"Karpenter was not ready in {START_TIMEOUT_SECONDS:.0f} s:\n{self.log_tail()}")
@@ -148,14 +149,3 @@ def _field(source: Mapping[str, Any], deployment: Mapping[str, Any], container: 
     found = amount(container.get("resources", {}).get(kind, {}).get(resource, "1"))
     # In millicores and bytes, as the chart's divisors say.
     return str(int(found * 1000 if resource == "cpu" else found))
-
-
-def _answers(port: int) -> bool:
-    connection = http.client.HTTPConnection(HOST, port, timeout=5)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()

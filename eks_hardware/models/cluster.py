@@ -54,7 +54,7 @@ class Endpoint(StrategyModel):
     """
 
     public_cidrs: tuple[Cidr, ...] = Field(
-        default=(),
+        default=tuple(facts.choices()["public_endpoint"]["cidrs"]),
         description="IPv4 networks with access to the public endpoint; an empty list turns the public endpoint off. "
         "0.0.0.0/0 must be listed explicitly.",
     )
@@ -136,7 +136,8 @@ class Logging(StrategyModel):
         default=_LOGS["retention_days"], description="Number of days to keep log events."
     )
     keep_on_destroy: bool = Field(
-        default=False, description="Keep the log group in the account when the stack is destroyed."
+        default=facts.choices()["log_group"]["kept"],
+        description="Keep the log group in the account when the stack is destroyed.",
     )
 
 
@@ -206,7 +207,7 @@ class ClusterSpec(StrategyModel):
         default=(), description="Further IAM principals, with their access policies."
     )
     creator_is_admin: bool = Field(
-        default=False,
+        default=facts.choices()["cluster_access"]["creator_is_admin"],
         description="Make the principal that creates the cluster an administrator. Used at creation only.",
     )
     logging: Logging = Field(default=Logging(), description="Control-plane logs.")
@@ -228,7 +229,7 @@ class ClusterSpec(StrategyModel):
         "'extended' keeps the version for twelve months at about six times the hourly price.",
     )
     zonal_shift: bool = Field(
-        default=False,
+        default=facts.choices()["zonal_shift"]["enabled"],
         description="Register the cluster with ARC zonal shift, to move traffic away from an impaired zone.",
     )
     control_plane_tier: Literal["standard", "tier-xl", "tier-2xl", "tier-4xl", "tier-8xl"] = Field(

@@ -147,7 +147,9 @@ class KubernetesSpec(StrategyModel):
         description="NVIDIA GPU Operator instead of the plain device plugin; required for MIG on AL2023.",
     )
     dcgm_exporter: bool = Field(default=False, description="GPU metrics for Prometheus.")
-    neuron_monitor: bool = Field(default=False, description="Neuron metrics for Prometheus.")
+    neuron_monitor: bool = Field(
+        default=facts.choices()["neuron_monitor"]["enabled"], description="Neuron metrics for Prometheus."
+    )
     prometheus: bool = Field(
         default=False, description="kube-prometheus-stack with dashboards for the hardware of this strategy."
     )

@@ -241,7 +241,10 @@ class NodeTemplate(StrategyModel):
     pods_use_imds: bool = Field(
         default=False, description="Give pods access to instance metadata (hop limit 2); prefer Pod Identity."
     )
-    detailed_monitoring: bool = Field(default=False, description="EC2 metrics every minute instead of every five.")
+    detailed_monitoring: bool = Field(
+        default=facts.choices()["detailed_monitoring"]["enabled"],
+        description="EC2 metrics every minute instead of every five.",
+    )
     tags: Tags = Field(
         default_factory=dict,
         max_length=10,
@@ -315,7 +318,7 @@ class Scaling(StrategyModel):
         description="Maximum number of nodes; new accounts have a quota of 450 per group (`validate --quotas`)."
     )
     autoscaled: bool = Field(
-        default=False,
+        default=facts.choices()["autoscaled"]["enabled"],
         description="An autoscaler controls the number of nodes: an apply keeps the current number, within min and "
         "max.",
     )
@@ -443,7 +446,10 @@ class NodeGroupSpec(NodeTemplate):
     @property
     def repairs(self) -> bool:
         """Whether EKS replaces or reboots unhealthy nodes."""
-        return self.reservation is None if self.node_repair is None else self.node_repair
+        if self.node_repair is not None:
+            return self.node_repair
+        row = facts.choices()["node_repair"]
+        return row["in_reservations"] if self.reservation else row["enabled"]
 
     @model_validator(mode="after")
     def _one_choice_of_hardware(self) -> NodeGroupSpec:

@@ -201,6 +201,9 @@ class WorkloadSpec(StrategyModel):
     concurrent_sequences: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None, description="Inference: requests that one replica processes at once; default 1, batch 32."
     )
+    kv_cache_precision: Literal["fp8"] | None = Field(
+        default=None, description="Inference: format of the KV cache; default: that of the computation, 16 bits."
+    )
     users: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
         default=None,
         description="Inference: people who use the model at the same time, instead of `concurrent_sequences`; the "
@@ -259,7 +262,9 @@ class WorkloadSpec(StrategyModel):
             ),
             **dict.fromkeys(("within", "nodes"), ("training", "fine-tuning")),
             **dict.fromkeys(("serving", "latency", "focus", "users", "think_seconds"), ("inference",)),
-            **dict.fromkeys(("context_length", "concurrent_sequences"), ("inference", "development")),
+            **dict.fromkeys(
+                ("context_length", "concurrent_sequences", "kv_cache_precision"), ("inference", "development")
+            ),
         }
         for name, allowed in tasks.items():
             if getattr(self, name) is not None and self.task not in allowed:

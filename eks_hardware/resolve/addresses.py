@@ -28,12 +28,11 @@ from eks_hardware.catalogue import Catalogue, InstanceType, address_count
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import cidrs, zones
-from eks_hardware.resolve.cluster import enabled_addons, vpc_cni_configuration
+from eks_hardware.resolve.addons import enabled_addons, storage_addons, vpc_cni_configuration
 from eks_hardware.resolve.mappings import merged
-from eks_hardware.resolve.model import SubnetRole
-from eks_hardware.resolve.network import has_pod_subnets, interface_endpoints
 from eks_hardware.resolve.pool_types import node_capacity, pool_types
-from eks_hardware.resolve.storage import storage_addons
+from eks_hardware.resolve.values import SubnetRole
+from eks_hardware.resolve.vpc import has_pod_subnets, interface_endpoints
 from eks_hardware.units import amount
 
 # Pods of a node that use the node's own address: the CNI's and kube-proxy's

@@ -8,9 +8,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, cast
 
-from eks_hardware.resolve.model import CHANGED, Resolved
 from eks_hardware.resolve.parts import Route, parts
 from eks_hardware.resolve.strategy import ResolvedStrategy
+from eks_hardware.resolve.values import CHANGED, Resolved
 from eks_hardware.suggestions import did_you_mean
 
 

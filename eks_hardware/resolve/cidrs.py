@@ -13,26 +13,23 @@ from __future__ import annotations
 import ipaddress
 from functools import lru_cache
 
-_ZONE_BITS = 3
+from eks_hardware import facts
 
-LARGEST_VPC_PREFIX = 16
-SMALLEST_VPC_PREFIX = 22
+_SPLIT = facts.choices()["subnets"]
+_ADDRESSES = facts.eks()["subnet_addresses"]
+LARGEST_VPC_PREFIX = _ADDRESSES["largest_prefix"]
+SMALLEST_VPC_PREFIX = _ADDRESSES["smallest_prefix"] - _SPLIT["zone_bits"] - _SPLIT["public_bits"]
 """Below /22 a zone's public subnet would be smaller than /28, the smallest that AWS allows."""
 
 SMALLEST_POD_PREFIX = 21
-POD_RANGE = ipaddress.IPv4Network("100.64.0.0/10")
-"""RFC 6598, the range that EKS documents for pods:
-https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html
-"""
-
-_SMALLEST_SUBNET_PREFIX = 28
+POD_RANGE = ipaddress.IPv4Network(facts.eks()["pod_range"]["cidr"])
 
 
 @lru_cache(maxsize=1024)
 def zone_block(cidr: str, zone_id: str) -> ipaddress.IPv4Network:
     """Return a zone's eighth of a network."""
     number = int(zone_id.rpartition("-az")[2])
-    return _parts(ipaddress.IPv4Network(cidr), _ZONE_BITS)[number - 1]
+    return _parts(ipaddress.IPv4Network(cidr), _SPLIT["zone_bits"])[number - 1]
 
 
 @lru_cache(maxsize=1024)
@@ -42,16 +39,18 @@ def _parts(network: ipaddress.IPv4Network, bits: int) -> tuple[ipaddress.IPv4Net
 
 def private(cidr: str, zone_id: str) -> str:
     """Return the first half of a zone's block."""
-    return str(_parts(zone_block(cidr, zone_id), 1)[0])
+    return str(_parts(zone_block(cidr, zone_id), _SPLIT["private_bits"])[0])
 
 
-def _second_half_eighth(cidr: str, zone_id: str, index: int) -> ipaddress.IPv4Network:
-    return _parts(zone_block(cidr, zone_id), 3)[4 + index]
+def _after_private(cidr: str, zone_id: str, index: int) -> ipaddress.IPv4Network:
+    """Return a part of a zone's block behind the private subnet, by its number there."""
+    bits = _SPLIT["public_bits"]
+    return _parts(zone_block(cidr, zone_id), bits)[(1 << (bits - _SPLIT["private_bits"])) + index]
 
 
 def public(cidr: str, zone_id: str) -> str:
     """Return an eighth of a zone's block, for load balancers and a NAT gateway."""
-    return str(_second_half_eighth(cidr, zone_id, 0))
+    return str(_after_private(cidr, zone_id, 0))
 
 
 def control_plane(cidr: str, zone_id: str) -> str:
@@ -59,9 +58,10 @@ def control_plane(cidr: str, zone_id: str) -> str:
 
     Source: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
     """
-    eighth = _second_half_eighth(cidr, zone_id, 1)
-    prefix = max(eighth.prefixlen, min(_SMALLEST_SUBNET_PREFIX, eighth.prefixlen + 4))
-    return str(next(eighth.subnets(new_prefix=prefix)))
+    part = _after_private(cidr, zone_id, 1)
+    wanted = zone_block(cidr, zone_id).prefixlen + _SPLIT["control_plane_bits"]
+    prefix = max(part.prefixlen, min(_ADDRESSES["smallest_prefix"], wanted))
+    return str(next(part.subnets(new_prefix=prefix)))
 
 
 def pods(cidr: str, zone_id: str) -> str:

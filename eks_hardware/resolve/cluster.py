@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from eks_hardware import aws_names, facts
-from eks_hardware.data import cite
+from eks_hardware.iam_policies import storage as policies
 from eks_hardware.iam_policies.document import Statement
 from eks_hardware.models import AddonSpec, ClusterSpec
-from eks_hardware.resolve.derived import CHOICES, Derived, Resolver, optional, rule, stated, stated_field, stated_if
+from eks_hardware.resolve.access import ADMIN_POLICY
+from eks_hardware.resolve.addons import (
+    CUSTOM_NETWORKING,
+    NETWORK_POLICY,
+    PREFIXES,
+    enabled_addons,
+    vpc_cni_configuration,
+)
+from eks_hardware.resolve.derived import (
+    Derived,
+    Resolver,
+    chosen,
+    limited_name,
+    optional,
+    rule,
+    stated,
+    stated_field,
+    stated_if,
+)
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model import ResolvedAccessEntry, ResolvedAddon, ResolvedCluster
-
-ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
-
-_NETWORK_POLICY = "https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy.html"
-_PREFIXES = "https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html"
-_CUSTOM_NETWORKING = "https://docs.aws.amazon.com/eks/latest/userguide/cni-custom-network.html"
-
-
-def has_admin(cluster: ClusterSpec) -> bool:
-    """Return whether any principal has administrator access to the cluster."""
-    by_entry = (each for entry in cluster.access_entries for each in entry.policies)
-    return bool(
-        cluster.admins
-        or cluster.creator_is_admin
-        or any(each.policy == ADMIN_POLICY and not each.namespaces for each in by_entry)
-    )
 
 
 def resolve_cluster(
@@ -68,19 +70,19 @@ class _Cluster(Resolver[ResolvedCluster]):
         return partition(self._region)
 
     def kubernetes_version(self) -> Derived[str]:
-        row = cite("facts/eks.json", "versions", "default")
-        return stated_field(self._spec, "kubernetes_version", "the toolkit's default, in standard support", row)
+        row = facts.eks.cite(lambda file: file["versions"]["default"])
+        return stated_field(self._spec, "kubernetes_version", row, "the toolkit's default, in standard support")
 
     def role_name(self) -> Derived[str]:
-        return rule(self._named("cluster"), "cluster, region and purpose, at most 64 characters")
+        return self._role("cluster", "cluster, region and purpose")
 
-    def _named(self, purpose: str) -> str:
-        """Return the name of a role."""
-        return aws_names.limited(self._name, self._region, purpose, limit=aws_names.IAM_ROLE)
+    def _role(self, purpose: str, text: str) -> Derived[str]:
+        return limited_name(text, self._name, self._region, purpose, limit="iam_role")
 
     def public_cidrs(self) -> Derived[tuple[str, ...]]:
         cidrs = self._spec.endpoint.public_cidrs
-        return stated_if(bool(cidrs), cidrs, "no public endpoint unless the strategy lists networks")
+        row = facts.choices.cite(lambda file: file["public_endpoint"]["cidrs"]).part(tuple)
+        return chosen(bool(cidrs), cidrs, row, "no public endpoint unless the strategy lists networks")
 
     def access_entries(self) -> Derived[tuple[ResolvedAccessEntry, ...]]:
         entries = tuple(_access_entries(self._spec, self.partition().value))
@@ -88,62 +90,64 @@ class _Cluster(Resolver[ResolvedCluster]):
 
     def creator_is_admin(self) -> Derived[bool]:
         otherwise = "access comes from access entries, not from who runs Terraform"
-        return stated_field(self._spec, "creator_is_admin", otherwise)
+        row = facts.choices.cite(lambda file: file["cluster_access"]["creator_is_admin"])
+        return stated_field(self._spec, "creator_is_admin", row, otherwise)
 
     def log_types(self) -> Derived[tuple[str, ...]]:
-        row = cite(CHOICES, "control_plane_logs", "types")
-        return stated_field(self._spec.logging, "types", "all types, as an audit trail", row)
+        row = facts.choices.cite(lambda file: file["control_plane_logs"]["types"]).part(tuple)
+        return stated_field(self._spec.logging, "types", row, "all types, as an audit trail")
 
     def log_group_name(self) -> Derived[str]:
         return rule(f"/aws/eks/{self._name}/cluster", "the log group that EKS writes to")
 
     def log_retention_days(self) -> Derived[int]:
-        row = cite(CHOICES, "control_plane_logs", "retention_days")
-        return stated_field(self._spec.logging, "retention_days", "investigations look back that far", row)
+        row = facts.choices.cite(lambda file: file["control_plane_logs"]["retention_days"])
+        return stated_field(self._spec.logging, "retention_days", row, "investigations look back that far")
 
     def log_group_kept(self) -> Derived[bool]:
-        return stated_field(self._spec.logging, "keep_on_destroy", "the stack owns it")
+        row = facts.choices.cite(lambda file: file["log_group"]["kept"])
+        return stated_field(self._spec.logging, "keep_on_destroy", row, "the stack owns it")
 
     def secrets_encrypted(self) -> Derived[bool]:
         otherwise = "always on: enabling it later means updating every secret, and it cannot be disabled"
-        row = cite(CHOICES, "secrets_encryption", "enabled")
-        return stated_field(self._spec.secrets_encryption, "enabled", otherwise, row)
+        row = facts.choices.cite(lambda file: file["secrets_encryption"]["enabled"])
+        return stated_field(self._spec.secrets_encryption, "enabled", row, otherwise)
 
     def kms_key_arn(self) -> Derived[str | None]:
         return optional(self._spec.secrets_encryption.kms_key_arn, "the stack creates its own key")
 
     def kms_alias(self) -> Derived[str]:
-        limit = aws_names.KMS_ALIAS - len("alias/")
-        return rule(
-            "alias/" + aws_names.limited("eks", self._name, limit=limit), "contains the cluster's name, to find the key"
-        )
+        most = aws_names.longest("kms_alias")
+        name = aws_names.limited("eks", self._name, limit=most.value - len("alias/"))
+        return rule(f"alias/{name}", "contains the cluster's name, to find the key", most)
 
     def service_cidr(self) -> Derived[str | None]:
         return optional(self._spec.service_cidr, "EKS chooses it")
 
     def deletion_protection(self) -> Derived[bool | None]:
-        row = cite("facts/eks.json", "provider_versions", "since", "deletion_protection", "version")
+        row = facts.eks.cite(lambda file: file["provider_versions"]["since"]["deletion_protection"]["version"])
         text = f"not set: needs AWS provider {row.value}"
         return optional(self._spec.deletion_protection, text, row)
 
     def support_type(self) -> Derived[str]:
-        row = cite("prices/services.json", "control_plane", "every_region")
+        row = facts.service_prices.cite(lambda file: file["control_plane"]["every_region"])
         times = round(row.value["extended"] / row.value["standard"])
         text = f"STANDARD: extended support costs {times} times as much per hour"
         said = "upgrade_policy" in self._spec.model_fields_set
-        choice = cite(CHOICES, "kubernetes_support", "upgrade_policy")
-        return stated_if(said, self._spec.upgrade_policy.upper(), text, choice, row)
+        choice = facts.choices.cite(lambda file: file["kubernetes_support"]["upgrade_policy"])
+        return chosen(said, self._spec.upgrade_policy.upper(), choice.part(str.upper), text, row)
 
     def zonal_shift(self) -> Derived[bool]:
-        return stated_field(self._spec, "zonal_shift", "off unless the strategy enables it")
+        row = facts.choices.cite(lambda file: file["zonal_shift"]["enabled"])
+        return stated_field(self._spec, "zonal_shift", row, "off unless the strategy enables it")
 
     def control_plane_tier(self) -> Derived[str]:
-        row = cite(CHOICES, "control_plane_tier", "tier")
-        return stated_field(self._spec, "control_plane_tier", "standard: EKS scales it with the load", row)
+        row = facts.choices.cite(lambda file: file["control_plane_tier"]["tier"])
+        return stated_field(self._spec, "control_plane_tier", row, "standard: EKS scales it with the load")
 
     def custom_networking(self) -> Derived[bool]:
         text = "pods have their own subnets" if self._custom_networking else "pods share the nodes' subnets"
-        return rule(self._custom_networking, text, _CUSTOM_NETWORKING)
+        return rule(self._custom_networking, text, CUSTOM_NETWORKING)
 
     def addons(self) -> Derived[tuple[ResolvedAddon, ...]]:
         addons = (
@@ -184,16 +188,6 @@ def _access_entries(cluster: ClusterSpec, partition: str) -> Iterator[ResolvedAc
         )
 
 
-def enabled_addons(cluster: ClusterSpec, needed: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the names of the add-ons that are on: by default, if something needs them, or set in the strategy."""
-    given = {str(name): addon for name, addon in cluster.addons.items()}
-    return tuple(
-        name
-        for name, fact in facts.addons().items()
-        if (given[name].enabled if name in given else fact["default"] or name in set(needed))
-    )
-
-
 class _Addon(Resolver[ResolvedAddon]):
     kind = ResolvedAddon
 
@@ -203,7 +197,7 @@ class _Addon(Resolver[ResolvedAddon]):
         given = {str(each): addon for each, addon in cluster._spec.addons.items()}
         self._asked_for = name in given
         self._given = given.get(name) or AddonSpec()
-        self._row = cite("facts/addons.json", "addons", name)
+        self._row = facts.addons_file.cite(lambda file: file["addons"][name])
         row = self._row.value
         # An add-on that the strategy names gets all its permissions, such as creating file systems for claims.
         self._policies = row.get("policies", ()) if self._asked_for or not statements else ()
@@ -232,8 +226,8 @@ class _Addon(Resolver[ResolvedAddon]):
     def configuration(self) -> Derived[Mapping[str, Any]]:
         if self._name == "vpc-cni":
             return self._configured(_vpc_cni(self._cluster._custom_networking))
-        if "configuration" in self._row.value:
-            row = self._row.value
+        row = self._row.value
+        if "configuration" in row and "configuration_why" in row:
             return self._configured(rule(row["configuration"], row["configuration_why"], self._row))
         given = self._given.configuration
         return stated_if(bool(given), given, "the add-on's own defaults", self._row)
@@ -245,18 +239,17 @@ class _Addon(Resolver[ResolvedAddon]):
         return Derived(merged(derived.value, given), replace(reason, text=f"{reason.text}{more}"))
 
     def service_account(self) -> Derived[str | None]:
-        account = self._row.value["service_account"] if self._calls_aws() else None
+        account = self._row.value.get("service_account") if self._calls_aws() else None
         return rule(account, self._identity(), self._row)
 
     def namespace(self) -> Derived[str | None]:
-        namespace = self._row.value["namespace"] if self._calls_aws() else None
+        namespace = self._row.value.get("namespace") if self._calls_aws() else None
         return rule(namespace, self._identity(), self._row)
 
     def role_name(self) -> Derived[str | None]:
         if not self._calls_aws():
             return rule(None, self._identity(), self._row)
-        name = self._cluster._named(self._name)
-        return rule(name, "cluster, region and add-on, at most 64 characters", self._row)
+        return self._cluster._role(self._name, "cluster, region and add-on")
 
     def policy_arns(self) -> Derived[tuple[str, ...]]:
         arns = tuple(f"arn:{self._cluster.partition().value}:iam::aws:policy/{policy}" for policy in self._policies)
@@ -264,28 +257,16 @@ class _Addon(Resolver[ResolvedAddon]):
 
     def statements(self) -> Derived[tuple[Mapping[str, Any], ...]]:
         if self._statements:
-            return rule(self._statements, "permissions that the strategy's storage needs", self._row)
-        text = "managed policies are sufficient" if self._policies else self._identity()
+            csi = facts.storage()["csi"]
+            pages = {csi["fsx_lustre"]["addon"]: policies.PAGES["fsx_lustre"], csi["s3"]["addon"]: policies.PAGES["s3"]}
+            return rule(self._statements, "permissions that the strategy's storage needs", pages[self._name])
+        text = "its managed policies are sufficient" if self._policies else self._identity()
         return rule((), text, self._row)
 
 
 def _vpc_cni(custom_networking: bool) -> Derived[Mapping[str, Any]]:
     text = "network policies are enforced, and prefixes instead of single addresses allow more pods per node"
     if not custom_networking:
-        return rule(vpc_cni_configuration(custom_networking), text, _NETWORK_POLICY, _PREFIXES)
+        return rule(vpc_cni_configuration(custom_networking), text, NETWORK_POLICY, PREFIXES)
     text += "; pods have their own subnets"
-    return rule(vpc_cni_configuration(custom_networking), text, _NETWORK_POLICY, _PREFIXES, _CUSTOM_NETWORKING)
-
-
-def vpc_cni_configuration(custom_networking: bool) -> dict[str, Any]:
-    """Return settings for network policy and prefix delegation; with pod subnets also custom networking.
-
-    Sources: ``_NETWORK_POLICY``, ``_PREFIXES``, ``_CUSTOM_NETWORKING``.
-    """
-    environment = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
-    if custom_networking:
-        environment |= {
-            "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG": "true",
-            "ENI_CONFIG_LABEL_DEF": "topology.kubernetes.io/zone",
-        }
-    return {"enableNetworkPolicy": "true", "env": environment}
+    return rule(vpc_cni_configuration(custom_networking), text, NETWORK_POLICY, PREFIXES, CUSTOM_NETWORKING)

@@ -7,20 +7,19 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from eks_hardware import aws_names
+from eks_hardware.aws_names import NameKind
 from eks_hardware.data import Cited
 from eks_hardware.models.base import StrategyModel
 from eks_hardware.resolve.mappings import frozen
-from eks_hardware.resolve.model import Origin, Reason, Resolved
-
-CHOICES = "facts/choices.json"
-"""This project's choices where a strategy sets nothing."""
+from eks_hardware.resolve.values import Origin, Reason, Resolved
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R", bound=Resolved)
 
 Source = Cited[Any] | str
-"""A row of a data file, read by ``cite``, or the address of a page."""
+"""A row of a data file, read by ``DataFile.cite``, or the address of a page."""
 
 
 # Not frozen, because that makes an object take three times as long, and a strategy has a thousand of them.
@@ -33,7 +32,8 @@ class Derived(Generic[T_co]):
 
 
 def _derived(value: T, origin: Origin, text: str, sources: tuple[Source, ...]) -> Derived[T]:
-    return Derived(value, _reason(origin, text, "; ".join(map(str, sources)) if sources else None))
+    source = None if not sources else str(sources[0]) if len(sources) == 1 else "; ".join(map(str, sources))
+    return Derived(value, _reason(origin, text, source))
 
 
 # Most groups and pools of most strategies have the same reasons.
@@ -72,9 +72,14 @@ def stated_if(said: bool, value: T, otherwise: str, *sources: Source) -> Derived
     return stated(value) if said else default(value, otherwise, *sources)
 
 
-def stated_field(section: StrategyModel, field: str, otherwise: str, *sources: Source) -> Derived[Any]:
-    """Return the value of a section's field; ``otherwise`` is the reason if the strategy does not set the field."""
-    return stated_if(field in section.model_fields_set, getattr(section, field), otherwise, *sources)
+def chosen(said: bool, value: T, row: Cited[T], otherwise: str, *more: Source) -> Derived[T]:
+    """Return a value that the strategy states if ``said``, otherwise that of a row with the reason ``otherwise``."""
+    return stated(value) if said else default(row.value, otherwise, row, *more)
+
+
+def stated_field(section: StrategyModel, field: str, row: Cited[T], otherwise: str) -> Derived[T]:
+    """Return the value of a section's field if the strategy sets it, otherwise that of a row."""
+    return chosen(field in section.model_fields_set, getattr(section, field), row, otherwise)
 
 
 def optional(value: T | None, otherwise: str, *sources: Source) -> Derived[T | None]:
@@ -85,6 +90,13 @@ def optional(value: T | None, otherwise: str, *sources: Source) -> Derived[T | N
 def stated_or(value: T | None, row: Cited[T], otherwise: str) -> Derived[T]:
     """Return a value of the strategy if it has one, otherwise that of a row with the reason ``otherwise``."""
     return default(row.value, otherwise, row) if value is None else stated(value)
+
+
+def limited_name(text: str, *parts: str, limit: NameKind, separator: str = "-") -> Derived[str]:
+    """Return a name of these parts that AWS accepts; ``text`` says what the parts are."""
+    most = aws_names.longest(limit)
+    name = aws_names.limited(*parts, limit=limit, separator=separator)
+    return rule(name, f"{text}, at most {most.value} characters", most)
 
 
 class Resolver(Generic[R]):
@@ -101,9 +113,10 @@ class Resolver(Generic[R]):
 
     def collect(self) -> R:
         """Derive every field."""
+        values: dict[str, Any] = {}
+        reasons: dict[str, Reason] = {}
         # mypy checks whether an object of the class is hashable, not whether the class is.
-        names = _values_of(self.kind)  # type: ignore[arg-type]
-        derived: dict[str, Derived[Any]] = {name: getattr(self, name)() for name in names}
-        values: dict[str, Any] = {name: frozen(each.value) for name, each in derived.items()}
-        reasons = MappingProxyType({name: each.reason for name, each in derived.items()})
-        return self.kind(**values, reasons=reasons)
+        for name in _values_of(self.kind):  # type: ignore[arg-type]
+            derived: Derived[Any] = getattr(self, name)()
+            values[name], reasons[name] = frozen(derived.value), derived.reason
+        return self.kind(**values, reasons=MappingProxyType(reasons))

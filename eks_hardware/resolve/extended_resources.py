@@ -9,7 +9,7 @@ from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.resolve.model import GpuShares
+from eks_hardware.resolve.values import GpuShares
 from eks_hardware.units import MIB_PER_GIB
 
 EFA = "vpc.amazonaws.com/efa"

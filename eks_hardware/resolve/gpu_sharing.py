@@ -16,7 +16,7 @@ from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import NodeTemplate
 from eks_hardware.resolve.extended_resources import GPU
-from eks_hardware.resolve.model import GpuShares
+from eks_hardware.resolve.values import GpuShares
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.nodes import MigGpu

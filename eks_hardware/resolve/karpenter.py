@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from eks_hardware import aws_names
-from eks_hardware.data import cite
+from eks_hardware import aws_names, facts
+from eks_hardware.aws_names import NameKind
 from eks_hardware.iam_policies import karpenter as policies
 from eks_hardware.models import KarpenterSpec
-from eks_hardware.resolve.derived import CHOICES, Derived, Resolver, rule, stated_field, stated_if
+from eks_hardware.resolve.derived import Derived, Resolver, chosen, limited_name, rule, stated_field
 from eks_hardware.resolve.model import InterruptionRule, ResolvedKarpenter
 
 NODE_POLICIES = (
@@ -19,8 +19,6 @@ NODE_POLICIES = (
 )
 """Managed policies of the node role. The VPC CNI has a Pod Identity role, so AmazonEKS_CNI_Policy is not needed."""
 NODE_ROLE = "https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html"
-
-_NAMED = "cluster, region and purpose, at most 64 characters"
 
 # The events of Karpenter's reference template.
 _INTERRUPTIONS = "https://karpenter.sh/docs/reference/cloudformation/#interruption-handling"
@@ -54,30 +52,34 @@ class _Karpenter(Resolver[ResolvedKarpenter]):
     _partition: str
     _private: bool
 
-    def _name(self, purpose: str, *, limit: int) -> str:
+    def _name(self, purpose: str, *, limit: NameKind) -> str:
         return aws_names.limited(self._cluster_name, self._region, purpose, limit=limit)
 
+    def _role_name(self, purpose: str) -> Derived[str]:
+        text = "cluster, region and purpose"
+        return limited_name(text, self._cluster_name, self._region, purpose, limit="iam_role")
+
     def namespace(self) -> Derived[str]:
-        row = cite(CHOICES, "karpenter_names", "namespace")
-        return stated_field(self._spec, "namespace", "as Karpenter recommends", row)
+        row = facts.choices.cite(lambda file: file["karpenter_names"]["namespace"])
+        return stated_field(self._spec, "namespace", row, "as Karpenter recommends")
 
     def service_account(self) -> Derived[str]:
-        row = cite(CHOICES, "karpenter_names", "service_account")
-        return stated_field(self._spec, "service_account", "the chart's default", row)
+        row = facts.choices.cite(lambda file: file["karpenter_names"]["service_account"])
+        return stated_field(self._spec, "service_account", row, "the chart's default")
 
     def controller_role_name(self) -> Derived[str]:
-        return rule(self._name("karpenter-controller", limit=aws_names.IAM_ROLE), _NAMED)
+        return self._role_name("karpenter-controller")
 
     def policy_names(self) -> Derived[Mapping[str, str]]:
         needed = {"interruption": self.queue_name().value, "volume-keys": self.volume_key_arns().value}
         keys = [key for key in policies.names() if needed.get(key, True)]
         return rule(
-            {key: self._name(f"karpenter-{key}", limit=aws_names.IAM_POLICY) for key in keys},
+            {key: self._name(f"karpenter-{key}", limit="iam_policy") for key in keys},
             "split like Karpenter's own policies: with a long cluster name, one policy would exceed 6,144 characters",
         )
 
     def node_role_name(self) -> Derived[str]:
-        return rule(self._name("karpenter-node", limit=aws_names.IAM_ROLE), _NAMED)
+        return self._role_name("karpenter-node")
 
     def node_policy_arns(self) -> Derived[tuple[str, ...]]:
         return rule(
@@ -89,14 +91,16 @@ class _Karpenter(Resolver[ResolvedKarpenter]):
     def instance_profile_name(self) -> Derived[str | None]:
         if not self._private:
             return rule(None, "Karpenter creates one for each EC2NodeClass")
-        name = self._name("karpenter-node", limit=aws_names.INSTANCE_PROFILE)
-        return rule(name, "IAM has no VPC endpoint, so Karpenter cannot create one itself")
+        name = self._name("karpenter-node", limit="instance_profile")
+        text = "IAM has no VPC endpoint, so Karpenter cannot create one itself"
+        return rule(name, text, aws_names.longest("instance_profile"))
 
     def queue_name(self) -> Derived[str | None]:
         wanted, said = self._spec.interruption_queue, "interruption_queue" in self._spec.model_fields_set
-        name = aws_names.limited(self._cluster_name, "karpenter", limit=aws_names.SQS_QUEUE) if wanted else None
-        row = cite(CHOICES, "karpenter_interruptions", "enabled")
-        return stated_if(said, name, "Karpenter drains nodes before an interruption", row)
+        name = aws_names.limited(self._cluster_name, "karpenter", limit="sqs_queue")
+        enabled = facts.choices.cite(lambda file: file["karpenter_interruptions"]["enabled"])
+        row = enabled.part(lambda on: name if on else None)
+        return chosen(said, name if wanted else None, row, "Karpenter drains nodes before an interruption")
 
     def rules(self) -> Derived[tuple[InterruptionRule, ...]]:
         rules = tuple(_rules(self._cluster_name)) if self._spec.interruption_queue else ()
@@ -111,5 +115,5 @@ class _Karpenter(Resolver[ResolvedKarpenter]):
 
 def _rules(cluster_name: str) -> Iterator[InterruptionRule]:
     for key, source, detail_type in _EVENTS:
-        name = aws_names.limited(cluster_name, f"karpenter-{key}", limit=aws_names.EVENT_RULE)
+        name = aws_names.limited(cluster_name, f"karpenter-{key}", limit="event_rule")
         yield InterruptionRule(key, name, source, detail_type)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware import aws_names, field_paths
-from eks_hardware.catalogue import Hardware
-from eks_hardware.data import cite
+from eks_hardware import aws_names, facts, field_paths
+from eks_hardware.catalogue import Catalogue, Price, load
 from eks_hardware.iam_policies import service_roles
 from eks_hardware.models import Chart, Strategy, Team
 from eks_hardware.models.kubernetes import COUNTED_OBJECTS
+from eks_hardware.resolve.charts import NodeNeeds, wanted_charts
 from eks_hardware.resolve.derived import (
-    CHOICES,
     Derived,
     Resolver,
     default,
+    limited_name,
     rule,
     stated,
     stated_field,
@@ -33,57 +32,9 @@ from eks_hardware.resolve.model_kubernetes import (
     ServicePolicy,
     ServiceRole,
 )
+from eks_hardware.resolve.pool_types import lacks_price
 
 _NODE_OVERLAYS = "https://karpenter.sh/docs/concepts/nodeoverlays/"
-
-
-@dataclass(frozen=True)
-class NodeNeeds:
-    """Properties of a group or pool that decide which charts it needs; ``path`` is its place in the strategy."""
-
-    path: str
-    hardware: Hardware
-    ami_family: str
-    efa: bool
-
-
-def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tuple[str, str]]:
-    """Return key and reason of each chart to install, in the order of installation."""
-    kubernetes = strategy.kubernetes
-    # Bottlerocket's NVIDIA variants run their own device plugin; a second one fails:
-    # https://github.com/eksctl-io/eksctl/issues/5277
-    gpu = [each for each in nodes if each.hardware is Hardware.NVIDIA_GPU and each.ami_family == "al2023"]
-    neuron = [each for each in nodes if each.hardware.is_neuron]
-    efa = [each for each in nodes if each.efa]
-    if kubernetes.prometheus:
-        # First, because other charts need its ServiceMonitor.
-        yield "kube-prometheus-stack", "kubernetes.prometheus is true"
-    if strategy.karpenter:
-        yield "karpenter-crd", "Karpenter's CRDs, in a separate chart so that they are upgraded"
-        yield "karpenter", "the strategy has a karpenter section"
-    if kubernetes.gpu_operator:
-        yield "gpu-operator", "kubernetes.gpu_operator is true"
-    elif gpu:
-        yield "nvidia-device-plugin", f"AL2023 nodes with NVIDIA GPUs: {_paths(gpu)}"
-    if neuron:
-        yield "neuron-helm-chart", f"nodes with Trainium or Inferentia: {_paths(neuron)}"
-    if efa:
-        yield "aws-efa-k8s-device-plugin", f"nodes with EFA: {_paths(efa)}"
-    if kubernetes.dcgm_exporter and not kubernetes.gpu_operator:
-        yield (
-            "dcgm-exporter",
-            "kubernetes.dcgm_exporter is true, and there is no GPU Operator, which has its own exporter",
-        )
-    if kubernetes.load_balancer_controller:
-        yield "aws-load-balancer-controller", "kubernetes.load_balancer_controller is true"
-    if kubernetes.cluster_autoscaler:
-        yield "cluster-autoscaler", "kubernetes.cluster_autoscaler is true"
-    if kubernetes.kueue:
-        yield "kueue", "kubernetes.kueue is true"
-
-
-def _paths(nodes: Sequence[NodeNeeds]) -> str:
-    return ", ".join(dict.fromkeys(each.path for each in nodes))
 
 
 def _needs(path: str, nodes: Sequence[ResolvedNodeGroup | ResolvedNodePool]) -> Iterator[NodeNeeds]:
@@ -92,30 +43,48 @@ def _needs(path: str, nodes: Sequence[ResolvedNodeGroup | ResolvedNodePool]) -> 
 
 
 def resolve_kubernetes(
-    strategy: Strategy, *, node_groups: Sequence[ResolvedNodeGroup], node_pools: Sequence[ResolvedNodePool]
+    strategy: Strategy,
+    *,
+    node_groups: Sequence[ResolvedNodeGroup],
+    node_pools: Sequence[ResolvedNodePool],
+    catalogue: Catalogue | None = None,
 ) -> ResolvedKubernetes:
     """Derive the charts and objects on the cluster; groups and pools are those of the strategy, resolved."""
     needs = [*_needs("node_groups", node_groups), *_needs("karpenter.node_pools", node_pools)]
     overlays = any(pool.overlays for pool in node_pools)
-    return _Kubernetes(strategy, dict(wanted_charts(strategy, needs)), overlays).collect()
+    prices = dict(_overlay_prices(strategy, node_pools, catalogue or load()))
+    return _Kubernetes(strategy, dict(wanted_charts(strategy, needs)), overlays, prices).collect()
+
+
+def _overlay_prices(
+    strategy: Strategy, node_pools: Sequence[ResolvedNodePool], catalogue: Catalogue
+) -> Iterator[tuple[str, Price]]:
+    for pool in node_pools:
+        for name in pool.instance_types:
+            price = catalogue.price(name, strategy.region)
+            if price and lacks_price(name, pool.capacity_types, strategy.network):
+                yield name, price
 
 
 class _Kubernetes(Resolver[ResolvedKubernetes]):
     kind = ResolvedKubernetes
 
-    def __init__(self, strategy: Strategy, wanted: Mapping[str, str], overlays: bool) -> None:
+    def __init__(
+        self, strategy: Strategy, wanted: Mapping[str, str], overlays: bool, prices: Mapping[str, Price]
+    ) -> None:
         self._strategy = strategy
         self._spec = strategy.kubernetes
         self._wanted = wanted
-        self._overlays = overlays
+        self._overlays = overlays or bool(prices)
+        self._prices = prices
 
     def delivery(self) -> Derived[str]:
-        row = cite(CHOICES, "kubernetes_delivery", "delivery")
-        return stated_field(self._spec, "delivery", "Terraform installs the charts", row)
+        row = facts.choices.cite(lambda file: file["kubernetes_delivery"]["delivery"])
+        return stated_field(self._spec, "delivery", row, "Terraform installs the charts")
 
     def stack(self) -> Derived[str]:
-        row = cite(CHOICES, "kubernetes_delivery", "stack")
-        return stated_field(self._spec, "stack", "one stack, one apply, one destroy", row)
+        row = facts.choices.cite(lambda file: file["kubernetes_delivery"]["stack"])
+        return stated_field(self._spec, "stack", row, "one stack, one apply, one destroy")
 
     def kubernetes_version(self) -> Derived[str]:
         return stated(self._strategy.cluster.kubernetes_version)
@@ -141,15 +110,25 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         if not self._overlays:
             return rule(value, "only the strategy's")
         return rule(
-            value, "the strategy's; nodeOverlay makes shared GPUs and huge pages visible to Karpenter", _NODE_OVERLAYS
+            value,
+            "the strategy's; nodeOverlay makes shared GPUs, huge pages and prices visible to Karpenter",
+            _NODE_OVERLAYS,
         )
+
+    def overlay_prices(self) -> Derived[Mapping[str, float]]:
+        if not self._prices:
+            return rule({}, "Karpenter has every price that it needs")
+        prices = {name: price.usd_per_hour for name, price in self._prices.items()}
+        text = "a private network has no pricing service, and this release has no price for these types"
+        lacking = facts.karpenter.cite(lambda file: file["private"]["no_builtin_price"])
+        return rule(prices, text, lacking, *dict.fromkeys(price.source for price in self._prices.values()))
 
     def karpenter_replicas(self) -> Derived[int]:
         karpenter = self._strategy.karpenter
         if karpenter is None:
             return default(0, "the strategy has no karpenter section")
-        row = cite(CHOICES, "karpenter_replicas", "replicas")
-        return stated_field(karpenter, "replicas", "one active, one on standby", row)
+        row = facts.choices.cite(lambda file: file["karpenter_replicas"]["replicas"])
+        return stated_field(karpenter, "replicas", row, "one active, one on standby")
 
     def service_roles(self) -> Derived[tuple[ServiceRole, ...]]:
         roles = (
@@ -164,7 +143,8 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         return stated_if(said, tuple(map(_team, self._spec.teams)), "the stack creates no namespaces")
 
     def neuron_monitor(self) -> Derived[bool]:
-        return stated_field(self._spec, "neuron_monitor", "not enabled in the strategy")
+        row = facts.choices.cite(lambda file: file["neuron_monitor"]["enabled"])
+        return stated_field(self._spec, "neuron_monitor", row, "not enabled in the strategy")
 
 
 class _Chart(Resolver[ResolvedChart]):
@@ -174,7 +154,7 @@ class _Chart(Resolver[ResolvedChart]):
         charts = {str(name): each for name, each in strategy.kubernetes.charts.items()}
         self._key = key
         self._why = why
-        self._row = cite("facts/charts.json", "charts", key)
+        self._row = facts.charts.cite(lambda file: file["charts"][key])
         self._given = charts.get(key, Chart())
         # The CRDs have the controller's version.
         self._versioned = charts.get("karpenter", Chart()) if key == "karpenter-crd" else self._given
@@ -185,18 +165,24 @@ class _Chart(Resolver[ResolvedChart]):
         return rule(self._key, self._why, self._row)
 
     def chart(self) -> Derived[str]:
-        row = self._row["chart"]
+        row = self._row.part(lambda chart: chart["chart"])
         return rule(row.value, "its name in the repository", row)
 
     def repository(self) -> Derived[str]:
-        return stated_or(self._given.repository, self._row["repository"], "the repository that publishes it")
+        return stated_or(
+            self._given.repository,
+            self._row.part(lambda chart: chart["repository"]),
+            "the repository that publishes it",
+        )
 
     def version(self) -> Derived[str]:
         chosen = self._given.version or self._versioned.version
-        return stated_or(chosen, self._row["version"], "the release that this toolkit was written for")
+        return stated_or(
+            chosen, self._row.part(lambda chart: chart["version"]), "the release that this toolkit was written for"
+        )
 
     def namespace(self) -> Derived[str]:
-        row = self._row["namespace"]
+        row = self._row.part(lambda chart: chart["namespace"])
         if self._namespace not in (None, row.value):
             return stated(str(self._namespace), "karpenter.namespace of the strategy")
         return rule(row.value, "the namespace in the chart's documentation", row)
@@ -210,23 +196,24 @@ class _ServiceRole(Resolver[ServiceRole]):
 
     def __init__(self, key: str, strategy: Strategy, why: str) -> None:
         self._key = key
-        self._row = cite("facts/charts.json", "charts", key)
+        self._row = facts.charts.cite(lambda file: file["charts"][key])
         self._role = service_roles.roles()[key]
         self._strategy = strategy
         self._why = why
 
-    def _name(self, purpose: str, *, limit: int) -> str:
-        return aws_names.limited(self._strategy.name, self._strategy.region, purpose, limit=limit)
+    def _policy_name(self, policy: str) -> str:
+        purpose = f"{self._key}-{policy}"
+        return aws_names.limited(self._strategy.name, self._strategy.region, purpose, limit="iam_policy")
 
     def key(self) -> Derived[str]:
         return rule(self._key, self._why, self._row)
 
     def role_name(self) -> Derived[str]:
-        name = self._name(self._key, limit=aws_names.IAM_ROLE)
-        return rule(name, "cluster, region and chart, at most 64 characters")
+        text = "cluster, region and chart"
+        return limited_name(text, self._strategy.name, self._strategy.region, self._key, limit="iam_role")
 
     def namespace(self) -> Derived[str]:
-        row = self._row["namespace"]
+        row = self._row.part(lambda chart: chart["namespace"])
         return rule(row.value, "the namespace of the chart", row)
 
     def service_account(self) -> Derived[str]:
@@ -234,7 +221,7 @@ class _ServiceRole(Resolver[ServiceRole]):
 
     def policies(self) -> Derived[tuple[ServicePolicy, ...]]:
         policies = (
-            ServicePolicy(each, self._name(f"{self._key}-{each}", limit=aws_names.IAM_POLICY), frozen(statements))
+            ServicePolicy(each, self._policy_name(each), frozen(statements))
             for each, statements in service_roles.policies(self._key, self._strategy.name).items()
         )
         return rule(tuple(policies), "policies from the chart's documentation", self._role["source"])

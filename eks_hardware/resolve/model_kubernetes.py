@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware.catalogue import EfaInterface, Hardware, efa_count
-from eks_hardware.resolve.model import BlockDevice, GpuShares, Resolved, ResolvedTaint
+from eks_hardware.catalogue import EfaInterface, Hardware
+from eks_hardware.resolve.model import ResolvedNodes
+from eks_hardware.resolve.values import BlockDevice, GpuShares, Resolved, ResolvedTaint
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class CapacityOverlay:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResolvedNodePool(Resolved):
+class ResolvedNodePool(ResolvedNodes, Resolved):
     """A Karpenter NodePool with its EC2NodeClass; both have the pool's name.
 
     Attributes:
@@ -125,11 +126,6 @@ class ResolvedNodePool(Resolved):
     gpu_shares: GpuShares | None
     overlays: tuple[CapacityOverlay, ...]
     tags: Mapping[str, str]
-
-    @property
-    def efa_count(self) -> int:
-        """Number of interfaces that support EFA traffic."""
-        return efa_count(self.efa_interfaces)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +204,7 @@ class ResolvedKubernetes(Resolved):
     Attributes:
         charts: charts to install, by key, in the order of installation.
         feature_gates: Karpenter's feature gates, by their names in its chart (``nodeOverlay``).
+        overlay_prices: On-Demand prices in USD per hour that Karpenter lacks, by instance type; in a private network.
         service_roles: IAM roles of charts that call AWS, without Karpenter's.
         neuron_monitor: whether Neuron metrics are exported; the exporter has no chart.
 
@@ -221,6 +218,7 @@ class ResolvedKubernetes(Resolved):
     kubernetes_version: str
     charts: Mapping[str, ResolvedChart]
     feature_gates: Mapping[str, bool]
+    overlay_prices: Mapping[str, float]
     karpenter_replicas: int
     service_roles: tuple[ServiceRole, ...]
     teams: tuple[ResolvedTeam, ...]

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from eks_hardware import aws_names, facts
-from eks_hardware.data import cite
+from eks_hardware import facts
 from eks_hardware.models import FlowLogs, NetworkSpec
 from eks_hardware.resolve import cidrs
 from eks_hardware.resolve.derived import (
-    CHOICES,
     Derived,
     Resolver,
     Source,
+    chosen,
     default,
+    limited_name,
     optional,
     rule,
     stated,
     stated_field,
-    stated_if,
 )
 from eks_hardware.resolve.mappings import frozen
-from eks_hardware.resolve.model import ExistingSubnets, ResolvedNetwork, ResolvedSubnet, SubnetRole
+from eks_hardware.resolve.model import ExistingSubnets, ResolvedNetwork, ResolvedSubnet
+from eks_hardware.resolve.values import SubnetRole
+from eks_hardware.resolve.vpc import interface_endpoints, nat_mode
 from eks_hardware.resolve.zones import ZoneChoice, control_plane_excluded
 
 # https://docs.aws.amazon.com/eks/latest/userguide/network-load-balancing.html
@@ -31,8 +32,6 @@ INTERNAL_LOAD_BALANCER = {"kubernetes.io/role/internal-elb": "1"}
 DISCOVERY_TAG = "karpenter.sh/discovery"
 
 _NONE = "none: the strategy uses an existing VPC"
-
-_EXCLUDED = ("facts/eks.json", "control_plane_excluded_zones", "zone_ids")
 
 
 def resolve_network(
@@ -63,8 +62,8 @@ class _Network(Resolver[ResolvedNetwork]):
     def cidr(self) -> Derived[str | None]:
         if self._spec.existing:
             return default(None, "the strategy uses an existing VPC")
-        row = cite(CHOICES, "vpc", "cidr")
-        return stated_field(self._spec, "cidr", "room for 8 zones with 4,096 node addresses each", row)
+        row = facts.choices.cite(lambda file: file["vpc"]["cidr"])
+        return stated_field(self._spec, "cidr", row, "room for 8 zones with 4,096 node addresses each")
 
     def pod_cidr(self) -> Derived[str | None]:
         page = "https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html"
@@ -81,9 +80,9 @@ class _Network(Resolver[ResolvedNetwork]):
             reason += f"; {zone}, because {group} needs it"
         rows: list[Source] = []
         if zone_ids:
-            rows += [cite("catalogue/offerings.json", "regions", self._region), cite(*_EXCLUDED)]
+            rows += [facts.offerings.cite(lambda file: file["regions"][self._region]), control_plane_excluded()]
         if "zones" not in self._spec.model_fields_set:
-            rows.append(cite(CHOICES, "zones", "count"))
+            rows.append(facts.choices.cite(lambda file: file["zones"]["count"]))
         return rule(zone_ids, reason, *rows)
 
     def control_plane_zone_ids(self) -> Derived[tuple[str, ...]]:
@@ -93,23 +92,29 @@ class _Network(Resolver[ResolvedNetwork]):
         """
         if self._spec.existing and self._spec.existing.control_plane_subnets:
             return stated(tuple(self._spec.existing.control_plane_subnets), "the zones of the strategy's subnets")
-        count, excluded = cite(CHOICES, "control_plane_zones", "count"), control_plane_excluded()
-        zone_ids = tuple(zone for zone in self._zones.base if zone not in excluded)[: count.value]
+        count = facts.choices.cite(lambda file: file["control_plane_zones"]["count"])
+        excluded = control_plane_excluded()
+        zone_ids = tuple(zone for zone in self._zones.base if zone not in excluded.value)[: count.value]
         text = "the first two that EKS allows; they cannot change once the cluster exists"
-        return rule(zone_ids, text, count, cite(*_EXCLUDED))
+        return rule(zone_ids, text, count, excluded)
 
     def subnets(self) -> Derived[tuple[ResolvedSubnet, ...]]:
         if self._spec.existing:
             return rule((), "none: the strategy uses existing subnets")
         subnets = tuple(_subnets(self._spec, self._zones, self.control_plane_zone_ids().value, discovery=self._name))
-        return rule(subnets, "each zone has a fixed eighth of the VPC, so no subnet ever changes")
+        split = facts.choices.cite(lambda file: file["subnets"])
+        return rule(subnets, "each zone has a fixed eighth of the VPC, so no subnet ever changes", split)
 
     def nat_zone_ids(self) -> Derived[tuple[str, ...]]:
         # The first listed zone, not the first by name: a zone that is added later must not move the gateway.
         zones = {"none": (), "single": self._zones.base[:1], "one-per-zone": self._zones.zone_ids}
-        zone_ids = () if self._spec.existing else zones[nat_mode(self._spec)]
-        otherwise = "none: private cluster" if self._spec.private else "one NAT gateway is cheapest"
-        return stated_if(self._spec.nat_gateways is not None, zone_ids, otherwise)
+        if self._spec.existing:
+            return rule((), _NONE)
+        given = self._spec.nat_gateways
+        if given is None and self._spec.private:
+            return rule((), "none: private cluster")
+        row = facts.choices.cite(lambda file: file["nat_gateways"]["mode"]).part(lambda mode: zones[mode])
+        return chosen(given is not None, zones[given or "none"], row, "one NAT gateway is cheapest")
 
     def nat_zone_by_zone(self) -> Derived[Mapping[str, str]]:
         with_nat = self.nat_zone_ids().value
@@ -134,7 +139,7 @@ class _Network(Resolver[ResolvedNetwork]):
             return default(services, _NONE)
         if nat_mode(self._spec) != "none":
             return default(services, "none: nodes reach AWS through NAT gateways")
-        row = cite("facts/eks.json", "interface_endpoints")
+        row = facts.eks.cite(lambda file: file["interface_endpoints"])
         return default(services, "all that nodes need: there is no NAT gateway", row)
 
     def endpoint_zone_ids(self) -> Derived[tuple[str, ...]]:
@@ -147,7 +152,7 @@ class _Network(Resolver[ResolvedNetwork]):
     def flow_logs(self) -> Derived[FlowLogs | None]:
         if self._spec.existing:
             return default(None, _NONE)
-        logs, row = self._spec.flow_logs, cite(CHOICES, "flow_logs")
+        logs, row = self._spec.flow_logs, facts.choices.cite(lambda file: file["flow_logs"])
         value = logs if logs.enabled else None
         if "flow_logs" not in self._spec.model_fields_set:
             return default(value, "rejected traffic shows scans and misconfiguration", row)
@@ -156,8 +161,8 @@ class _Network(Resolver[ResolvedNetwork]):
         return stated(value, "as set in the strategy, and by default for the rest", row)
 
     def flow_log_role_name(self) -> Derived[str]:
-        name = aws_names.limited(self._name, self._region, "flow-logs", limit=aws_names.IAM_ROLE)
-        return rule(name, "cluster, region and purpose, at most 64 characters")
+        text = "cluster, region and purpose"
+        return limited_name(text, self._name, self._region, "flow-logs", limit="iam_role")
 
     def discovery_tag(self) -> Derived[str]:
         return rule(self._name, f"{DISCOVERY_TAG} on the private subnets, for Karpenter's selectors")
@@ -165,18 +170,6 @@ class _Network(Resolver[ResolvedNetwork]):
     def existing(self) -> Derived[ExistingSubnets | None]:
         subnets = _existing(self._spec, self.control_plane_zone_ids().value)
         return optional(subnets, "the stack creates its own VPC")
-
-
-def has_pod_subnets(network: NetworkSpec) -> bool:
-    """Return whether pods have their own subnets (VPC CNI custom networking)."""
-    return network.pod_cidr is not None or bool(network.existing and network.existing.pod_subnets)
-
-
-def nat_mode(network: NetworkSpec) -> str:
-    """Return how nodes reach the internet in a VPC that the stack creates."""
-    if network.nat_gateways is not None:
-        return network.nat_gateways
-    return "none" if network.private else "single"
 
 
 def _subnets(
@@ -195,19 +188,6 @@ def _subnets(
 
 def _subnet(role: SubnetRole, zone_id: str, cidr: str, tags: Mapping[str, str]) -> ResolvedSubnet:
     return ResolvedSubnet(role, zone_id, cidr, frozen(tags))
-
-
-def interface_endpoints(network: NetworkSpec, addons: Sequence[str]) -> tuple[str, ...]:
-    """Return the services with an interface endpoint in a VPC that the stack creates."""
-    if network.existing:
-        return ()
-    if network.interface_endpoints is not None:
-        return tuple(sorted(set(network.interface_endpoints)))
-    if nat_mode(network) != "none":
-        return ()
-    known = facts.eks()["interface_endpoints"]
-    of_addons = {service for addon in addons for service in known["addons"].get(addon, ())}
-    return tuple(sorted({*known["nodes"], *of_addons}))
 
 
 def _existing(network: NetworkSpec, control_plane_zones: tuple[str, ...]) -> ExistingSubnets | None:

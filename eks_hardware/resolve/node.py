@@ -7,13 +7,13 @@ from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType, address_count
-from eks_hardware.data import Cited, cite
+from eks_hardware.data import Cited
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, NodeTemplate
 from eks_hardware.resolve import user_data
-from eks_hardware.resolve.derived import CHOICES, Derived, rule, stated_or
+from eks_hardware.resolve.derived import Derived, rule, stated_field, stated_or
 from eks_hardware.resolve.extended_resources import accelerator_resource
 from eks_hardware.resolve.mappings import merged
-from eks_hardware.resolve.model import BlockDevice, ResolvedTaint
+from eks_hardware.resolve.values import BlockDevice, ResolvedTaint
 from eks_hardware.spellings import eks_effect
 
 _LARGE_IMAGES = "accelerator images are large"
@@ -149,8 +149,16 @@ def disk_size(template: NodeTemplate, hardware: Hardware) -> Derived[int]:
     """Derive the size of the volume for container images, in GiB."""
     given = template.disk.size_gib
     if hardware is Hardware.CPU:
-        return stated_or(given, cite(CHOICES, "cpu_disk", "size_gib"), "room for images and logs")
-    return stated_or(given, cite(CHOICES, "accelerated_disk", "size_gib"), _LARGE_IMAGES)
+        return stated_or(
+            given, facts.choices.cite(lambda file: file["cpu_disk"]["size_gib"]), "room for images and logs"
+        )
+    return stated_or(given, facts.choices.cite(lambda file: file["accelerated_disk"]["size_gib"]), _LARGE_IMAGES)
+
+
+def disk_type(template: NodeTemplate) -> Derived[str]:
+    """Derive the type of the volume for container images."""
+    row = facts.choices.cite(lambda file: file["volume_type"]["type"])
+    return stated_field(template.disk, "type", row, "the cheaper type")
 
 
 def disk_throughput(template: NodeTemplate, hardware: Hardware) -> Derived[int | None]:
@@ -159,15 +167,19 @@ def disk_throughput(template: NodeTemplate, hardware: Hardware) -> Derived[int |
     if disk.type != "gp3":
         return rule(None, "only gp3 volumes have a throughput setting")
     if hardware is Hardware.CPU:
-        row = cite("facts/nodes.json", "volumes", "gp3_throughput_mibps")
+        row = facts.nodes.cite(lambda file: file["volumes"]["gp3_throughput_mibps"])
         return stated_or(disk.throughput_mibps, row, "gp3's default throughput")
-    return stated_or(disk.throughput_mibps, cite(CHOICES, "accelerated_disk_throughput", "mibps"), _LARGE_IMAGES)
+    return stated_or(
+        disk.throughput_mibps,
+        facts.choices.cite(lambda file: file["accelerated_disk_throughput"]["mibps"]),
+        _LARGE_IMAGES,
+    )
 
 
 def disk_layout(*, bottlerocket: bool) -> Cited[Mapping[str, Any]]:
     """Return the volumes of an operating system's images: ``root``, ``data``, and which one stores container images."""
     family = "Bottlerocket" if bottlerocket else "AL2023"
-    return cite("facts/karpenter.json", "block_devices", "families", family)
+    return facts.karpenter.cite(lambda file: file["block_devices"]["families"][family])
 
 
 def block_devices(template: NodeTemplate, hardware: Hardware, *, bottlerocket: bool) -> tuple[BlockDevice, ...]:
@@ -176,7 +188,7 @@ def block_devices(template: NodeTemplate, hardware: Hardware, *, bottlerocket: b
     images = BlockDevice(
         device_name=layout["ephemeral_device"],
         size_gib=disk_size(template, hardware).value,
-        volume_type=disk.type,
+        volume_type=disk_type(template).value,
         iops=disk.iops,
         throughput_mibps=disk_throughput(template, hardware).value,
         kms_key_arn=disk.kms_key_arn,

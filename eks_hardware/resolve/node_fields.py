@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from eks_hardware import aws_names, facts
 from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware, InstanceType, efa_count
-from eks_hardware.data import Cited, cite
+from eks_hardware.catalogue.store import label_name
+from eks_hardware.data import Cited
 from eks_hardware.models import AmiVersions, NodeGroupSpec, NodePoolSpec, PoolReservation, Reservation
 from eks_hardware.printable import counted
 from eks_hardware.resolve import node, user_data
 from eks_hardware.resolve.derived import (
-    CHOICES,
     Derived,
     R,
     Resolver,
     Source,
+    chosen,
     default,
     from_catalogue,
+    limited_name,
     optional,
     rule,
     stated,
     stated_field,
     stated_if,
 )
+from eks_hardware.resolve.disruption import PoolDisruption
 from eks_hardware.resolve.extended_resources import GPU, accelerator_resource, extended_resources_of
 from eks_hardware.resolve.gpu_sharing import (
     MIG_CONFIG_LABEL,
@@ -37,16 +40,21 @@ from eks_hardware.resolve.gpu_sharing import (
     sharing_settings,
 )
 from eks_hardware.resolve.mappings import merged
-from eks_hardware.resolve.model import BlockDevice, CapacityTarget, GpuShares, ResolvedNodeGroup, ResolvedTaint
+from eks_hardware.resolve.model import CapacityTarget, ResolvedNodeGroup
 from eks_hardware.resolve.model_kubernetes import (
     CapacityOverlay,
     ReservationSelector,
     ResolvedDisruption,
     ResolvedNodePool,
 )
-from eks_hardware.resolve.pool_types import PoolDisruption, cpus_per_device, has_huge_pages, pool_types, promised_mib
+from eks_hardware.resolve.pool_types import cpus_per_device, has_huge_pages, pool_types, promised_mib
+from eks_hardware.resolve.values import BlockDevice, GpuShares, ResolvedTaint
 from eks_hardware.spellings import CAPACITY
 
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.catalogue import Device, FullInstanceRow
+
+T = TypeVar("T")
 S = TypeVar("S", bound=NodeGroupSpec | NodePoolSpec)
 
 _ON_DEMAND = "the strategy requests neither Spot nor a reservation"
@@ -109,9 +117,12 @@ class NodeFields(Resolver[R], Generic[R, S]):
             return (self._spec.reservation,) if self._spec.reservation else ()
         return self._spec.reservations
 
-    def _cite(self, *fields: str) -> Cited[object]:
+    def _cite(self, select: Callable[[FullInstanceRow], T]) -> Cited[T]:
         """Return fields of the first type's row."""
-        return self._catalogue.cite(self._first, "instances", *fields)
+        return self._catalogue.cite(self._first, select)
+
+    def _cite_accelerator(self) -> Cited[Device | None]:
+        return self._cite(lambda row: row.get("accelerator"))
 
     def _describe(self) -> str:
         accelerator = self._first.accelerator
@@ -129,28 +140,34 @@ class NodeFields(Resolver[R], Generic[R, S]):
 
     def workload(self) -> Derived[str]:
         said = "workload" in self._spec.model_fields_set
-        row = cite(CHOICES, "workload", "purpose")
-        return stated_if(said, self._spec.purpose, "general: the strategy sets no workload", row)
+        row = facts.choices.cite(lambda file: file["workload"]["purpose"])
+        return chosen(said, self._spec.purpose, row, "general: the strategy sets no workload")
 
     def hardware(self) -> Derived[Hardware]:
         return from_catalogue(self._first.hardware, self._describe(), *self._hardware_rows())
 
     def _hardware_rows(self) -> list[Source]:
-        rows: list[Source] = [self._cite("accelerator")]
+        rows: list[Source] = [self._cite_accelerator()]
         if self._first.accelerator:
-            rows.append(self._catalogue.cite(self._first, "accelerators", "hardware"))
+            rows.append(self._cite_hardware())
         return rows
 
+    def _cite_hardware(self) -> Cited[str]:
+        """Return the hardware of the accelerator's row, or that of a type without accelerator."""
+        if self._first.accelerator:
+            return self._catalogue.cite_accelerator(self._first, lambda row: row["hardware"])
+        return self._cite_accelerator().part(lambda _: Hardware.CPU.value)
+
     def architecture(self) -> Derived[str]:
-        row = self._catalogue.cite(self._first, "instances", "architecture")
+        row = self._cite(lambda row: row["architecture"])
         return from_catalogue(row.value, f"the architecture of {self._first.name}", row)
 
     def ami_family(self) -> Derived[str]:
         family, ami = node.ami_family(self._spec), self._spec.ami
         if isinstance(self._spec, NodeGroupSpec) and self._spec.ami.type:
             return rule(family, f"the operating system of {self._spec.ami.type}")
-        row = cite(CHOICES, "operating_system", "family")
-        return stated_if("family" in ami.model_fields_set, family, "AL2023 unless the strategy sets another", row)
+        row = facts.choices.cite(lambda file: file["operating_system"]["family"])
+        return chosen("family" in ami.model_fields_set, family, row, "AL2023 unless the strategy sets another")
 
     def zone_ids(self) -> Derived[tuple[str, ...]]:
         zone_ids = self._cluster.zone_ids
@@ -172,26 +189,28 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return list(dict.fromkeys(row for row in rows if row))
 
     def labels(self) -> Derived[Mapping[str, str]]:
-        labels = self._sources_of_labels()
+        labels = {**self._derived_labels(), **{key: stated(value) for key, value in self._spec.labels.items()}}
         return rule(
             {key: each.value for key, each in labels.items()},
             "hardware, workload, accelerator, and labels that device plugins and an autoscaler read",
-            *(f"{key}: {each}" for key, each in labels.items()),
+            *(f"{key}: {each.reason.source or 'the strategy'}" for key, each in labels.items()),
         )
 
-    def _sources_of_labels(self) -> dict[str, Cited[str]]:
-        """Return each label with its source; the strategy's own labels override derived ones."""
-        hardware, rocket = self._first.hardware, self._bottlerocket
+    def _derived_labels(self) -> dict[str, Derived[str]]:
+        rocket = self._bottlerocket
         sharing = {**sharing_labels(self._shares, bottlerocket=rocket), **self._autoscaler_labels()}
-        plugins = node.plugin_labels(hardware, efa=self._spec.efa, bottlerocket=rocket)
-        derived = {key: Cited(value, _LABEL_PAGES[key]) for key, value in sharing.items()}
-        derived["hardware-type"] = Cited(hardware.value, str(self._hardware_rows()[-1]))
-        derived["workload-type"] = Cited(self._spec.purpose, "workload in the strategy")
-        accelerators = {kind.accelerator.label_name for kind in self._types if kind.accelerator}
-        if len(accelerators) == 1:
-            derived["accelerator"] = Cited(accelerators.pop(), self._cite("accelerator").source)
-        derived |= {key: Cited(value, _LABEL_PAGES[key]) for key, value in plugins.items()}
-        return derived | {key: Cited(value, "the strategy") for key, value in self._spec.labels.items()}
+        plugins = node.plugin_labels(self._first.hardware, efa=self._spec.efa, bottlerocket=rocket)
+        hardware = self._cite_hardware()
+        rows = {"hardware-type": rule(hardware.value, "the hardware", hardware)}
+        rows["workload-type"] = rule(self._spec.purpose, "the workload", "workload in the strategy")
+        if len({kind.accelerator.label_name for kind in self._types if kind.accelerator}) == 1:
+            name = self._cite_accelerator().part(lambda device: label_name(device["name"]) if device else "")
+            rows["accelerator"] = rule(name.value, "the accelerator", name)
+        pages = [
+            {key: rule(value, "a label that software reads", _LABEL_PAGES[key]) for key, value in labels.items()}
+            for labels in (sharing, plugins)
+        ]
+        return {**pages[0], **rows, **pages[1]}
 
     def _autoscaler_labels(self) -> dict[str, str]:
         """Return labels that Cluster Autoscaler reads."""
@@ -210,29 +229,32 @@ class NodeFields(Resolver[R], Generic[R, S]):
         if accelerator_resource(hardware):
             return stated(chosen, "accelerator_taint is false")
         text = "without a standard taint" if self._first.accelerator else "to protect with a taint"
-        return rule(chosen, f"{self._describe()} {text}", self._cite("accelerator"))
+        return rule(chosen, f"{self._describe()} {text}", self._cite_accelerator())
 
     def _sources_of_taints(self) -> Iterator[Source]:
         """Yield the rows of defaults: the taint of accelerated nodes, and the effect of the strategy's taints."""
         if accelerator_resource(self._first.hardware) and "accelerator_taint" not in self._spec.model_fields_set:
-            yield cite(CHOICES, "accelerator_taint", "enabled")
+            yield facts.choices.cite(lambda file: file["accelerator_taint"]["enabled"])
         if any("effect" not in taint.model_fields_set for taint in self._spec.taints):
-            yield cite(CHOICES, "taint", "effect")
+            yield facts.choices.cite(lambda file: file["taint"]["effect"])
 
     def efa_interfaces(self) -> Derived[tuple[EfaInterface, ...]]:
         """Derive the interfaces: the catalogue computes them for each type, with ``efa_layout`` (catalogue/efa.py)."""
         kind = self._first
         interfaces, cards = counted(kind.max_efa_interfaces, "EFA interface"), len(kind.network_cards)
         most = f"{interfaces} on {counted(cards, 'network card')}"
-        row = self._cite("max_efa_interfaces", "cards")
+        if not kind.supports_efa:
+            row = self._cite(lambda row: row["max_efa_interfaces"])
+            return default((), f"efa is not enabled; {kind.name} does not support EFA", row)
+        layout = self._cite(lambda row: (row["max_efa_interfaces"], row["cards"]))
         if self._spec.efa:
-            return from_catalogue(kind.efa_interfaces, f"{kind.name} has {most}", row, _EFA_LAYOUT)
-        could = f"supports {most}" if kind.supports_efa else "does not support EFA"
-        return default((), f"efa is not enabled; {kind.name} {could}", row)
+            return from_catalogue(kind.efa_interfaces, f"{kind.name} has {most}", layout, _EFA_LAYOUT)
+        return default((), f"efa is not enabled; {kind.name} supports {most}", layout)
 
     def placement_group_name(self) -> Derived[str | None]:
         wanted = self._spec.placement_group
-        name = self._limited_name(aws_names.PLACEMENT_GROUP)
+        # Not "-": cluster demo with group gpu-x and cluster demo-gpu with group x must not share a name.
+        name = aws_names.limited(self._cluster.name, self._spec.name, limit="placement_group", separator="/")
         if wanted != "auto":
             return stated(name if wanted == "cluster" else None)
         if self._reservations():
@@ -240,30 +262,26 @@ class NodeFields(Resolver[R], Generic[R, S]):
             return rule(None, text, _PLACEMENT_OF_RESERVATIONS)
         if not self._spec.efa:
             return rule(None, "without EFA, nodes need not be close together", _PLACEMENT)
-        row = self._cite("placement_strategies")
+        row = self._cite(lambda row: row["placement_strategies"])
         if "cluster" not in self._first.placement_strategies:
             return from_catalogue(None, "the type does not support cluster placement groups", row)
         return rule(name, "EFA nodes are placed close together", row, _PLACEMENT)
 
-    def _limited_name(self, limit: int) -> str:
-        # Not "-": cluster demo with group gpu-x and cluster demo-gpu with group x must not share a name.
-        return aws_names.limited(self._cluster.name, self._spec.name, limit=limit, separator="/")
-
     def block_devices(self) -> Derived[tuple[BlockDevice, ...]]:
-        hardware = self._first.hardware
-        size, throughput = node.disk_size(self._spec, hardware), node.disk_throughput(self._spec, hardware)
+        hardware, layout = self._first.hardware, node.disk_layout(bottlerocket=self._bottlerocket)
+        size = node.disk_size(self._spec, hardware)
         stated_size = "size from the strategy, device names from the image"
         text = size.reason.text if size.reason.source else stated_size
-        sources = {
-            "devices": node.disk_layout(bottlerocket=self._bottlerocket).source,
-            "type": None if "type" in self._spec.disk.model_fields_set else str(cite(CHOICES, "volume_type", "type")),
-            "size": size.reason.source,
-            "throughput": throughput.reason.source,
+        parts = {
+            "type": node.disk_type(self._spec),
+            "size": size,
+            "throughput": node.disk_throughput(self._spec, hardware),
         }
         return rule(
             node.block_devices(self._spec, hardware, bottlerocket=self._bottlerocket),
             text,
-            *(f"{what}: {source}" for what, source in sources.items() if source),
+            f"devices: {layout}",
+            *(f"{what}: {each.reason.source}" for what, each in parts.items() if each.reason.source),
         )
 
     def instance_store(self) -> Derived[str]:
@@ -272,11 +290,10 @@ class NodeFields(Resolver[R], Generic[R, S]):
             return stated(store)
         without = next((kind for kind in self._types if kind.instance_store is None), None)
         if without:
-            row = self._catalogue.cite(without, "instances", "instance_store")
+            row = self._catalogue.cite(without, lambda row: row.get("instance_store"))
             return default(store, f"{without.name} has no local disks", row)
-        return default(
-            store, "local NVMe disks as one array for images and ephemeral storage", self._cite("instance_store")
-        )
+        row = self._cite(lambda row: row.get("instance_store"))
+        return default(store, "local NVMe disks as one array for images and ephemeral storage", row)
 
     def _max_pods(self) -> Derived[int | None]:
         """Derive the maximum number of pods per node; None keeps the kubelet's own number."""
@@ -284,13 +301,13 @@ class NodeFields(Resolver[R], Generic[R, S]):
             return stated(self._spec.kubelet.max_pods)
         custom = self._cluster.custom_networking
         least, value = node.fewest_pods(self._spec, self._types, custom_networking=custom)
-        row = self._catalogue.cite(least, "instances", "cards", "ipv4_per_interface", "vcpus")
+        row = self._catalogue.cite(least, lambda row: (row["cards"], row["ipv4_per_interface"], row["vcpus"]))
         if value is None:
             return from_catalogue(
                 None, f"the kubelet's own number: the catalogue lacks the addresses of {least.name}", row
             )
         text = "addresses of the first network card with prefix delegation, up to EKS's limit"
-        return from_catalogue(value, text, row, cite("facts/eks.json", "max_pods"))
+        return from_catalogue(value, text, row, facts.eks.cite(lambda file: file["max_pods"]))
 
     def shell(self) -> Derived[tuple[str, ...]]:
         lines = self._cluster.shell
@@ -298,18 +315,19 @@ class NodeFields(Resolver[R], Generic[R, S]):
             return rule((), "the strategy's storage needs no client on the nodes")
         if self._bottlerocket:
             return rule((), "Bottlerocket does not run shell scripts")
-        row = cite("facts/storage.json", "lustre_client", "al2023")
+        row = facts.storage.cite(lambda file: file["lustre_client"]["al2023"])
         return rule(lines, "installs the Lustre client before the node joins", row)
 
     def metadata_hop_limit(self) -> Derived[int]:
         if self._spec.pods_use_imds:
-            row = cite(CHOICES, "metadata_hop_limit", "pods")
+            row = facts.choices.cite(lambda file: file["metadata_hop_limit"]["pods"])
             return rule(row.value, "pods can reach instance metadata", row)
-        row = cite(CHOICES, "metadata_hop_limit", "nodes")
+        row = facts.choices.cite(lambda file: file["metadata_hop_limit"]["nodes"])
         return rule(row.value, "pods cannot use the node's credentials", row)
 
     def detailed_monitoring(self) -> Derived[bool]:
-        return stated_field(self._spec, "detailed_monitoring", "five-minute metrics are free")
+        row = facts.choices.cite(lambda file: file["detailed_monitoring"]["enabled"])
+        return stated_field(self._spec, "detailed_monitoring", row, "five-minute metrics are free")
 
     def gpu_shares(self) -> Derived[GpuShares | None]:
         return stated_if(self._shares is not None, self._shares, "pods get whole accelerators")
@@ -366,7 +384,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
             return stated("CUSTOM", "your own image")
         if ami.type:
             return stated(ami.type)
-        row = self._catalogue.cite(self._first, "ami_types", "ami_types")
+        row = self._catalogue.cite_ami_types(self._first, lambda row: row["ami_types"])
         prefix = node.AMI_PREFIXES[ami.family]
         fitting = [each for each in row.value if each.startswith(prefix) and not each.endswith("FIPS")]
         needing = self._first.accelerator.name if self._first.accelerator else self._first.architecture
@@ -384,7 +402,8 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         return rule(self._kubernetes_version, "the cluster's version; EKS accepts no other", page)
 
     def capacity(self) -> Derived[str]:
-        return stated_field(self._spec, "capacity", _ON_DEMAND, cite(CHOICES, "capacity", "purchase"))
+        row = facts.choices.cite(lambda file: file["capacity"]["purchase"])
+        return stated_field(self._spec, "capacity", row, _ON_DEMAND)
 
     def capacity_type(self) -> Derived[str]:
         capacity = self._spec.capacity
@@ -410,8 +429,8 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         return rule(False, "the group lists the types, so it can have several", _LAUNCH_TEMPLATES)
 
     def min_size(self) -> Derived[int]:
-        row = cite(CHOICES, "group_size", "min")
-        return stated_field(self._spec.scaling, "min", "no nodes by default", row)
+        row = facts.choices.cite(lambda file: file["group_size"]["min"])
+        return stated_field(self._spec.scaling, "min", row, "no nodes by default")
 
     def desired_size(self) -> Derived[int]:
         scaling = self._spec.scaling
@@ -423,7 +442,8 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         return stated(self._spec.scaling.max)
 
     def autoscaled(self) -> Derived[bool]:
-        return stated_field(self._spec.scaling, "autoscaled", "the strategy sets the number of nodes")
+        row = facts.choices.cite(lambda file: file["autoscaled"]["enabled"])
+        return stated_field(self._spec.scaling, "autoscaled", row, "the strategy sets the number of nodes")
 
     def _autoscaler_labels(self) -> dict[str, str]:
         shared = [extended_resources_of(kind, shares=self._shares) for kind in self._types]
@@ -451,10 +471,13 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         )
 
     def node_repair(self) -> Derived[bool]:
-        repairs = self._spec.repairs
-        no_room = "off: the reservation may have no room for a replacement"
-        otherwise = "EKS replaces unhealthy nodes" if repairs else no_room
-        return stated_if(self._spec.node_repair is not None, repairs, otherwise)
+        said = self._spec.node_repair is not None
+        if self._spec.reservation:
+            row = facts.choices.cite(lambda file: file["node_repair"]["in_reservations"])
+            no_room = "off: the reservation may have no room for a replacement"
+            return chosen(said, self._spec.repairs, row, no_room)
+        row = facts.choices.cite(lambda file: file["node_repair"]["enabled"])
+        return chosen(said, self._spec.repairs, row, "EKS replaces unhealthy nodes")
 
     def max_unavailable(self) -> Derived[int | None]:
         update = self._spec.update
@@ -462,7 +485,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
             return stated(update.max_unavailable)
         if update.max_unavailable_percentage is not None:
             return rule(None, "the strategy sets a percentage", _NODE_UPDATES)
-        row = cite(CHOICES, "node_updates", "max_unavailable")
+        row = facts.choices.cite(lambda file: file["node_updates"]["max_unavailable"])
         return default(row.value, "one node at a time", row)
 
     def max_unavailable_percentage(self) -> Derived[int | None]:
@@ -475,7 +498,9 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         )
 
     def launch_template_name(self) -> Derived[str]:
-        return rule(self._limited_name(aws_names.LAUNCH_TEMPLATE), "cluster and group, at most 125 characters")
+        # The separator is that of the placement group.
+        names = self._cluster.name, self._spec.name
+        return limited_name("cluster and group", *names, limit="launch_template", separator="/")
 
     def tags(self) -> Derived[Mapping[str, str]]:
         return rule(
@@ -566,7 +591,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         if len(names) > 1:
             sources.append(f"{len(names) - 1} more rows of the same file")
         if any(kind.accelerator for kind in self._types):
-            sources.append(cite("facts/karpenter.json", "accelerator_names", "families"))
+            sources.append(facts.karpenter.cite(lambda file: file["accelerator_names"]["families"]))
         return from_catalogue(names, text, *sources)
 
     def ami_alias(self) -> Derived[str | None]:
@@ -577,7 +602,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             return rule(f"{family}@{pool.ami.version}", "the release in the pool's ami.version", _ALIASES)
         if chosen := getattr(self._ami_versions, family):
             return rule(f"{family}@{chosen}", "the release in karpenter.ami_versions", _ALIASES)
-        row = cite("facts/karpenter.json", "ami_aliases", "suggested", family)
+        row = facts.karpenter.cite(lambda file: file["ami_aliases"]["suggested"][family])
         return rule(
             f"{family}@{row.value}",
             "a release without known problems, pinned so that images never change by themselves",
@@ -589,8 +614,9 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
 
     def capacity_types(self) -> Derived[tuple[str, ...]]:
         types = tuple(dict.fromkeys(CAPACITY[each].karpenter for each in self._spec.capacity))
-        row = cite(CHOICES, "capacity", "purchase")
-        return stated_if("capacity" in self._spec.model_fields_set, types, _ON_DEMAND, row)
+        purchase = facts.choices.cite(lambda file: file["capacity"]["purchase"])
+        row = purchase.part(lambda each: (CAPACITY[each].karpenter,))
+        return chosen("capacity" in self._spec.model_fields_set, types, row, _ON_DEMAND)
 
     def reservations(self) -> Derived[tuple[ReservationSelector, ...]]:
         selectors = tuple(
@@ -616,7 +642,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         if "cpu" not in limits:
             most = max((kind for kind in self._types if kind.accelerator), key=cpus_per_device)
             limits["cpu"] = str(math.ceil(devices * cpus_per_device(most)))
-            cited.append(self._catalogue.cite(most, "instances", "vcpus", "accelerator"))
+            cited.append(self._catalogue.cite(most, lambda row: (row["vcpus"], row.get("accelerator"))))
         if self._shares:
             # The strategy counts GPUs; Karpenter counts what the node advertises.
             del limits[resource]
@@ -638,10 +664,11 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         never gives the node up (pkg/providers/instancetype/types.go, efas, in 1.14.1).
         """
         with_efa = next((kind for kind in self._types if kind.supports_efa), None)
-        row = self._catalogue.cite(with_efa or self._first, "instances", "max_efa_interfaces", "cards")
         if self._spec.efa:
             text = "set explicitly: Karpenter's own layout is outdated"
-            return rule(self._first.efa_interfaces, text, row, _NETWORK_INTERFACES)
+            layout = self._cite(lambda row: (row["max_efa_interfaces"], row["cards"]))
+            return rule(self._first.efa_interfaces, text, layout, _NETWORK_INTERFACES)
+        row = self._catalogue.cite(with_efa or self._first, lambda row: row["max_efa_interfaces"])
         if with_efa:
             text = "one interface: otherwise Karpenter would offer EFA, which the pool does not have"
             return rule((EfaInterface(0, 0, "interface"),), text, row, _NETWORK_INTERFACES)
@@ -686,9 +713,9 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
 
     def overlays(self) -> Derived[tuple[CapacityOverlay, ...]]:
         sources: list[Source] = [_NODE_OVERLAYS]
-        sources += [self._catalogue.cite(kind, "instances", "accelerator") for kind in self._relabelled()[:1]]
+        sources += [self._catalogue.cite(kind, lambda row: row.get("accelerator")) for kind in self._relabelled()[:1]]
         if has_huge_pages(self._spec, self._types):
-            sources.append(cite("facts/eks.json", "efa_huge_pages", "by_family", self._spec.ami.family))
+            sources.append(facts.eks.cite(lambda file: file["efa_huge_pages"]["by_family"][self._spec.ami.family]))
         return rule(
             (*self._gpu_overlays(), *self._huge_page_overlays()),
             "resources that Karpenter cannot see: shared and fractional GPUs, huge pages",

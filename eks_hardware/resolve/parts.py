@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from eks_hardware.resolve.model import Resolved
 from eks_hardware.resolve.strategy import ResolvedStrategy
+from eks_hardware.resolve.values import Resolved
 
 Route = tuple[str | int, ...]
 """Attributes, keys and indices that lead from the strategy to one of its parts."""

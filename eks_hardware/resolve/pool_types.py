@@ -1,4 +1,4 @@
-"""The instance types that a Karpenter node pool can launch, what its limits count, and when its nodes are removed.
+"""The instance types that a Karpenter node pool can launch, and what its limits count.
 
 The pool lists single types, not requirements on families or GPU names. The types of a pool are therefore known here,
 can be priced and simulated, and cannot grow to other hardware (docs/adr/0010).
@@ -6,23 +6,17 @@ can be priced and simulated, and cannot grow to other hardware (docs/adr/0010).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, InstanceType
-from eks_hardware.data import Cited, cite
-from eks_hardware.models import NodePoolSpec
+from eks_hardware.models import NetworkSpec, NodePoolSpec
 from eks_hardware.resolve import node
-from eks_hardware.resolve.derived import CHOICES, Derived, Resolver, default, optional, stated, stated_or
 from eks_hardware.resolve.extended_resources import accelerator_resource, huge_pages
-from eks_hardware.resolve.model_kubernetes import DisruptionBudget, ResolvedDisruption
 from eks_hardware.units import GIB
-
-_CONSOLIDATION_POLICIES = {"when-empty": "WhenEmpty", "when-empty-or-underutilized": "WhenEmptyOrUnderutilized"}
 
 
 @lru_cache(maxsize=2048)
@@ -47,6 +41,15 @@ def pool_types(pool: NodePoolSpec, region: str, catalogue: Catalogue) -> tuple[s
         known = tuple(name for name in pool.instance_types if catalogue.find(name))
         return known if len(known) == len(pool.instance_types) else ()
     return tuple(kind.name for kind in candidates(pool, catalogue) if left_out(pool, kind, region, catalogue) is None)
+
+
+def lacks_price(type_name: str, capacity: Iterable[str], network: NetworkSpec) -> bool:
+    """Return whether Karpenter needs a price for a pool's type, and has none: in a private network.
+
+    Reserved capacity needs no price, and Spot prices come from EC2.
+    """
+    unpriced = facts.karpenter()["private"]["no_builtin_price"]
+    return network.private and "on-demand" in capacity and type_name in unpriced
 
 
 def candidates(pool: NodePoolSpec, catalogue: Catalogue) -> tuple[InstanceType, ...]:
@@ -99,51 +102,3 @@ def promised_mib(pool: NodePoolSpec, kind: InstanceType) -> int:
         return 0
     own_image = bool(pool.ami.image_id)
     return huge_pages(kind, ami_family=pool.ami.family, own_image=own_image, settings=pool.user_data).promised_mib
-
-
-class PoolDisruption(Resolver[ResolvedDisruption]):
-    """When Karpenter may remove a node; by default our choice for the pool's purpose."""
-
-    kind = ResolvedDisruption
-
-    def __init__(self, pool: NodePoolSpec) -> None:
-        self._given = pool.disruption
-        self._purpose = pool.purpose if pool.purpose in cite(CHOICES, "disruption").value else "general"
-
-    def _choice(self, name: str) -> Cited[Any]:
-        return cite(CHOICES, "disruption", self._purpose, name)
-
-    def _why(self) -> str:
-        return str(self._choice("why").value)
-
-    def consolidation_policy(self) -> Derived[str]:
-        given = self._given.consolidation
-        policy = _CONSOLIDATION_POLICIES[given] if given else None
-        return stated_or(policy, self._choice("consolidation_policy"), self._why())
-
-    def consolidate_after(self) -> Derived[str]:
-        choice = self._choice("consolidate_after")
-        text = f"{self._why()}; gaps shorter than {choice.value} are ignored"
-        return stated_or(_duration(self._given.consolidate_after), choice, text)
-
-    def expire_after(self) -> Derived[str]:
-        choice = self._choice("expire_after")
-        text = self._why() if choice.value == "Never" else "nodes are replaced regularly, to get patches"
-        return stated_or(_duration(self._given.expire_after), choice, text)
-
-    def termination_grace_period(self) -> Derived[str | None]:
-        text = "a drain waits as long as pod disruption budgets require"
-        return optional(self._given.termination_grace_period, text, "https://karpenter.sh/docs/concepts/disruption/")
-
-    def budgets(self) -> Derived[tuple[DisruptionBudget, ...]]:
-        given = self._given.budgets
-        if given is not None:
-            budgets = (DisruptionBudget(each.nodes, each.reasons, each.schedule, each.duration) for each in given)
-            return stated(tuple(budgets))
-        choice = self._choice("budgets")
-        chosen = tuple(DisruptionBudget(each["nodes"], tuple(each.get("reasons", ()))) for each in choice.value)
-        return default(chosen, self._why(), choice)
-
-
-def _duration(value: str | None) -> str | None:
-    return "Never" if value == "never" else value

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eks_hardware import aws_names, facts
-from eks_hardware.data import cite
-from eks_hardware.iam_policies import storage as policies
-from eks_hardware.iam_policies.document import Statement
 from eks_hardware.models import Efs, FsxLustre, StorageSpec
 from eks_hardware.resolve.derived import (
-    CHOICES,
     Derived,
     Resolver,
+    chosen,
     default,
     optional,
     rule,
@@ -23,30 +20,7 @@ from eks_hardware.resolve.derived import (
     stated_or,
 )
 from eks_hardware.resolve.model_kubernetes import ResolvedBucket, ResolvedEfs, ResolvedFsxLustre, ResolvedStorage
-
-_DEPLOYMENT_TYPES = {"persistent-2": "PERSISTENT_2", "scratch-2": "SCRATCH_2"}
-
-
-def storage_addons(storage: StorageSpec, *, partition: str = "aws") -> Mapping[str, tuple[Statement, ...]]:
-    """Return the EKS add-ons that the storage needs, its CSI drivers, each with its permissions.
-
-    No permissions mean the managed policies of the add-on: EFS creates an access point for each claim.
-    """
-    csi = facts.storage()["csi"]
-    needed: dict[str, tuple[Statement, ...]] = {}
-    if storage.fsx_lustre:
-        needed[csi["fsx_lustre"]["addon"]] = policies.lustre_volumes()
-    if storage.efs:
-        needed[csi["efs"]["addon"]] = ()
-    if storage.s3_buckets:
-        buckets = [(bucket.name, bucket.read_only) for bucket in storage.s3_buckets]
-        needed[csi["s3"]["addon"]] = policies.mounted_buckets(buckets, partition=partition)
-    return needed
-
-
-def node_shell(storage: StorageSpec) -> tuple[str, ...]:
-    """Return the shell lines that an AL2023 node runs before it joins: the EKS image lacks the Lustre client."""
-    return tuple(facts.storage()["lustre_client"]["al2023"]) if storage.fsx_lustre else ()
+from eks_hardware.spellings import FSX_DEPLOYMENTS
 
 
 def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]]) -> str | None:
@@ -92,7 +66,7 @@ class _Storage(Resolver[ResolvedStorage]):
         buckets = tuple(ResolvedBucket(bucket.name, bucket.read_only) for bucket in self._spec.s3_buckets)
         if all("read_only" in bucket.model_fields_set for bucket in self._spec.s3_buckets):
             return stated_if(bool(buckets), buckets, "not in the strategy")
-        row = cite(CHOICES, "mounted_bucket", "read_only")
+        row = facts.choices.cite(lambda file: file["mounted_bucket"]["read_only"])
         return stated(buckets, "as set in the strategy; read-only unless it says otherwise", row)
 
 
@@ -104,42 +78,42 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
     _zone_id: str
 
     def name(self) -> Derived[str]:
-        return rule(aws_names.limited(self._name, "lustre", limit=aws_names.TAG_VALUE), "its Name tag")
+        return rule(aws_names.limited(self._name, "lustre", limit="tag_value"), "its Name tag")
 
     def zone_id(self) -> Derived[str]:
         otherwise = "the zone of the training nodes: traffic between zones costs money and time"
         return stated_if(self._spec.zone is not None, self._zone_id, otherwise)
 
     def size_gib(self) -> Derived[int]:
-        row = cite(CHOICES, "fsx_lustre_size", "size_gib")
-        return stated_field(self._spec, "size_gib", "the smallest size of FSx", row)
+        row = facts.choices.cite(lambda file: file["fsx_lustre_size"]["size_gib"])
+        return stated_field(self._spec, "size_gib", row, "the smallest size of FSx")
 
     def deployment_type(self) -> Derived[str]:
-        deployment = _DEPLOYMENT_TYPES[self._spec.deployment]
-        row = cite(CHOICES, "fsx_lustre_deployment", "deployment")
+        deployment = FSX_DEPLOYMENTS[self._spec.deployment]
+        given = facts.choices.cite(lambda file: file["fsx_lustre_deployment"]["deployment"])
+        row = given.part(lambda each: FSX_DEPLOYMENTS[each])
         said = "deployment" in self._spec.model_fields_set
-        return stated_if(said, deployment, "data survives a server failure", row)
+        return chosen(said, deployment, row, "data survives a server failure")
 
     def throughput_mibps_per_tib(self) -> Derived[int | None]:
         if self._spec.deployment != "persistent-2":
             return default(None, "not configurable for scratch file systems")
-        row = cite(CHOICES, "fsx_lustre", "throughput_mibps_per_tib")
+        row = facts.choices.cite(lambda file: file["fsx_lustre"]["throughput_mibps_per_tib"])
         return stated_or(self._spec.throughput_mibps_per_tib, row, "a common choice for training")
 
     def lustre_version(self) -> Derived[str]:
-        row = cite("facts/storage.json", "lustre_version", "version")
+        row = facts.storage.cite(lambda file: file["lustre_version"]["version"])
         return rule(row.value, facts.storage()["lustre_version"]["why"], row)
 
     def kms_key_arn(self) -> Derived[str | None]:
         return optional(self._spec.kms_key_arn, "the account's FSx key")
 
     def security_group_name(self) -> Derived[str]:
-        return rule(
-            aws_names.security_group(self._name, "lustre"), "the group of clients and servers, at most 255 characters"
-        )
+        name, most = aws_names.security_group(self._name, "lustre"), aws_names.longest("security_group")
+        return rule(name, f"the group of clients and servers, at most {most.value} characters", most)
 
     def ports(self) -> Derived[tuple[tuple[int, int], ...]]:
-        row = cite("facts/storage.json", "lustre_ports", "tcp")
+        row = facts.storage.cite(lambda file: file["lustre_ports"]["tcp"])
         return rule(tuple((low, high) for low, high in row.value), "Lustre's ports", row)
 
 
@@ -151,23 +125,22 @@ class _Efs(Resolver[ResolvedEfs]):
     _zone_ids: tuple[str, ...]
 
     def name(self) -> Derived[str]:
-        return rule(aws_names.limited(self._name, "efs", limit=aws_names.EFS_TOKEN), "its Name tag and creation token")
+        return rule(aws_names.limited(self._name, "efs", limit="efs_token"), "its Name tag and creation token")
 
     def throughput_mode(self) -> Derived[str]:
-        row = cite(CHOICES, "efs_throughput", "throughput")
-        return stated_field(self._spec, "throughput", "scales with the load", row)
+        row = facts.choices.cite(lambda file: file["efs_throughput"]["throughput"])
+        return stated_field(self._spec, "throughput", row, "scales with the load")
 
     def kms_key_arn(self) -> Derived[str | None]:
         return optional(self._spec.kms_key_arn, "the account's EFS key")
 
     def security_group_name(self) -> Derived[str]:
-        return rule(
-            aws_names.security_group(self._name, "efs"), "the group for NFS from the nodes, at most 255 characters"
-        )
+        name, most = aws_names.security_group(self._name, "efs"), aws_names.longest("security_group")
+        return rule(name, f"the group for NFS from the nodes, at most {most.value} characters", most)
 
     def zone_ids(self) -> Derived[tuple[str, ...]]:
         return rule(self._zone_ids, "a mount target in every zone that has nodes")
 
     def port(self) -> Derived[int]:
-        row = cite("facts/storage.json", "nfs_port", "tcp")
+        row = facts.storage.cite(lambda file: file["nfs_port"]["tcp"])
         return rule(row.value, "the NFS port", row)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eks_hardware import aws_names, facts, field_paths
+from eks_hardware import aws_names, facts
 from eks_hardware.catalogue import Catalogue, load
-from eks_hardware.data import Cited, cite
 from eks_hardware.models import (
     AssumeRole,
     LocalBackendSpec,
@@ -19,22 +18,21 @@ from eks_hardware.models import (
 )
 from eks_hardware.models.node_lists import UNCHOSEN, pools_of, unchosen
 from eks_hardware.resolve import zones
+from eks_hardware.resolve.addons import storage_addons
 from eks_hardware.resolve.cluster import partition, resolve_cluster
 from eks_hardware.resolve.derived import (
-    CHOICES,
     Derived,
     Resolver,
     default,
+    limited_name,
     optional,
     rule,
     stated,
     stated_field,
-    stated_if,
 )
 from eks_hardware.resolve.karpenter import NODE_ROLE, node_policy_arns, resolve_karpenter
 from eks_hardware.resolve.kubernetes import resolve_kubernetes
 from eks_hardware.resolve.model import (
-    Resolved,
     ResolvedCluster,
     ResolvedKarpenter,
     ResolvedNetwork,
@@ -42,15 +40,16 @@ from eks_hardware.resolve.model import (
     ResolvedProvider,
 )
 from eks_hardware.resolve.model_kubernetes import ResolvedKubernetes, ResolvedNodePool, ResolvedStorage
-from eks_hardware.resolve.network import has_pod_subnets, resolve_network
+from eks_hardware.resolve.network import resolve_network
 from eks_hardware.resolve.node_fields import EFA_GROUP, resolve_node_group, resolve_node_pool
 from eks_hardware.resolve.pool_types import pool_types
-from eks_hardware.resolve.storage import fsx_zone, node_shell, resolve_storage, storage_addons
-from eks_hardware.versions import numbers
+from eks_hardware.resolve.provider_versions import cited_floor
+from eks_hardware.resolve.storage import fsx_zone, resolve_storage
+from eks_hardware.resolve.user_data import node_shell
+from eks_hardware.resolve.values import Resolved
+from eks_hardware.resolve.vpc import has_pod_subnets
 
 Backend = LocalBackendSpec | S3BackendSpec | RemoteBackendSpec
-
-_PROVIDER_VERSIONS = ("facts/eks.json", "provider_versions")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,10 +151,8 @@ class _Strategy(Resolver[ResolvedStrategy]):
         return rule(self._cluster, "see its fields")
 
     def node_role_name(self) -> Derived[str]:
-        return rule(
-            aws_names.limited(self._name, self._region, "node", limit=aws_names.IAM_ROLE),
-            "one role for all managed node groups: cluster, region and purpose, at most 64 characters",
-        )
+        text = "one role for all managed node groups: cluster, region and purpose"
+        return limited_name(text, self._name, self._region, "node", limit="iam_role")
 
     def node_policy_arns(self) -> Derived[tuple[str, ...]]:
         text = "to join the cluster, pull images and use Systems Manager sessions"
@@ -212,7 +209,9 @@ class _Strategy(Resolver[ResolvedStrategy]):
         )
 
     def kubernetes(self) -> Derived[ResolvedKubernetes]:
-        kubernetes = resolve_kubernetes(self._spec, node_groups=self._node_groups, node_pools=self._node_pools)
+        kubernetes = resolve_kubernetes(
+            self._spec, node_groups=self._node_groups, node_pools=self._node_pools, catalogue=self._catalogue
+        )
         return rule(kubernetes, "see its fields")
 
     def storage(self) -> Derived[ResolvedStorage]:
@@ -224,7 +223,9 @@ class _Strategy(Resolver[ResolvedStrategy]):
         return rule(storage, "see its fields")
 
     def backend(self) -> Derived[Backend]:
-        return stated_if("backend" in self._spec.model_fields_set, _backend(self._spec), "a local file in the project")
+        said, backend = "backend" in self._spec.model_fields_set, _backend(self._spec)
+        row = facts.choices.cite(lambda file: file["backend"])
+        return stated(backend) if said else default(backend, "a local file in the project", row)
 
     def kubernetes_backend(self) -> Derived[Backend | None]:
         beside = "next to the state of the first stack"
@@ -240,12 +241,12 @@ def _backend(strategy: Strategy) -> Backend:
     backend = strategy.backend
     if isinstance(backend, LocalBackendSpec):
         # Terraform runs in cdktf.out/stacks/<name>; an absolute path would differ between machines.
-        path = backend.path or f"../../../terraform.{strategy.name}.tfstate"
+        path = backend.path or facts.choices()["backend"]["path"].format(name=strategy.name)
         return backend.model_copy(update={"path": path})
     if isinstance(backend, S3BackendSpec):
         key = backend.key or f"eks-hardware/{strategy.name}.tfstate"
         return backend.model_copy(update={"key": key, "region": backend.region or strategy.region})
-    workspace = backend.workspace or aws_names.limited(strategy.name, limit=aws_names.TERRAFORM_WORKSPACE)
+    workspace = backend.workspace or aws_names.limited(strategy.name, limit="terraform_workspace")
     return backend.model_copy(update={"workspace": workspace})
 
 
@@ -262,7 +263,7 @@ def _kubernetes_backend(strategy: Strategy) -> Backend | None:
         return backend.model_copy(update={"path": _beside(backend.path or "")})
     if isinstance(backend, S3BackendSpec):
         return backend.model_copy(update={"key": _beside(backend.key or "")})
-    workspace = aws_names.limited(backend.workspace or "", "kubernetes", limit=aws_names.TERRAFORM_WORKSPACE)
+    workspace = aws_names.limited(backend.workspace or "", "kubernetes", limit="terraform_workspace")
     return backend.model_copy(update={"workspace": workspace})
 
 
@@ -271,29 +272,6 @@ def _beside(path: str) -> str:
     folder, slash, file = path.rpartition("/")
     stem, _, suffix = file.rpartition(".")
     return f"{folder}{slash}{stem}-kubernetes.{suffix}" if stem else f"{path}-kubernetes"
-
-
-def provider_floor(strategy: Strategy) -> tuple[str, str]:
-    """Return the lowest AWS provider version that supports the strategy, and the reason for it."""
-    floor, reason = _provider_floor(strategy)
-    return floor.value, reason
-
-
-def _provider_floor(strategy: Strategy) -> tuple[Cited[str], str]:
-    floor, reason = cite(*_PROVIDER_VERSIONS, "lowest"), "the lowest release that the tests run"
-    groups = [field_paths.item("node_groups", each.name) for each in strategy.node_groups if each.update.strategy]
-    fields = {
-        "deletion_protection": None if strategy.cluster.deletion_protection is None else "cluster.deletion_protection",
-        "control_plane_scaling_config": (
-            None if strategy.cluster.control_plane_tier == "standard" else "cluster.control_plane_tier"
-        ),
-        "update_strategy": f"{groups[0]}.update.strategy" if groups else None,
-    }
-    for setting in facts.eks()["provider_versions"]["since"]:
-        since = cite(*_PROVIDER_VERSIONS, "since", setting, "version")
-        if fields[setting] and numbers(since.value) > numbers(floor.value):
-            floor, reason = since, f"{fields[setting]} needs it"
-    return floor, reason
 
 
 class _Provider(Resolver[ResolvedProvider]):
@@ -306,12 +284,13 @@ class _Provider(Resolver[ResolvedProvider]):
     def version(self) -> Derived[str]:
         if self._spec.version:
             return stated(self._spec.version)
-        floor, reason = _provider_floor(self._strategy)
-        below = cite(*_PROVIDER_VERSIONS, "below")
+        floor, reason = cited_floor(self._strategy)
+        below = facts.eks.cite(lambda file: file["provider_versions"]["below"])
         return rule(f">= {floor.value}, < {below.value}", f"{floor.value}: {reason}", floor, below)
 
     def helm_version(self) -> Derived[str]:
-        lowest, below = (cite("facts/eks.json", "helm_provider_versions", key) for key in ("lowest", "below"))
+        lowest = facts.eks.cite(lambda file: file["helm_provider_versions"]["lowest"])
+        below = facts.eks.cite(lambda file: file["helm_provider_versions"]["below"])
         text = f"{lowest.value}: upgrade_install, without a cluster during the first plan"
         return rule(f">= {lowest.value}, < {below.value}", text, lowest, below)
 
@@ -334,4 +313,5 @@ class _Provider(Resolver[ResolvedProvider]):
         return optional(self._spec.permissions_boundary_arn, "the strategy sets no boundary")
 
     def iam_path(self) -> Derived[str]:
-        return stated_field(self._spec, "iam_path", "the root path", cite(CHOICES, "iam_path", "path"))
+        row = facts.choices.cite(lambda file: file["iam_path"]["path"])
+        return stated_field(self._spec, "iam_path", row, "the root path")

@@ -10,7 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from eks_hardware.models import Kubelet
+from eks_hardware import facts
+from eks_hardware.models import Kubelet, StorageSpec
 
 KUBELET_NAMES = {
     "max_pods": "maxPods",
@@ -137,3 +138,8 @@ def _toml_text(text: str) -> str:
 def _toml_key(key: str) -> str:
     bare = key.replace("-", "").replace("_", "")
     return key if bare.isascii() and bare.isalnum() else _toml_text(key)
+
+
+def node_shell(storage: StorageSpec) -> tuple[str, ...]:
+    """Return the shell lines that an AL2023 node runs before it joins: the EKS image lacks the Lustre client."""
+    return tuple(facts.storage()["lustre_client"]["al2023"]) if storage.fsx_lustre else ()

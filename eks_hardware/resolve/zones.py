@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue
+from eks_hardware.data import Cited
 from eks_hardware.models import NetworkSpec, NodeGroupSpec, NodePoolSpec, NodeTemplate
 
 
@@ -28,9 +29,9 @@ class ZoneChoice:
         return tuple(sorted({*self.base, *self.added}))
 
 
-def control_plane_excluded() -> frozenset[str]:
+def control_plane_excluded() -> Cited[list[str]]:
     """Return the zones that EKS control planes cannot use."""
-    return frozenset(facts.eks()["control_plane_excluded_zones"]["zone_ids"])
+    return facts.eks.cite(lambda file: file["control_plane_excluded_zones"]["zone_ids"])
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def choose(network: NetworkSpec, demands: Sequence[Demand], region: str, catalog
         return ZoneChoice(tuple(network.existing.private_subnets), {})
     if not isinstance(network.zones, int):
         return ZoneChoice(tuple(dict.fromkeys(network.zones)), {})
-    allowed = [zone for zone in catalogue.zone_ids(region) if zone not in control_plane_excluded()]
+    allowed = [zone for zone in catalogue.zone_ids(region) if zone not in control_plane_excluded().value]
     base = tuple(allowed[: network.zones])
     added: dict[str, str] = {}
     for demand in demands:
@@ -115,7 +116,7 @@ def choose(network: NetworkSpec, demands: Sequence[Demand], region: str, catalog
 
 def _best_first(zone_ids: Sequence[str]) -> tuple[str, ...]:
     """Sort by id; zones where the control plane cannot be come last, because they can still have nodes."""
-    return tuple(sorted(zone_ids, key=lambda zone: (zone in control_plane_excluded(), zone)))
+    return tuple(sorted(zone_ids, key=lambda zone: (zone in control_plane_excluded().value, zone)))
 
 
 def zones_of(demand: Demand, choice: ZoneChoice, region: str, catalogue: Catalogue) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware
-from eks_hardware.resolve import has_pod_subnets, pod_interfaces
 from eks_hardware.resolve.addresses import switched_on
-from eks_hardware.resolve.node import max_pods
+from eks_hardware.resolve.node import max_pods, pod_interfaces
+from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.registry import Breach, Context, Node, error, warning
 from eks_hardware.versions import numbers
 

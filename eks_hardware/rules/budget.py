@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
-from eks_hardware.resolve import resolve
 from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.rules.registry import Breach, Context, Node, error, limit_path, node_path, warning
 from eks_hardware.suggestions import several
@@ -82,7 +81,9 @@ def _cost(context: Context) -> StrategyCost | None:
         return None
     if not all(_is_told(context, node) for node in context.nodes):
         return None
-    from eks_hardware.cost import cost_of  # Most strategies have no budget.
+    # Most strategies have no budget.
+    from eks_hardware.cost import cost_of
+    from eks_hardware.resolve import resolve
 
     return cost_of(resolve(context.strategy, context.catalogue), context.catalogue, today=context.today)
 
@@ -99,16 +100,12 @@ def _is_told(context: Context, node: Node) -> bool:
 
 def _remedy(context: Context, cost: StrategyCost, over: float) -> str:
     """Return how to shrink the most expensive group or pool that can absorb the overrun alone."""
-    by_path: dict[str, float] = {}
-    for line in cost.lines:
-        path = line.path.removesuffix(".disk")
-        by_path[path] = by_path.get(path, 0.0) + _monthly(line)
-    nodes = {node_path(node): node for node in context.nodes}
-    for path in sorted(by_path.keys() & nodes.keys(), key=lambda path: by_path[path], reverse=True):
+    by_cost = sorted(((_of_node(node, cost), node) for node in context.nodes), key=lambda each: each[0], reverse=True)
+    for usd, node in by_cost:
         # A group that costs no more than the overrun cannot absorb it alone. An unknown price counts as zero.
-        if by_path[path] <= over:
+        if usd <= over:
             break
-        node, kept = nodes[path], 1 - over / by_path[path]
+        kept = 1 - over / usd
         if isinstance(node, NodeGroupSpec):
             lower = _lower_max(node, kept)
         else:
@@ -116,6 +113,12 @@ def _remedy(context: Context, cost: StrategyCost, over: float) -> str:
         if lower:
             return f"lower {lower}"
     return "no single group or pool can save that much: lower several"
+
+
+def _of_node(node: Node, cost: StrategyCost) -> float:
+    """Return the monthly cost of a group or pool with its disks."""
+    paths = (node_path(node), node_path(node, "disk"))
+    return sum(_monthly(line) for line in cost.lines if line.path in paths)
 
 
 def _lower_max(group: NodeGroupSpec, kept: float) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from eks_hardware import facts
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.rules.hardware import capacities, is_open_to
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
@@ -29,10 +30,11 @@ def _surge(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         if group.capacity in RESERVED and group.update.strategy != "minimal":
             given = "update.strategy" if group.update.strategy else "capacity"
+            since = facts.eks()["provider_versions"]["since"]["update_strategy"]["version"]
             yield (
                 node_path(group, given),
                 "an update launches new nodes before it terminates old ones, and fails if the reservation has no room "
-                "for both; set update.strategy: minimal",
+                f"for both; set update.strategy: minimal, which needs AWS provider {since} or newer",
             )
 
 

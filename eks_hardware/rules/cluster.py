@@ -10,7 +10,7 @@ from typing import TypeAlias
 from eks_hardware import facts
 from eks_hardware.models import S3BackendSpec
 from eks_hardware.printable import quoted
-from eks_hardware.resolve import provider_floor
+from eks_hardware.resolve.provider_versions import provider_floor
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.versions import numbers
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_hardware.resolve import ami_family
-from eks_hardware.resolve.cluster import has_admin
-from eks_hardware.resolve.kubernetes import NodeNeeds, wanted_charts
+from eks_hardware.resolve.access import has_admin
+from eks_hardware.resolve.charts import NodeNeeds, wanted_charts
+from eks_hardware.resolve.node import ami_family
 from eks_hardware.rules.registry import Breach, Context, error, warning
 
 _OR_MANIFESTS = "or set kubernetes.delivery: manifests"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodePoolSpec
-from eks_hardware.resolve import ami_family
+from eks_hardware.resolve.node import ami_family
 from eks_hardware.rules.karpenter import image_releases
 from eks_hardware.rules.needs import called_all, lacks
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
-from eks_hardware.resolve import ami_family, mig_profiles
-from eks_hardware.resolve.gpu_sharing import mig_bottlerocket_key
+from eks_hardware.resolve.gpu_sharing import mig_bottlerocket_key, mig_profiles
 from eks_hardware.resolve.node import (
     EFA_LABEL,
     NEURON_PLUGIN_LABEL,
     NO_OPERANDS_LABEL,
     NVIDIA_PLUGIN_LABEL,
+    ami_family,
     plugin_labels,
 )
 from eks_hardware.rules.registry import Breach, Context, Node, error, label_path, node_path, warning

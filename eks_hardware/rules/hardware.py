@@ -9,9 +9,11 @@ from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.models.nodes import AmiType
-from eks_hardware.resolve import ResolvedTaint, ami_family, has_pod_subnets, pod_interfaces, zones
-from eks_hardware.resolve.node import AMI_PREFIXES
+from eks_hardware.resolve import zones
+from eks_hardware.resolve.node import AMI_PREFIXES, ami_family, pod_interfaces
 from eks_hardware.resolve.node import taints as node_taints
+from eks_hardware.resolve.values import ResolvedTaint
+from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.registry import (
     Breach,
     Context,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from eks_hardware import facts
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.printable import quoted
-from eks_hardware.resolve import ami_family
+from eks_hardware.resolve.node import ami_family
 from eks_hardware.rules.karpenter import image_releases
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 from eks_hardware.rules.releases import day, day_fault, known_faults, kubernetes_fault, variant

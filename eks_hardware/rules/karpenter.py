@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 from eks_hardware import facts
+from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.printable import quoted
-from eks_hardware.resolve import has_huge_pages
+from eks_hardware.resolve.pool_types import has_huge_pages, lacks_price
 from eks_hardware.rules.hardware import nodes_for_coredns, nodes_open_to
 from eks_hardware.rules.registry import Breach, Context, error, hardware_field, node_path, type_names, warning
 from eks_hardware.rules.releases import day_fault, known_faults, kubernetes_fault, variant
@@ -20,14 +21,25 @@ from eks_hardware.versions import numbers
 
 # --- versions
 
+_Feature = Literal[
+    "reserved_capacity",
+    "capacity_blocks",
+    "node_overlay",
+    "overlay_price",
+    "static_capacity",
+    "network_interfaces",
+    "placement_group",
+]
+
 # Name of the feature, and whether a strategy uses it; the fact file has the versions.
-_FEATURES: Mapping[str, tuple[str, Callable[[Context], bool]]] = {
+_FEATURES: Mapping[_Feature, tuple[str, Callable[[Context], bool]]] = {
     "reserved_capacity": ("reserved capacity", lambda context: _any_pool(context, _is_reserved)),
     "capacity_blocks": (
         "capacity blocks",
         lambda context: _any_pool(context, lambda p: "capacity-block" in p.capacity),
     ),
     "node_overlay": ("NodeOverlay", lambda context: _gate(context, "node_overlay") or _has_overlays(context)),
+    "overlay_price": ("prices in NodeOverlays", lambda context: any(_overlay_prices(context))),
     "static_capacity": ("static capacity", lambda context: _gate(context, "static_capacity")),
     # Also written for a pool without EFA if its types support it.
     "network_interfaces": (
@@ -54,8 +66,8 @@ def _gate(context: Context, name: str) -> bool:
 
 
 def _has_overlays(context: Context) -> bool:
-    """Return whether Karpenter needs NodeOverlays for shared or fractional GPUs, or for huge pages."""
-    return any(
+    """Return whether Karpenter needs NodeOverlays for prices, for shared or fractional GPUs, or for huge pages."""
+    return any(_overlay_prices(context)) or any(
         pool.gpu_sharing
         or has_huge_pages(pool, context.types(pool))
         or any(kind.accelerator and kind.accelerator.fraction for kind in context.types(pool))
@@ -128,8 +140,8 @@ def _overlay_off(context: Context) -> Iterator[Breach]:
     if karpenter and karpenter.feature_gates.node_overlay is False and _has_overlays(context):
         yield (
             "karpenter.feature_gates.node_overlay",
-            "without NodeOverlay, Karpenter cannot count shared and fractional GPUs or the huge pages of EFA nodes, "
-            "and launches no node, or too many, for pods that request them; remove this line",
+            "without NodeOverlay, Karpenter does not know shared and fractional GPUs, huge pages of EFA nodes or "
+            "prices in a private network, and launches no node, or too many; remove this line",
         )
 
 
@@ -164,17 +176,31 @@ def _no_queue(context: Context) -> Iterator[Breach]:
         )
 
 
+def _overlay_prices(context: Context) -> Iterator[str]:
+    """Yield each type whose price a NodeOverlay gives to Karpenter."""
+    for pool in context.pools:
+        for kind in context.types(pool):
+            if _lacks_price(context, pool, kind) and context.catalogue.price(kind.name, context.strategy.region):
+                yield kind.name
+
+
+def _lacks_price(context: Context, pool: NodePoolSpec, kind: InstanceType) -> bool:
+    return lacks_price(kind.name, pool.capacity, context.strategy.network)
+
+
 def _without_price(context: Context, *, whole: bool) -> Iterator[tuple[str, str]]:
-    """Yield the path of each pool with types that have no price in a private network, and these types.
+    """Yield the path of each pool with types that have no price at all in a private network, and these types.
 
     With ``whole``, only pools that cannot buy any other type; otherwise only pools that can.
     """
-    if not context.strategy.network.private:
-        return
-    unpriced = facts.karpenter()["private"]["no_builtin_price"]
+    region = context.strategy.region
     for pool in context.pools:
         kinds = context.types(pool)
-        without = [kind for kind in kinds if kind.name in unpriced and "on-demand" in pool.capacity]
+        without = [
+            kind
+            for kind in kinds
+            if _lacks_price(context, pool, kind) and not context.catalogue.price(kind.name, region)
+        ]
         if without and whole == (without == [*kinds] and set(pool.capacity) == {"on-demand"}):
             yield node_path(pool, hardware_field(pool)), type_names(without)
 
@@ -184,7 +210,8 @@ def _private_price(context: Context) -> Iterator[Breach]:
     for path, types in _without_price(context, whole=True):
         yield (
             path,
-            f"without the pricing service, Karpenter cannot buy {types} On-Demand; use a reservation or a node group",
+            f"without the pricing service, Karpenter cannot buy {types} On-Demand, and the catalogue has no price "
+            "either; use a reservation or a node group",
         )
 
 
@@ -193,8 +220,8 @@ def _private_price_some(context: Context) -> Iterator[Breach]:
     for path, types in _without_price(context, whole=False):
         yield (
             path,
-            f"without the pricing service, Karpenter never buys {types} On-Demand; remove these types, or buy them "
-            "through a reservation or a node group",
+            f"without the pricing service, Karpenter never buys {types} On-Demand, and the catalogue has no price "
+            "either; remove these types, or buy them through a reservation or a node group",
         )
 
 

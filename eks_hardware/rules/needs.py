@@ -12,7 +12,7 @@ from typing import NamedTuple
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType
 from eks_hardware.models import NodePoolSpec
-from eks_hardware.resolve import known_to_karpenter
+from eks_hardware.resolve.pool_types import known_to_karpenter
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path
 from eks_hardware.suggestions import several
 

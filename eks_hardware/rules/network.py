@@ -10,11 +10,10 @@ from eks_hardware import facts, field_paths
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.printable import quoted
 from eks_hardware.resolve import cidrs
+from eks_hardware.resolve.addons import enabled_addons, storage_addons
 from eks_hardware.resolve.addresses import Share, SubnetBudget, wider
-from eks_hardware.resolve.cluster import enabled_addons
-from eks_hardware.resolve.model import SubnetRole
-from eks_hardware.resolve.network import nat_mode
-from eks_hardware.resolve.storage import storage_addons
+from eks_hardware.resolve.values import SubnetRole
+from eks_hardware.resolve.vpc import nat_mode
 from eks_hardware.resolve.zones import control_plane_excluded, zones_of
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning, zones_given
 from eks_hardware.suggestions import did_you_mean, question
@@ -116,7 +115,7 @@ def _control_plane_zones(context: Context) -> Iterator[Breach]:
     if network.existing:
         field = "control_plane_subnets" if network.existing.control_plane_subnets else "private_subnets"
         path, zone_ids = f"network.existing.{field}", set(getattr(network.existing, field))
-        for zone in sorted(set(network.existing.control_plane_subnets) & control_plane_excluded()):
+        for zone in sorted(set(network.existing.control_plane_subnets) & set(control_plane_excluded().value)):
             yield (
                 f"network.existing.control_plane_subnets.{zone}",
                 f"EKS does not support control planes in {zone}; use another zone",
@@ -125,7 +124,7 @@ def _control_plane_zones(context: Context) -> Iterator[Breach]:
         return
     else:
         path, zone_ids = "network.zones", set(network.zones)
-    unusable = sorted(zone_ids & control_plane_excluded())
+    unusable = sorted(zone_ids & set(control_plane_excluded().value))
     count = len(zone_ids) - len(unusable)
     if count < 2:
         without = f" and does not support {', '.join(unusable)}" if unusable else ""

@@ -12,8 +12,8 @@ from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import NodePoolSpec, PoolReservation
 from eks_hardware.printable import quoted
-from eks_hardware.resolve import accelerator_resource, known_to_karpenter
-from eks_hardware.resolve.pool_types import candidates, left_out, node_capacity
+from eks_hardware.resolve.extended_resources import accelerator_resource
+from eks_hardware.resolve.pool_types import candidates, known_to_karpenter, left_out, node_capacity
 from eks_hardware.rules.cron import cron_fault
 from eks_hardware.rules.hardware import (
     any_offered,

@@ -8,10 +8,10 @@ from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.resolve import ami_family, has_pod_subnets
 from eks_hardware.resolve.gpu_sharing import gpu_shares, sharing_labels
-from eks_hardware.resolve.model import BlockDevice
-from eks_hardware.resolve.node import block_devices, instance_store, pod_addresses, recommended_pods
+from eks_hardware.resolve.node import ami_family, block_devices, instance_store, pod_addresses, recommended_pods
+from eks_hardware.resolve.values import BlockDevice
+from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.registry import (
     Breach,
     Context,

@@ -9,8 +9,9 @@ from eks_hardware.catalogue import Hardware
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Team
 from eks_hardware.models.kubernetes import COUNTED_OBJECTS
 from eks_hardware.printable import quoted
-from eks_hardware.resolve import ami_family, extended_resources_of
+from eks_hardware.resolve.extended_resources import extended_resources_of
 from eks_hardware.resolve.gpu_sharing import gpu_shares
+from eks_hardware.resolve.node import ami_family
 from eks_hardware.rules.delivery import charts
 from eks_hardware.rules.network import only_endpoints
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning

@@ -17,8 +17,9 @@ from eks_hardware.catalogue import Catalogue, InstanceType
 from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.models.node_lists import pools_of
-from eks_hardware.resolve import pool_types, zones
+from eks_hardware.resolve import zones
 from eks_hardware.resolve.addresses import SubnetBudget, strategy_budgets
+from eks_hardware.resolve.pool_types import pool_types
 from eks_hardware.suggestions import several
 
 Breach = tuple[str, str]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.resolve import accelerator_resource
+from eks_hardware.resolve.extended_resources import accelerator_resource
 from eks_hardware.versions import numbers
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_hardware.resolve import ami_family, zones
-from eks_hardware.resolve.storage import storage_addons
+from eks_hardware.resolve import zones
+from eks_hardware.resolve.addons import storage_addons
+from eks_hardware.resolve.node import ami_family
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 
 

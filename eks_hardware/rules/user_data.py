@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.printable import quoted
-from eks_hardware.resolve import ami_family, has_pod_subnets
 from eks_hardware.resolve import node as nodes
-from eks_hardware.resolve.storage import node_shell
-from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
+from eks_hardware.resolve.node import ami_family
+from eks_hardware.resolve.user_data import bottlerocket_toml, node_config, node_shell
+from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 from eks_hardware.rules.unknown_keys import unknown_below
 from eks_hardware.suggestions import misspelt, question

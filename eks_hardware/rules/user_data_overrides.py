@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from eks_hardware import facts, field_paths
 from eks_hardware.models import NodePoolSpec
-from eks_hardware.resolve import ami_family
+from eks_hardware.resolve.node import ami_family
 from eks_hardware.resolve.user_data import KUBELET_NAMES
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, noun, warning
 from eks_hardware.rules.user_data import setting, setting_path, with_user_data

@@ -47,10 +47,13 @@ def as_line(finding: Finding) -> str:
     A finding without a position is about the command line, and has the form of other errors there:
     ``error: --task must be one of ..., got "x"``.
     """
-    if finding.position:
-        return str(finding)
-    about = f"{finding.path}{' ' if finding.message.startswith('must ') else ': '}" if finding.path else ""
-    return f"{finding.severity.value}: {about}{finding.message}"
+    return str(finding) if finding.position else f"{finding.severity.value}: {about_command_line(finding)}"
+
+
+def about_command_line(finding: Finding) -> str:
+    """Return a finding without a position as text without its severity: ``--task must be one of ..., got "x"``."""
+    separator = " " if finding.message.startswith("must ") else ": "
+    return f"{finding.path}{separator}{finding.message}" if finding.path else finding.message
 
 
 def _grouped(findings: Iterable[Finding]) -> Iterable[list[Finding]]:

@@ -13,7 +13,6 @@ from eks_hardware.models import NodeTemplate, Strategy
 from eks_hardware.models.node_lists import pools_of
 from eks_hardware.printable import quoted
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
-from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.suggestions import did_you_mean
 from eks_hardware.workloads.request import WorkloadError
 
@@ -58,7 +57,7 @@ class Target:
         groups = self.resolved.node_groups
         if any(group.workload == "system" for group in groups):
             return self.node.workload == "system"
-        return not self.is_pool and not any(keeps_pods_off(taint.effect) for taint in self.node.taints)
+        return not self.is_pool and not self.node.tainted
 
     @property
     def driver(self) -> str | None:

@@ -26,6 +26,7 @@ from eks_hardware.local import terraform, terraform_output, tools
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.readback import Account
 from helpers.answers import Answer
+from helpers.emulated_ec2 import REGION
 from helpers.paths import ROOT, SHIPPED
 from helpers.provider import running_provider
 
@@ -312,3 +313,37 @@ def _run(
 def _message(line: str) -> str:
     """Return the message of a line of ``-json``, or another line as it is."""
     return json.loads(line)["@message"] if line.startswith('{"@level"') else line
+
+
+# --- an emulator of a module, for the tests of its patches
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    """Return an emulator of this module, because capacity and API server are settings of all its clusters."""
+    with Emulator(tmp_path_factory.mktemp("own") / "emulator.log") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def aws(own: Emulator) -> Iterator[Account]:
+    account = Account(own.endpoint_url, REGION)
+    yield account
+    account.close()
+
+
+@pytest.fixture
+def ec2(aws: Account) -> Any:
+    return aws.client("ec2")
+
+
+@pytest.fixture(scope="module")
+def subnets(aws: Account) -> dict[str, str]:
+    """Return a subnet in each of two zones of a VPC, by the zone's name."""
+    ec2 = aws.client("ec2")
+    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    made = [
+        ec2.create_subnet(VpcId=vpc, CidrBlock=f"10.0.{number}.0/24", AvailabilityZoneId=f"usw2-az{number}")["Subnet"]
+        for number in (1, 4)
+    ]
+    return {each["AvailabilityZone"]: each["SubnetId"] for each in made}

@@ -27,10 +27,21 @@ cluster: {kubernetes_version: "1.35", creator_is_admin: true, endpoint: {public_
 network: {cidr: 10.0.0.0/16, zones: 2, nat_gateways: single, pod_cidr: 100.64.0.0/16}
 node_groups:
   - {name: system, workload: system, instance_types: [m6i.xlarge], scaling: {min: 2, max: 3}}
-  - {name: t4, workload: inference, instance_types: [g4dn.xlarge], scaling: {min: 0, max: 1}}
+  - name: t4
+    workload: inference
+    instance_types: [g4dn.xlarge]
+    capacity: reserved
+    reservation: {id: cr-0123456789abcdef0, zone: usw2-az1}
+    scaling: {min: 0, max: 1}
 karpenter:
   node_pools:
     - {name: l4, workload: inference, instance_types: [g6.xlarge], limits: {nvidia.com/gpu: 2}}
+    - name: held
+      workload: inference
+      instance_types: [g6.2xlarge]
+      capacity: [reserved]
+      reservations: [{tags: {purpose: serving}, owner_account_id: "444455556666"}]
+      limits: {nvidia.com/gpu: 2}
 """
 
 
@@ -77,7 +88,9 @@ def test_everything_runs_and_nothing_is_left(demo: list[str], project: Path) -> 
         ("job-1", "system", "m6i.xlarge", "-"),
         ("job-2", "t4", "g4dn.xlarge", "1 GPU"),
         ("job-3", "l4", "g6.xlarge", "1 GPU"),
+        ("job-4", "held", "g6.2xlarge", "1 GPU"),
     ]
+    assert "The emulator has the capacity reservations that the strategy names" in said
     assert "The demo scaled these groups from 0 to 1 node, as an autoscaler does: t4." in said
     assert re.search(r"✓ Install +nvidia-device-plugin \S+, a stand-in", said)
     assert re.search(r"✓ Install +karpenter 1\S+ ", said)
@@ -95,7 +108,7 @@ def test_what_is_kept_can_be_used_and_stopped(demo: list[str], project: Path) ->
         timeout=60,
         check=True,
     )
-    assert shown.stdout == "nodepool.karpenter.sh/l4\n"
+    assert shown.stdout.split() == ["nodepool.karpenter.sh/held", "nodepool.karpenter.sh/l4"]
     assert demonstrate([*demo, "--stop"], project) == "try-me: stopped\n"
     assert not Path(kubeconfig).parent.exists()
 

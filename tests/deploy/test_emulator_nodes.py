@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from eks_hardware.catalogue import load
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.node_user_data import boot
 from eks_hardware.local.readback import Account
+from helpers.emulated_ec2 import REGION, aws_error, fleet, running_instances
 
-REGION = "us-west-2"
 AL2023 = "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023"
 NODE_CONFIG = """\
 MIME-Version: 1.0
@@ -30,62 +29,6 @@ kind: NodeConfig
 spec: {kubelet: {config: {maxPods: 42}}}
 --b--
 """
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    """Return an emulator of this module, because capacity and API server are settings of all its clusters."""
-    with Emulator(tmp_path_factory.mktemp("own") / "emulator.log") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def aws(own: Emulator) -> Iterator[Account]:
-    account = Account(own.endpoint_url, REGION)
-    yield account
-    account.close()
-
-
-@pytest.fixture
-def ec2(aws: Account) -> Any:
-    return aws.client("ec2")
-
-
-def aws_error(call: Callable[..., Any], **arguments: Any) -> tuple[str, int]:
-    """Return the error code and the HTTP status with which a call fails."""
-    with pytest.raises(Exception) as raised:  # noqa: PT011  (botocore generates the classes)
-        call(**arguments)
-    answer: Mapping[str, Any] = getattr(raised.value, "response", {})
-    return answer["Error"]["Code"], answer["ResponseMetadata"]["HTTPStatusCode"]
-
-
-def fleet(*overrides: Mapping[str, Any], template: str, count: int = 1, capacity: str = "on-demand") -> dict[str, Any]:
-    specification = {"LaunchTemplateName": template, "Version": "$Latest"}
-    return {
-        "Type": "instant",
-        "LaunchTemplateConfigs": [{"LaunchTemplateSpecification": specification, "Overrides": list(overrides)}],
-        "TargetCapacitySpecification": {"TotalTargetCapacity": count, "DefaultTargetCapacityType": capacity},
-        "TagSpecifications": [{"ResourceType": "instance", "Tags": [{"Key": "of", "Value": template}]}],
-    }
-
-
-def running_instances(ec2: Any, **tags: str) -> list[dict[str, Any]]:
-    filters = [{"Name": f"tag:{key.replace('_', ':')}", "Values": [value]} for key, value in tags.items()]
-    filters.append({"Name": "instance-state-name", "Values": ["running"]})
-    found = ec2.describe_instances(Filters=filters)["Reservations"]
-    return [each for reservation in found for each in reservation["Instances"]]
-
-
-@pytest.fixture(scope="module")
-def subnets(aws: Account) -> dict[str, str]:
-    """Return a subnet in each of two zones of a VPC, by the zone's name."""
-    ec2 = aws.client("ec2")
-    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
-    made = [
-        ec2.create_subnet(VpcId=vpc, CidrBlock=f"10.0.{number}.0/24", AvailabilityZoneId=f"usw2-az{number}")["Subnet"]
-        for number in (1, 4)
-    ]
-    return {each["AvailabilityZone"]: each["SubnetId"] for each in made}
 
 
 def test_a_dry_run_starts_nothing(ec2: Any, aws: Account) -> None:
@@ -103,6 +46,16 @@ def test_unknown_names_are_errors(ec2: Any) -> None:
     code = "InvalidLaunchTemplateId.NotFound"
     assert aws_error(ec2.describe_launch_templates, LaunchTemplateIds=["lt-0123456789abcdef0"]) == (code, 400)
     assert aws_error(ec2.describe_instance_types, InstanceTypes=["p99.large"]) == ("InvalidInstanceType", 400)
+
+
+def test_overlapping_subnets_are_refused(ec2: Any) -> None:
+    first, second = (ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"] for _ in range(2))
+    ec2.create_subnet(VpcId=first, CidrBlock="10.1.0.0/24")
+    for cidr in ("10.1.0.0/24", "10.1.0.128/25", "10.1.0.0/20"):
+        assert aws_error(ec2.create_subnet, VpcId=first, CidrBlock=cidr) == ("InvalidSubnet.Conflict", 400)
+    ec2.create_subnet(VpcId=second, CidrBlock="10.1.0.0/24")
+    code = aws_error(ec2.create_subnet, VpcId="vpc-0123456789abcdef0", CidrBlock="10.1.1.0/24")
+    assert code == ("InvalidVpcID.NotFound", 400)
 
 
 def test_a_fleet_takes_the_first_priority_and_says_what_it_took(ec2: Any, subnets: dict[str, str]) -> None:

@@ -7,11 +7,14 @@ instances' user data, the releases and Karpenter. It is skipped without the prog
 from __future__ import annotations
 
 import base64
+import datetime
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 
 from eks_hardware.catalogue import Hardware, load
 from eks_hardware.kubernetes.allocatable import allocatable
@@ -20,12 +23,15 @@ from eks_hardware.loader.discovery import DEFAULT_FOLDER
 from eks_hardware.local import cluster_tools
 from eks_hardware.local.cluster import Cluster
 from eks_hardware.local.emulator import Emulator
+from eks_hardware.local.emulator_patches import events
+from eks_hardware.local.named_reservations import named
 from eks_hardware.local.readback import Account
+from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedNodePool, ResolvedStrategy, resolve
 from eks_hardware.validation import load_strategy
 from helpers.cluster_programs import programs
 from helpers.kubernetes.installed import Installed, installed, long_running, source_of
-from helpers.kubernetes.objects import bundle_of, manifest_list
+from helpers.kubernetes.objects import bundle_of, manifest_list, objects_in
 from helpers.kubernetes.scheduling import quantity
 from helpers.polling import eventually
 from helpers.secrets import secrets_in
@@ -462,31 +468,49 @@ def test_nodes_have_what_karpenter_and_explain_expect(running: Installed, resolv
                 assert quantity(node[resource]) == quantity(amount), (pool.name, resource)
 
 
-def warn_of_interruption(account: Account, instance_id: str) -> None:
-    """Deliver EC2's warning as EventBridge does: to the queues of the rules that match it.
+def told(running: Installed, reason: str) -> list[str]:
+    """Return the names of the objects about which Karpenter recorded an event."""
+    events = running.get("events", f"--field-selector=reason={reason}")
+    return [each["involvedObject"].get("name", "") for each in events]
 
-    Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
-    """
-    event = {
-        "version": "0",
-        "id": "12345678-1234-1234-1234-123456789012",
-        "detail-type": "EC2 Spot Instance Interruption Warning",
-        "source": "aws.ec2",
-        "account": "000000000000",
-        "time": "2026-11-23T00:00:00Z",
-        "region": REGION,
-        "resources": [f"arn:aws:ec2:{REGION}:000000000000:instance/{instance_id}"],
-        "detail": {"instance-id": instance_id, "instance-action": "terminate"},
-    }
-    delivered = 0
-    for rule in account.items("events", "list_rules", "Rules"):
-        pattern = json.loads(rule["EventPattern"])
-        if all(event[field] in values for field, values in pattern.items() if field != "detail"):
-            for target in account.items("events", "list_targets_by_rule", "Targets", Rule=rule["Name"]):
-                queue = account.client("sqs").get_queue_url(QueueName=target["Arn"].rpartition(":")[2])["QueueUrl"]
-                account.client("sqs").send_message(QueueUrl=queue, MessageBody=json.dumps(event))
-                delivered += 1
-    assert delivered == 1
+
+def claims(running: Installed, *pools: str) -> list[str]:
+    """Return the node claims of pools that nothing deletes."""
+    return [
+        each["metadata"]["name"]
+        for each in running.get("nodeclaims")
+        if each["metadata"]["labels"]["karpenter.sh/nodepool"] in pools and "deletionTimestamp" not in each["metadata"]
+    ]
+
+
+def test_a_rebalance_recommendation_is_only_recorded(placed: dict[str, Any], running: Installed) -> None:
+    """Source: https://karpenter.sh/v1.14/concepts/disruption/#interruption."""
+    instance = placed["gpu-inference"]
+    (claim,) = claims(running, "gpu-inference")
+    running.emulator.deliver(events.rebalance_recommendation(instance["InstanceId"], REGION))
+    assert eventually(lambda: claim in told(running, "SpotRebalanceRecommendation")), running.karpenter.log_tail()
+    assert claims(running, "gpu-inference") == [claim]
+    assert instance["PrivateDnsName"] in running.instances()
+
+
+def test_an_instance_that_others_terminate_loses_its_claim(placed: dict[str, Any], running: Installed) -> None:
+    (claim,) = claims(running, "gpu-inference")
+    running.account.client("ec2").terminate_instances(InstanceIds=[placed["gpu-inference"]["InstanceId"]])
+    assert eventually(lambda: claims(running, "gpu-inference"), []) == [], running.karpenter.log_tail()
+    # Not only the missing Node: the event arrived.
+    assert eventually(lambda: claim in told(running, "InstanceTerminating"))
+
+
+def test_a_scheduled_change_drains_the_node(placed: dict[str, Any], running: Installed) -> None:
+    instance = placed["trainium"]
+    pod = long_running(running.printed("trainium"), "retired")
+    with running.created([pod]):
+        there = {"retired": ("Running", instance["PrivateDnsName"])}
+        assert eventually(lambda: running.pods("long-running=retired"), there) == there
+        running.emulator.deliver(events.scheduled_change(instance["InstanceId"], REGION))
+        ended = eventually(lambda: instance["PrivateDnsName"] not in running.instances(), seconds=240)
+        assert ended, running.karpenter.log_tail()
+        assert running.pods("long-running=retired") == {}
 
 
 def test_an_interruption_drains_the_node(placed: dict[str, Any], running: Installed) -> None:
@@ -495,7 +519,7 @@ def test_an_interruption_drains_the_node(placed: dict[str, Any], running: Instal
     with running.created([pod]):
         there = {"interrupted": ("Running", instance["PrivateDnsName"])}
         assert eventually(lambda: running.pods("long-running=interrupted"), there) == there
-        warn_of_interruption(running.account, instance["InstanceId"])
+        running.emulator.deliver(events.spot_interruption(instance["InstanceId"], REGION))
         ended = eventually(lambda: instance["PrivateDnsName"] not in running.instances(), seconds=240)
         assert ended, running.karpenter.log_tail()
         assert running.pods("long-running=interrupted") == {}
@@ -535,6 +559,96 @@ def test_limits_hold(placed: dict[str, Any], running: Installed) -> None:
     with running.created(pods):
         assert eventually(phases, ["Pending", "Running", "Running"]) == ["Pending", "Running", "Running"]
         assert len(running.instances_of("gpu-efa")) == 2
+
+
+RESERVED: dict[str, Any] = {
+    "name": "reserved",
+    "workload": "inference",
+    "instance_types": ["g6.xlarge"],
+    "capacity": ["reserved"],
+    "reservations": [{"id": "cr-0123456789abcdef1", "zone": "usw2-az1"}],
+    "limits": {"nvidia.com/gpu": 2},
+}
+BLOCK: dict[str, Any] = {
+    "name": "block",
+    "workload": "training",
+    "instance_types": ["p5.48xlarge"],
+    "efa": True,
+    "capacity": ["capacity-block"],
+    "reservations": [{"id": "cr-0123456789abcdef0", "zone": "usw2-az1"}],
+    "limits": {"nvidia.com/gpu": 16},
+}
+
+
+@pytest.fixture(scope="module")
+def reserving(running: Installed) -> Iterator[Installed]:
+    """Add two pools with reservations of one instance each, and remove them at the end."""
+    document = yaml.safe_load((DEFAULT_FOLDER / f"{NAME}.yaml").read_text(encoding="utf-8"))
+    document["karpenter"]["node_pools"] += [RESERVED, BLOCK]
+    strategy = Strategy.model_validate(document)
+    extended = replace(running, strategy=strategy, resolved=resolve(strategy))
+    pools = ("reserved", "block")
+    running.emulator.add_reservations(REGION, [{**each, "count": 1} for each in named(strategy, extended.resolved)])
+    # A NodeOverlay has the name of its pool and more.
+    objects = [each for each in objects_in(extended.resolved) if each["metadata"]["name"].startswith(pools)]
+    with extended.created(objects):
+        yield extended
+        running.cluster.kubectl("delete", "nodepools", *pools, "--timeout=240s")
+    left = eventually(lambda: [each for each in running.instances().values() if source_of(each) in pools], [])
+    assert left == []
+
+
+def reservation_of(running: Installed, pool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reservation of a pool, as EC2 describes it."""
+    (given,) = pool["reservations"]
+    ec2 = running.account.client("ec2")
+    (found,) = ec2.describe_capacity_reservations(CapacityReservationIds=[given["id"]])["CapacityReservations"]
+    return dict(found)
+
+
+def test_a_reserved_pool_waits_when_its_reservation_is_used_up(reserving: Installed) -> None:
+    pods = [long_running(reserving.printed("reserved"), f"reserved-{number}") for number in range(2)]
+    for each in pods:
+        each["metadata"]["labels"]["long-running"] = "reserved"
+
+    def phases() -> list[str]:
+        return sorted(phase for phase, _ in reserving.pods("long-running=reserved").values())
+
+    assert reservation_of(reserving, RESERVED)["AvailableInstanceCount"] == 1
+    with reserving.created(pods):
+        assert eventually(phases, ["Pending", "Running"]) == ["Pending", "Running"], reserving.karpenter.log_tail()
+        (instance,) = reserving.instances_of("reserved")
+        assert instance["CapacityReservationId"] == reservation_of(reserving, RESERVED)["CapacityReservationId"]
+        assert reservation_of(reserving, RESERVED)["AvailableInstanceCount"] == 0
+        (node,) = reserving.get("nodes", "-l", "karpenter.sh/nodepool=reserved")
+        assert node["metadata"]["labels"]["karpenter.sh/capacity-type"] == "reserved"
+        # Karpenter tried to place both pods at once, and nothing else is allowed.
+        assert len(claims(reserving, "reserved")) == 1
+
+
+def test_a_block_drains_before_its_end(reserving: Installed) -> None:
+    pod = long_running(reserving.printed("block"), "in-block")
+    with reserving.created([pod]):
+        phases = eventually(
+            lambda: [phase for phase, _ in reserving.pods("long-running=in-block").values()], ["Running"]
+        )
+        assert phases == ["Running"], reserving.karpenter.log_tail()
+        (instance,) = reserving.instances_of("block")
+        assert instance["InstanceLifecycle"] == "capacity-block"
+        (claim,) = claims(reserving, "block")
+        found = reservation_of(reserving, BLOCK)
+        assert (found["AvailableInstanceCount"], found["ReservationType"]) == (0, "capacity-block")
+        left = found["EndDate"] - datetime.datetime.now(datetime.timezone.utc)
+        try:
+            reserving.emulator.set_clock_ahead(left - datetime.timedelta(minutes=39))
+            ended = eventually(lambda: instance["PrivateDnsName"] not in reserving.instances(), seconds=240)
+            assert ended, reserving.karpenter.log_tail()
+            assert claim in told(reserving, "CapacityReservationInstanceInterrupted")
+            reserving.emulator.set_clock_ahead(left)
+            assert reservation_of(reserving, BLOCK)["State"] == "expired"
+            assert eventually(lambda: reserving.instances_of("block"), []) == []
+        finally:
+            reserving.emulator.set_clock_ahead(datetime.timedelta())
 
 
 @pytest.mark.usefixtures("placed")

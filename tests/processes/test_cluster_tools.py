@@ -102,7 +102,8 @@ def test_the_sentence_names_everything_that_is_missing(machine: Machine) -> None
         f"error: missing {', '.join(str(TOOLS[name]) for name in NEEDED)}: install Go 1.26 or newer (https://go.dev/dl),"
         " or set EKS_HARDWARE_CLUSTER_TOOLS to a folder with kube-apiserver 1.35, kube-controller-manager 1.35,"
         " kube-scheduler 1.35, kubectl 1.35, etcd 3.6, helm 3.18, kwok 0.8, karpenter-files/crds,"
-        " karpenter-files/karpenter, karpenter-files/karpenter-crd, kwok-files/stage, tofu 1.12"
+        " karpenter-files/karpenter, karpenter-files/karpenter-crd, karpenter-tables/fake,"
+        " karpenter-tables/instancetype, karpenter-tables/pricing, kwok-files/stage, tofu 1.12"
     ]
 
 

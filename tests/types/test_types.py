@@ -45,18 +45,21 @@ def test_pyright_finds_nothing_and_resolves_every_import() -> None:
     assert report["summary"]["filesAnalyzed"] > 500
 
 
-def test_pyright_would_find_an_import_that_leads_nowhere(tmp_path: Path) -> None:
+def test_pyright_would_find_an_import_that_leads_nowhere_and_a_key_that_no_data_file_has(tmp_path: Path) -> None:
     file = tmp_path / "app.py"
     file.write_text(
         "from eks_hardware import Cluster, NodeGroupSpec\n"
         "from eks_hardware.resolve import resolve_nowhere\n"
         "import eks_hardware.nowhere\n"
-        "reveal_type(Cluster)\n",
+        "reveal_type(Cluster)\n"
+        "from eks_hardware import facts\n"
+        "facts.choices.cite(lambda file: file['metadata_hop_limit']['pods'])\n"
+        "facts.choices.cite(lambda file: file['metadata_hop_limit']['renamed'])\n",
         encoding="utf-8",
     )
     rules = {(each["range"]["start"]["line"] + 1, each.get("rule")) for each in pyright(file)["generalDiagnostics"]}
     assert {(2, "reportAttributeAccessIssue"), (3, "reportMissingImports")} <= rules
-    assert not [line for line, rule in rules if line == 1]
+    assert {line for line, _ in rules} & {1, 6, 7} == {7}
 
 
 def test_mypy_finds_nothing() -> None:

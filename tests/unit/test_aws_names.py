@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import typing
 
 import pytest
 
@@ -111,20 +112,20 @@ def test_a_security_group_is_not_named_as_an_id() -> None:
 
 
 def test_the_limits_are_those_of_aws() -> None:
-    """IAM, EventBridge, SQS, the AWS provider, EC2, KMS, tags, EFS and HCP Terraform: each limit has its source."""
-    assert {name: value for name, value in vars(aws_names).items() if name.isupper() and not name.startswith("_")} == {
-        "IAM_ROLE": 64,
-        "IAM_POLICY": 128,
-        "INSTANCE_PROFILE": 128,
-        "EVENT_RULE": 64,
-        "SQS_QUEUE": 80,
-        "LAUNCH_TEMPLATE": 125,
-        "PLACEMENT_GROUP": 255,
-        "SECURITY_GROUP": 255,
-        "KMS_ALIAS": 256,
-        "TAG_VALUE": 256,
-        "EFS_TOKEN": 64,
-        "TERRAFORM_WORKSPACE": 90,
+    """IAM, EventBridge, SQS, the AWS provider, EC2, KMS, tags, EFS and HCP Terraform."""
+    assert {kind: aws_names.longest(kind).value for kind in typing.get_args(aws_names.NameKind)} == {
+        "iam_role": 64,
+        "iam_policy": 128,
+        "instance_profile": 128,
+        "event_rule": 64,
+        "sqs_queue": 80,
+        "launch_template": 125,
+        "placement_group": 255,
+        "security_group": 255,
+        "kms_alias": 256,
+        "tag_value": 256,
+        "efs_token": 64,
+        "terraform_workspace": 90,
     }
 
 

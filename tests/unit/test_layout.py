@@ -19,21 +19,20 @@ LINKS = ("config", "constructs", "stacks")
 FRAMEWORK = re.compile(r"^(cdktf|cdktn|constructs|jsii|(cdktf_cdktf|cdktn)_provider_\w+)$")
 
 LAYERS = (
+    ("installed_from",),
     (
         "_framework",
         "_lazy_names",
         "_lazy_providers",
         "data",
         "units",
-        "aws_names",
         "versions",
         "printable",
         "findings",
-        "installed_from",
         "provider_mirror",
     ),
     ("facts", "field_paths", "spellings", "suggestions"),
-    ("_cdk", "_node", "catalogue", "iam_policies"),
+    ("_cdk", "_node", "aws_names", "catalogue", "iam_policies"),
     ("models", "software"),
     ("loader", "resolve"),
     ("cost", "quotas"),
@@ -84,7 +83,7 @@ def _statements_below(body: Iterable[ast.AST], *, types: bool) -> Iterator[ast.A
     """Yield statements at any depth; without ``types`` not those under ``if TYPE_CHECKING``. Faster than all nodes."""
     for node in body:
         yield node
-        if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if not types and isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             continue
         for part in BODIES:
             yield from _statements_below(getattr(node, part, ()), types=types)
@@ -317,6 +316,16 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
         if isinstance(each, ast.arg):
             each.annotation = None
     return ast.unparse(arguments)
+
+
+def test_contributors_find_the_files_that_the_guide_names() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tables = re.findall(r"^## (?:Where is what|Follow a field)\n(.*?)(?=^## )", guide, re.DOTALL | re.MULTILINE)
+    paths = [path for table in tables for path in re.findall(r"`(\w+/[\w./]+)`", table)]
+    assert len(paths) > 30
+    assert [
+        path for path in paths if not any((folder / path).exists() for folder in (ROOT, ROOT / "eks_hardware"))
+    ] == []
 
 
 def test_functions_are_short_and_flat() -> None:

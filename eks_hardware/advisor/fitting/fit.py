@@ -118,7 +118,7 @@ class Fitter:
         if family not in self._gates:
             self._gates[family] = tuple(software_gates(self.request, kind))
         of_software = self._gates[family]
-        refusing = [each for each in (*type_gates(self.request, kind), *of_software) if each.passed is False]
+        refusing = [*type_gates(self.request, kind), *(each for each in of_software if each.passed is False)]
         if refusing:
             return _refused(kind, *refusing)
         key = self._key(kind)
@@ -267,6 +267,7 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
         context_length=length if stretched else min(length, shape.max_context_length or length),
         sequences=concurrent_sequences(workload),
         cores=cores,
+        kv_format=workload.kv_cache_precision,
         graphs=kind.hardware is Hardware.NVIDIA_GPU,
     )
     return InferenceMemory(serving)

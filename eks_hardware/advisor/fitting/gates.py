@@ -60,15 +60,14 @@ def weight_format(request: Request, kind: InstanceType) -> str:
 
 
 def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
-    """Yield gates that depend on the type itself: withdrawn, without an AMI, or with a fraction of a GPU."""
+    """Yield failed gates that depend on the type itself: withdrawn, without an AMI, or with a fraction of a GPU."""
     if kind.withdrawn:
         yield Gate("WITHDRAWN", False, f"{kind.name}: {kind.withdrawn}", kind.source)
     if kind.hardware is Hardware.OTHER:
         text = f"{chip_of(kind) or kind.name} is neither an NVIDIA GPU nor Trainium, Inferentia or a CPU"
         yield Gate("HARDWARE", False, text, _CATALOGUE)
         return
-    images = [each for each in kind.ami_types if each != "CUSTOM"]
-    if not images:
+    if not kind.ami_types or kind.ami_types == ("CUSTOM",):
         needs = f": it needs NVIDIA driver {kind.minimum_nvidia_driver}" if kind.minimum_nvidia_driver else ""
         text = f"no EKS AMI supports {kind.family}{needs}"
         yield Gate("AMI", False, text, "config/catalogue/ami_types.json")
@@ -154,6 +153,8 @@ def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
         yield _quantized(kind, kept)
     if workload.method == "qlora":
         yield _qlora(kind)
+    if workload.kv_cache_precision:
+        yield _cache(kind, workload.kv_cache_precision)
 
 
 def _qlora(kind: InstanceType) -> Gate:
@@ -162,6 +163,15 @@ def _qlora(kind: InstanceType) -> Gate:
     said = {True: "has", False: "lacks", None: "might lack"}[passed]
     text = f"{_name(kind)} {said} the bitsandbytes kernels that QLoRA's 4-bit weights require"
     return Gate("QLORA", passed, text, facts.memory()["weight_only"]["source"])
+
+
+def _cache(kind: InstanceType, kept: str) -> Gate:
+    """Return whether a device's attention kernels read a KV cache in a format: known if it computes in it."""
+    weights = _quantized(kind, kept)
+    passed = True if software.computes(kind, kept) else False if weights.passed is False else None
+    said = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[passed]
+    text = f"{_name(kind)} {said} for an {kept} KV cache"
+    return Gate(f"{kept.upper()}_CACHE", passed, text, "https://docs.vllm.ai/en/latest/features/quantization/")
 
 
 _DOES = {True: "supports", False: "does not support", None: "may or may not support"}

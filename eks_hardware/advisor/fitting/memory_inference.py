@@ -28,13 +28,25 @@ def weight_bytes(shape: Shape, weight_format: str) -> float:
     if weight_format not in fact["quantized"]:
         return each * shape.parameters
     tables = shape.embedding_parameters or 0
-    wide = fact["bytes"]["bf16"]
-    return each * (shape.parameters - tables) + wide * tables
+    return each * (shape.parameters - tables) + weight_bytes_of_tables(weight_format) * tables
 
 
-def kv_value_bytes(weight_format: str) -> int:
-    """Return the bytes of a number in the KV cache: of the compute format, 16 bits for quantized weights."""
+def weight_bytes_of_tables(weight_format: str) -> float:
+    """Return the bytes of a number in the token tables."""
+    fact = facts.memory()["formats"]
+    return fact["bytes"]["bf16" if weight_format in fact["quantized"] else weight_format]
+
+
+def kv_value_bytes(weight_format: str, kv_format: str | None = None) -> int:
+    """Return the bytes of a number in the KV cache: by default of the compute format, 16 bits for quantized weights."""
+    if kv_format == "fp8":
+        return 1
     return 4 if weight_format == "fp32" else 2
+
+
+def cache_share(shape: Shape, tensor: int, cores: int = 1) -> float:
+    """Return the share of the KV cache on one of ``tensor`` devices. Each core keeps its heads whole."""
+    return cores * _heads_held(shape, tensor * cores)[1] / (tensor * cores * shape.kv_heads)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +58,7 @@ class Serving:
     context_length: int  # tokens of prompt and output of one sequence
     sequences: int  # concurrent
     cores: int = 1  # cores of a device that share its copy, each with its own memory; 1 for GPUs and CPUs
+    kv_format: str | None = None  # format of the KV cache: fp8; None for the compute format
     graphs: bool = True  # whether CUDA graphs use memory
 
 
@@ -69,7 +82,8 @@ class InferenceMemory:
         quantized = serving.weight_format in facts.memory()["formats"]["quantized"]
         each = formats["bf16"] if quantized else formats[serving.weight_format]
         self._tables = each * (shape.embedding_parameters or 0)
-        self.value_bytes = kv_value_bytes(serving.weight_format)
+        computed = kv_value_bytes(serving.weight_format)
+        self.value_bytes = kv_value_bytes(serving.weight_format, serving.kv_format)
         self._caches = shape.generates is not False
         values = shape.kv_values(serving.context_length) if self._caches else 0
         self.cache = float(self.value_bytes * values * serving.sequences)
@@ -77,15 +91,14 @@ class InferenceMemory:
         tokens = serving.context_length * serving.sequences
         self.tokens = min(tokens, fact["batched_tokens"]) if self._caches else tokens
         inner = facts.memory()["activations"]["inner_gated" if shape.gated_mlp is not False else "inner_plain"]
-        self._outer = self.tokens * self.value_bytes * fact["width_of_token"] * shape.hidden_size * serving.cores
-        self._inner = self.tokens * self.value_bytes * inner * shape.mlp_width
+        self._outer = self.tokens * computed * fact["width_of_token"] * shape.hidden_size * serving.cores
+        self._inner = self.tokens * computed * inner * shape.mlp_width
         self._scores = 4.0 * serving.sequences * (shape.vocabulary or 0) if self._caches else 0.0
         self._graphs = fact["graphs_gib"] * GIB if serving.graphs else 0.0
 
     def cache_share(self, tensor: int) -> float:
-        """Return the share of the KV cache on one of ``tensor`` devices. Each core keeps its heads whole."""
-        cores, shape = self.serving.cores, self.serving.shape
-        return cores * _heads_held(shape, tensor * cores)[1] / (tensor * cores * shape.kv_heads)
+        """Return the share of the KV cache on one of ``tensor`` devices."""
+        return cache_share(self.serving.shape, tensor, self.serving.cores)
 
     def padding(self, tensor: int) -> float:
         """Return the bytes of padded or repeated heads on all devices together.

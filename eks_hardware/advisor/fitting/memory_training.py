@@ -52,11 +52,14 @@ class TrainingMemory:
         self._reserve: float = facts.memory()["devices"]["training_reserve"]
         tables = shape.embedding_parameters or 0
         self._tables, self._layers_parameters = tables, shape.parameters - tables
-        self._unit = max(self._layers_parameters / shape.layers, tables)
+        # The tables of input and output are not gathered together.
+        self._unit = max(self._layers_parameters / shape.layers, shape.output_parameters, shape.looked_up)
         self.trained: float = shape.parameters
         self._optimizer_each: float = fact["optimizer"][run.optimizer]
         self._gradient_each: float = fact["gradients"]
         self._adapter_weights = 0.0
+        # Full sharding keeps only the fp32 weights, and 16-bit ones of the layer that it gathers.
+        self._gathered_only = run.method == "full" and fact["master_weights"][run.precision] > 0
         if run.method == "full":
             self._weight_each: float = fact["weights"][run.precision]
             self._optimizer_each += fact["master_weights"][run.precision]
@@ -79,13 +82,17 @@ class TrainingMemory:
         held = (self._layers_parameters * stage + self._tables) / tensor
         weights_over = data if "weights" in sharded else 1
         weights = held * self._weight_each / weights_over
+        if weights_over > 1 and self._gathered_only:
+            weights = 0.0
         trained = held if self.run.method == "full" else self.trained * stage / tensor
         gradients = trained * self._gradient_each / (data if "gradients" in sharded else 1)
         optimizer = trained * self._optimizer_each / (data if "optimizer" in sharded else 1)
         weights += self._adapter_weights * stage / tensor / weights_over
         gathered = self._unit * self._gathered_each / tensor if weights_over > 1 else 0.0
         # The first stage has one batch in flight per stage, so stages save nothing here.
-        activations = batches * (self._boundaries + self._working + self._output) / tensor
+        # A recomputed layer needs its memory after the output has released its own; kept ones have it all the time.
+        both = max(self._working, self._output) if self.run.checkpointing else self._working + self._output
+        activations = batches * (self._boundaries + both) / tensor
         held_in_all = weights + gathered + gradients + optimizer + activations
         return Bytes(weights, gathered, gradients, optimizer, activations, self._reserve * held_in_all)
 

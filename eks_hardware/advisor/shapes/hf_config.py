@@ -89,6 +89,7 @@ def from_hf_config(config: object) -> Shape:
         latent_width=sizes.latent.cached if sizes.latent else None,
         embedding_parameters=counted.embeddings,
         intermediate_size=width,
+        experts=experts.count if experts else None,
         gated_mlp=row.get("gated", True),
         quantized_to=_quantization(outer, text, estimated),
         estimated=tuple(estimated),

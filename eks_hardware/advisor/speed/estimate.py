@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from eks_hardware import facts
 from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_length, sequence_length
+from eks_hardware.advisor.fitting.devices import cores_of
 from eks_hardware.advisor.fitting.gates import compute_format, learns, weight_format
-from eks_hardware.advisor.fitting.memory_inference import kv_value_bytes, weight_bytes
+from eks_hardware.advisor.fitting.memory_inference import (
+    cache_share,
+    kv_value_bytes,
+    weight_bytes,
+    weight_bytes_of_tables,
+)
 from eks_hardware.advisor.model import Fit, Request, Shape
 from eks_hardware.advisor.speed import throughput
 from eks_hardware.advisor.speed.exchange import Exchange, exchange
@@ -26,6 +33,7 @@ class Speed:
     tokens_per_second: float | None = None  # of all nodes, with every replica in use
     per_replica: float | None = None  # tokens per second of one replica, or of the job
     hours: float | None = None  # of the whole run, if its tokens are given
+    prompt_ms: float | None = None  # that a server under load spends on each prompt
     first_token_ms: float | None = None  # to the first token, or to the result of a model that does not generate
     per_token_ms: float | None = None  # between two tokens of one sequence
     assumptions: tuple[str, ...] = ()  # assumptions and unknown facts, one sentence each
@@ -65,25 +73,47 @@ class TrainingPass:
 def training_pass(request: Request, fit: Fit) -> TrainingPass:
     """Return the time of one training pass."""
     workload, shape, length = request.workload, request.shape, sequence_length(request)
-    tokens = (fit.batch_size or batch_size(workload)) * length * fit.parallelism.data
-    chip = fit.kind.accelerator
+    layout, chip = fit.parallelism, fit.kind.accelerator
+    batch = (fit.batch_size or batch_size(workload)) * length  # tokens
     known = performance(chip) if chip else None
     precision = compute_format(request, fit.kind)
+    devices = Devices(
+        count=max(1, layout.devices),
+        peak_tflops_each=known.peak_tflops(precision) if known else None,
+        kind=chip.kind if chip else "cpu",
+        name=chip.name if chip else None,
+        link_gb_per_second=known.link_gb_per_second if known else None,
+    )
     computing = throughput.training_seconds(
-        Devices(
-            count=max(1, fit.parallelism.devices),
-            peak_tflops_each=known.peak_tflops(precision) if known else None,
-            kind=chip.kind if chip else "cpu",
-        ),
-        active_parameters=shape.active_parameters,
-        tokens=tokens,
+        devices,
+        active_parameters=max(1, shape.active_parameters - shape.looked_up),
+        tokens=batch * layout.data,
         precision=(known.compute_format(precision) if known else None) or precision,
         attention_size=shape.attention_size,
         attended_tokens=attended_tokens(shape, length),
         adapters_only=workload.method in ("lora", "qlora"),
         recompute=workload.activation_checkpointing,
+        experts=shape.active_parameters < shape.parameters,
+        width=shape.hidden_size,
     )
-    return TrainingPass(tokens=tokens, computing=computing, exchanged=exchange(request, fit))
+    one = throughput.layer_exchange_seconds(
+        replace(devices, count=layout.tensor), width=shape.hidden_size, tokens=batch
+    )
+    passes = 3 if workload.activation_checkpointing else 2  # forward and backward exchange the same
+    return TrainingPass(
+        tokens=batch * layout.data,
+        computing=_with_exchanges(computing, one * passes * shape.layers / layout.pipeline, layout.tensor),
+        exchanged=exchange(request, fit),
+    )
+
+
+def _with_exchanges(computing: Estimate, seconds: float, tensor: int) -> Estimate:
+    """Return the time of a pass with the exchanges of tensor-parallel devices, which wait for them."""
+    if computing.value is None or not seconds:
+        return computing
+    share = seconds / computing.value
+    note = f"exchanges between {tensor} tensor-parallel devices add {share * 100:.3g}% (fitted)"
+    return Estimate(value=computing.value + seconds, assumptions=(*computing.assumptions, note))
 
 
 def attended_tokens(shape: Shape, length: int) -> float:
@@ -119,7 +149,7 @@ def _training(request: Request, fit: Fit) -> Speed:
 
 def _serving(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
     """Return the speed of inference. Pipeline stages work on different sequences: one group per stage at a time."""
-    shape, known = request.shape, performance(accelerator)
+    known = performance(accelerator)
     precision = weight_format(request, fit.kind)
     sequences = concurrent_sequences(request.workload)
     groups = min(fit.parallelism.pipeline, sequences)
@@ -128,16 +158,15 @@ def _serving(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
         peak_tflops_each=known.peak_tflops(precision),
         bandwidth_gb_per_second_each=known.bandwidth_gb_per_second,
         kind=accelerator.kind,
+        name=accelerator.name,
+        link_gb_per_second=known.link_gb_per_second,
     )
-    weights = Weights(
-        active_parameters=shape.active_parameters,
-        total_parameters=shape.parameters,
-        bytes_per_parameter=weight_bytes(shape, precision) / shape.parameters,
-    )
-    if shape.generates is False:
-        one, first, further = *_answering(request, devices, weights), None
+    weights = weights_of(request.shape, precision)
+    prompt = further = None
+    if request.shape.generates is False:
+        one, first = _answering(request, devices, weights)
     else:
-        one, first, further = _generating(request, devices, weights, kv_value_bytes(precision), sequences / groups)
+        one, first, prompt, further = _generating(request, fit, devices, weights, sequences / groups)
     per_replica = None if one.value is None else one.value * groups
     notes = list(one.assumptions)
     if per_replica is not None and fit.replicas_per_node > 1:
@@ -145,38 +174,77 @@ def _serving(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
     return Speed(
         tokens_per_second=None if per_replica is None else per_replica * fit.replicas_per_node,
         per_replica=per_replica,
+        prompt_ms=prompt,
         first_token_ms=None if first.value is None else _MS_PER_SECOND * first.value,
         per_token_ms=further,
         assumptions=tuple(notes),
     )
 
 
-def _generating(
-    request: Request, devices: Devices, weights: Weights, value_bytes: int, at_once: float
-) -> tuple[Estimate, Estimate, float | None]:
-    """Return tokens per second, seconds to the first token, and milliseconds per further token.
+def weights_of(shape: Shape, precision: str) -> Weights:
+    """Return the weights of a model in a format, as devices read them."""
+    table_bytes = shape.looked_up * weight_bytes_of_tables(precision)
+    read = shape.parameters - shape.looked_up
+    attention = 2 * shape.layers * shape.hidden_size * shape.head_dim * (shape.attention_heads + shape.kv_heads)
+    return Weights(
+        active_parameters=max(1, shape.active_parameters - shape.looked_up),
+        total_parameters=max(1, read),
+        bytes_per_parameter=(weight_bytes(shape, precision) - table_bytes) / max(1, read),
+        shared_parameters=attention + shape.output_parameters,
+        output_parameters=min(shape.output_parameters, shape.active_parameters - shape.looked_up),
+        precision=precision,
+        layers=shape.layers,
+        experts=shape.experts or 0,
+        width=shape.hidden_size,
+    )
 
-    Half of the context is prompt and half output. On average, a sequence has half of its output.
+
+def _generating(
+    request: Request, fit: Fit, devices: Devices, weights: Weights, at_once: float
+) -> tuple[Estimate, Estimate, float | None, float | None]:
+    """Return tokens per second, seconds to the first token, and milliseconds per prompt and per further token.
+
+    Half of the context is prompt and half output. On average, a sequence has half of its output. Neuron reads the cache
+    of the whole context, for which the model is compiled, and one prompt at a time. GPUs read several short prompts in
+    one pass.
     """
     shape, context = request.shape, context_length(request.workload)
     prompt = max(context // 2, 1)
     answer = max(context - prompt, 1)
+    value_bytes = kv_value_bytes(weight_format(request, fit.kind), request.workload.kv_cache_precision)
+    repeated = devices.count * cache_share(shape, devices.count, cores_of(fit.kind))
     decode = throughput.decode_tokens_per_second(
         devices,
         weights,
-        kv_bytes_per_token=value_bytes * shape.kv_values(context) / context,
-        context_length=prompt + answer / 2,
+        kv_bytes_per_token=value_bytes * shape.kv_values(context) / context * repeated,
+        context_length=context if devices.kind == "neuron" else prompt + answer / 2,
         concurrent_sequences=at_once,
     )
     width = shape.layers * shape.attention_size
     prefill = throughput.prefill_seconds(devices, weights, prompt_tokens=prompt, attention_width=width)
-    served = throughput.served_tokens_per_second(output_tokens=answer, prefill=prefill, decode=decode)
-    return served, prefill, None if decode.value is None else _MS_PER_SECOND * at_once / decode.value
+    together = min(max(1, int(at_once)), max(1, facts.memory()["inference"]["batched_tokens"] // prompt))
+    if devices.kind != "neuron" and together > 1:
+        each = throughput.prefill_seconds(
+            devices, weights, prompt_tokens=prompt, attention_width=width, prompts=together
+        )
+    else:
+        each = prefill
+    served = throughput.served_tokens_per_second(output_tokens=answer, prefill=each, decode=decode)
+    first = throughput.first_token_seconds(devices, prefill)
+    if decode.value is None or each.value is None:
+        return served, first, None, None
+    return served, first, _MS_PER_SECOND * each.value, _MS_PER_SECOND * at_once / decode.value
 
 
 def _answering(request: Request, devices: Devices, weights: Weights) -> tuple[Estimate, Estimate]:
     """Return tokens per second and seconds of a model that does not generate: one pass over all sequences."""
-    tokens = context_length(request.workload) * concurrent_sequences(request.workload)
-    read = throughput.prefill_seconds(devices, weights, prompt_tokens=tokens)
-    per_second = None if read.value is None else tokens / read.value
+    length, sequences = context_length(request.workload), concurrent_sequences(request.workload)
+    read = throughput.encoding_seconds(
+        devices,
+        weights,
+        length=length,
+        sequences=sequences,
+        attention_width=request.shape.layers * request.shape.attention_size,
+    )
+    per_second = None if read.value is None else length * sequences / read.value
     return Estimate(value=per_second, assumptions=read.assumptions), read

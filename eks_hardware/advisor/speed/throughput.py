@@ -2,16 +2,18 @@
 
 Pure arithmetic over plain numbers. Results list what they leave out. These are estimates, not measurements:
 docs/guides/throughput.md says what to expect of them. A pass takes as long as the slower of memory reads and
-computation, the roofline model (https://arxiv.org/abs/2211.05102 §2 applies it to transformers).
+computation, the roofline model (https://arxiv.org/abs/2211.05102 §2 applies it to transformers), and the delays of its
+layers.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from eks_hardware.catalogue.performance import utilization
+from eks_hardware.catalogue.performance import delay, utilization
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.catalogue import UtilizationRow
@@ -20,6 +22,8 @@ _SECONDS_PER_HOUR = 3600
 _MILLION = 1e6
 _GIGA = 1e9
 _TERA = 1e12
+_MICRO = 1e-6
+_WIDE = 2  # bytes of a number that devices exchange
 
 # FLOPs per parameter and token.
 _FORWARD = 2  # one multiplication and one addition
@@ -27,6 +31,8 @@ _GRADIENT_OF_INPUTS = 2
 _GRADIENT_OF_WEIGHTS = 2
 # FLOPs of attention per unit of width, layer, token and attended token: scores, and the sum of the values.
 _ATTENTION = 4
+# The share of the peak at which a pass computes. A step of decoding multiplies matrices as a prompt does.
+_COMPUTES_AS = {"prefill": "prefill", "decode": "prefill", "encoder": "encoder"}
 _ATTENTION_BACKWARD = 2  # in forward passes: both factors of each product have gradients
 
 
@@ -45,27 +51,52 @@ class Devices:
     count: int
     peak_tflops_each: float | None  # dense, in the compute format
     bandwidth_gb_per_second_each: float | None = None  # of the memory
-    kind: str = "gpu"  # or neuron: selects the measured shares of the peaks
+    kind: str = "gpu"  # or neuron: selects the measured shares of the peaks and the delays
+    name: str | None = None  # of the accelerator: selects its own shares and delays
+    link_gb_per_second: float | None = None  # between the devices, both directions together
 
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """The weights of a model as devices read them."""
+    """The weights of a model as devices read them. They exclude tables from which a token takes one row."""
 
     active_parameters: float  # parameters that a token passes
     total_parameters: float  # more than that in a mixture of experts
     bytes_per_parameter: float  # 2 for BF16, 0.5 for 4 bits
+    shared_parameters: float = 0.0  # of the active ones, those outside of the experts
+    output_parameters: float = 0.0  # of the active ones, those that turn the last token of a prompt into an answer
+    precision: str | None = None  # format: selects the measured share of its kernels
+    layers: int = 0  # each layer delays a pass
+    experts: int = 0  # of a layer; 0 in other models, and if unknown
+    width: int = 0  # numbers per token that devices exchange after each half of a layer
+
+    @property
+    def has_experts(self) -> bool:
+        """Whether a token passes only some of the parameters."""
+        return self.active_parameters < self.total_parameters
 
     def bytes_read(self, tokens: float) -> float:
         """Return the bytes of the weights that a pass of some tokens reads.
 
-        With experts chosen evenly and independently, a parameter that one token passes with probability p is read with
-        probability 1 - (1 - p)^tokens. With p = active / total for all parameters, the result is never too low: it is
-        higher than for a model whose tokens share its attention.
+        With experts chosen evenly and independently, an expert that one token passes with probability p is read with
+        probability 1 - (1 - p)^tokens. Shared parameters are always read.
         """
-        passed = self.active_parameters / self.total_parameters
-        share = 1.0 if passed == 1 else -math.expm1(tokens * math.log1p(-passed))
-        return self.total_parameters * share * self.bytes_per_parameter
+        shared = min(self.shared_parameters, self.active_parameters)
+        routed = self.total_parameters - shared
+        passed = 1.0 if routed <= 0 else (self.active_parameters - shared) / routed
+        share = 1.0 if passed >= 1 else -math.expm1(tokens * math.log1p(-passed))
+        return (shared + routed * share) * self.bytes_per_parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pass:
+    """One pass of tokens through a model: what it computes and reads."""
+
+    step: str  # prefill, decode or encoder: selects the share of the peak compute
+    tokens: float
+    flops: float
+    weights_read: float  # bytes, while it computes
+    cache_read: float = 0.0  # bytes, after that
 
 
 def training_seconds(
@@ -78,6 +109,8 @@ def training_seconds(
     attended_tokens: float,
     adapters_only: bool = False,
     recompute: bool,
+    experts: bool = False,
+    width: int | None = None,
 ) -> Estimate:
     """Estimate the time of a training run in seconds.
 
@@ -89,43 +122,52 @@ def training_seconds(
 
     Attention adds 4 x attention_size x attended_tokens a pass, and passes are 3, or 4 with recomputation, adapters or
     not: 16 B s^2 h a layer for B sequences of s tokens that all see each other, the second term of the FLOPs of
-    https://arxiv.org/abs/2104.04473 §5.1 and its appendix.
+    https://arxiv.org/abs/2104.04473 §5.1 and its appendix. Attention reaches a smaller share of the peak.
 
     Args:
         devices: the accelerators; their memory bandwidth is not used.
-        active_parameters: parameters that a token passes; in a mixture of experts, those of the chosen experts.
+        active_parameters: parameters that a token passes, with those of the chosen experts.
         tokens: tokens of the run: data set times epochs.
-        precision: number format of the peak, for the text: ``bf16``.
+        precision: number format of the peak: ``bf16``.
         attention_size: attention heads times size of a head.
-        attended_tokens: tokens that a token attends to, on average over its sequence, summed over the layers: half of
-            the sequence per layer if a token sees only the tokens before it.
+        attended_tokens: tokens that a token attends to, on average over its sequence, summed over the layers.
         adapters_only: whether only adapters are trained, over frozen weights.
-        recompute: whether activations are recomputed (gradient checkpointing).
+        recompute: whether activations are recomputed.
+        experts: whether it is a mixture of experts.
+        width: size of a layer; narrow layers reach a smaller share of the peak. None if unknown.
     """
-    peak, reached = devices.peak_tflops_each, utilization("training", devices.kind)
-    if peak is None or reached is None:
+    peak, reached = devices.peak_tflops_each, _reached("training", devices, precision)
+    attending = _reached("training attention", devices, precision)
+    if peak is None or reached is None or attending is None:
         return _unknown(
             {
                 "peak compute (TFLOPS) of this accelerator": peak,
-                f"share of its peak that training reaches on {devices.kind}": reached,
+                f"share of its peak that training reaches on {devices.kind}": reached and attending,
             }
         )
+    flops, passes, work = _training_work(adapters_only=adapters_only, recompute=recompute)
+    routed = _reached("training experts", devices) if experts else None
+    share = reached["share"] * _of_width(reached, width)
+    weights = flops * active_parameters / (share * (routed["share"] if routed else 1.0))
+    attention = passes * _ATTENTION * attention_size * attended_tokens / attending["share"]
+    notes = [
+        f"{flops} FLOPs per parameter and token: {work}",
+        f"attention within sequences, at {_share(attending)} of the peak, adds {attention / weights * 100:.3g}%",
+        f"{share * 100:.3g}% of the {precision} peak of {peak:,g} TFLOPS per device{_measured(reached)}",
+    ]
+    if routed:
+        notes.append(f"experts reach {_share(routed)} of the speed of other layers{_measured(routed)}")
+    notes.append("time for data loading, checkpoints and failures is not included")
+    return Estimate(value=(weights + attention) * tokens / (devices.count * peak * _TERA), assumptions=tuple(notes))
+
+
+def _training_work(*, adapters_only: bool, recompute: bool) -> tuple[int, int, str]:
+    """Return the FLOPs per parameter and token, the passes of attention, and what they are."""
     flops = _FORWARD + _GRADIENT_OF_INPUTS + (0 if adapters_only else _GRADIENT_OF_WEIGHTS)
-    passes = 1 + _ATTENTION_BACKWARD
     work = f"forward and backward{' through frozen weights' if adapters_only else ''}"
     if recompute:
-        flops, passes, work = flops + _FORWARD, passes + 1, f"{work}, activations recomputed"
-    weights = flops * active_parameters
-    attention = passes * _ATTENTION * attention_size * attended_tokens
-    return Estimate(
-        value=(weights + attention) * tokens / (devices.count * peak * _TERA * reached["share"]),
-        assumptions=(
-            f"{flops} FLOPs per parameter and token: {work}",
-            f"attention within sequences adds {attention / weights * 100:.3g}%",
-            f"{_share(reached)} of the {precision} peak of {peak:,g} TFLOPS per device{_measured(reached)}",
-            "time for data loading, checkpoints and failures is not included",
-        ),
-    )
+        return flops + _FORWARD, 2 + _ATTENTION_BACKWARD, f"{work}, activations recomputed"
+    return flops, 1 + _ATTENTION_BACKWARD, work
 
 
 def decode_tokens_per_second(
@@ -138,21 +180,27 @@ def decode_tokens_per_second(
 ) -> Estimate:
     """Estimate the tokens per second of all sequences together.
 
-    A step generates one token per sequence. It reads the weights once and the KV cache of every sequence, and needs 2
-    FLOPs per parameter and sequence. The slower of the two is its time (https://arxiv.org/abs/2211.05102 §2).
+    A step generates one token per sequence. It reads the weights once, and needs 2 FLOPs per parameter and sequence;
+    the slower of the two counts (https://arxiv.org/abs/2211.05102 §2). Then it reads the KV cache of every sequence.
+    Every layer adds the time to start its kernels and to exchange its results between the devices.
 
     Args:
         devices: accelerators that share one copy of the model.
         weights: weights of that copy.
-        kv_bytes_per_token: KV cache of one token over all layers, in bytes.
+        kv_bytes_per_token: KV cache of one token over all layers, in bytes, on all devices together.
         context_length: tokens of a sequence in the KV cache, on average over its generation.
         concurrent_sequences: sequences generated concurrently (batch size).
     """
-    cache = kv_bytes_per_token * context_length * concurrent_sequences
     step = _pass_seconds(
         devices,
-        flops=_FORWARD * weights.active_parameters * concurrent_sequences,
-        bytes_read=weights.bytes_read(concurrent_sequences) + cache,
+        weights,
+        _Pass(
+            step="decode",
+            tokens=concurrent_sequences,
+            flops=_FORWARD * weights.active_parameters * concurrent_sequences,
+            weights_read=weights.bytes_read(concurrent_sequences),
+            cache_read=kv_bytes_per_token * context_length * concurrent_sequences,
+        ),
     )
     if step.value is None:
         return step
@@ -164,22 +212,73 @@ def decode_tokens_per_second(
 
 
 def prefill_seconds(
-    devices: Devices, weights: Weights, *, prompt_tokens: float, attention_width: int | None = None
+    devices: Devices,
+    weights: Weights,
+    *,
+    prompt_tokens: float,
+    attention_width: int | None = None,
+    prompts: int = 1,
 ) -> Estimate:
-    """Estimate the time in seconds to read one prompt.
+    """Estimate the time in seconds to read one prompt, or each of several ``prompts`` that are read in one pass.
 
     Per token 2 x active_parameters + 2 x attention_width x prompt_tokens FLOPs (https://arxiv.org/abs/2001.08361
-    table 1, forward pass), or one read of the weights if that takes longer. ``attention_width`` is layers times
-    attention heads times size of a head. Without it, attention is not counted.
+    table 1, forward pass), or one read of the weights if that takes longer. Only the last token passes the output.
+    ``attention_width`` is layers times attention heads times size of a head. Without it, attention is not counted.
     """
-    flops_per_token = _FORWARD * weights.active_parameters + 2 * (attention_width or 0) * prompt_tokens
-    step = _pass_seconds(devices, flops=flops_per_token * prompt_tokens, bytes_read=weights.bytes_read(prompt_tokens))
+    inner, output = weights.active_parameters - weights.output_parameters, weights.output_parameters
+    flops_per_token = _FORWARD * inner + 2 * (attention_width or 0) * prompt_tokens
+    step = _pass_seconds(
+        devices,
+        weights,
+        _Pass(
+            step="prefill",
+            tokens=prompt_tokens * prompts,
+            flops=(flops_per_token * prompt_tokens + _FORWARD * output) * prompts,
+            weights_read=weights.bytes_read(prompt_tokens * prompts),
+        ),
+    )
     if step.value is None:
         return step
-    notes = [f"prompts of {prompt_tokens:,g} tokens, without queueing"]
+    together = f", {prompts} in one pass" if prompts > 1 else ""
+    notes = [f"prompts of {prompt_tokens:,g} tokens{together}, without queueing"]
     if attention_width is None:
         notes.append("attention within the prompt is not counted")
-    return Estimate(value=step.value, assumptions=(*notes, *step.assumptions))
+    return Estimate(value=step.value / prompts, assumptions=(*notes, *step.assumptions))
+
+
+def first_token_seconds(devices: Devices, prefill: Estimate) -> Estimate:
+    """Estimate the time in seconds from a request to its first token: reading the prompt, and the server's own work."""
+    own = _delay("request", devices)
+    if prefill.value is None or not own:
+        return prefill
+    return Estimate(value=prefill.value + own, assumptions=prefill.assumptions)
+
+
+def encoding_seconds(
+    devices: Devices, weights: Weights, *, length: float, sequences: float, attention_width: int
+) -> Estimate:
+    """Estimate the time in seconds of one pass over sequences of a model that generates nothing.
+
+    Per token 2 x active_parameters + 4 x attention_width x length FLOPs: every token attends to its whole sequence.
+    """
+    tokens = length * sequences
+    flops = (_FORWARD * weights.active_parameters + _ATTENTION * attention_width * length) * tokens
+    work = _Pass(step="encoder", tokens=tokens, flops=flops, weights_read=weights.bytes_read(tokens))
+    return _pass_seconds(devices, weights, work)
+
+
+def layer_exchange_seconds(devices: Devices, *, width: int, tokens: float) -> float:
+    """Return the seconds of the two exchanges of a layer in a forward pass (https://arxiv.org/abs/1909.08053 §3).
+
+    In each, a ring of N devices sends 2 (N - 1) / N times the numbers of all tokens in 16 bits.
+    """
+    row = delay("exchange", devices.kind, devices.name)
+    if row is None or devices.count == 1:
+        return 0.0
+    link = devices.link_gb_per_second
+    speed = row["link_share"] * link / 2 if link and "link_share" in row else row.get("gb_per_second")
+    sent = 2 * _WIDE * width * tokens * 2 * (devices.count - 1) / devices.count
+    return row["microseconds"] * _MICRO + (sent / (speed * _GIGA) if speed else 0.0)
 
 
 def served_tokens_per_second(*, output_tokens: float, prefill: Estimate, decode: Estimate) -> Estimate:
@@ -207,9 +306,9 @@ def usd_per_million_tokens(usd_per_hour: float | None, tokens_per_second: float 
     return usd_per_hour / (tokens_per_second * _SECONDS_PER_HOUR) * _MILLION
 
 
-def _pass_seconds(devices: Devices, *, flops: float, bytes_read: float) -> Estimate:
-    """Estimate the time of a pass that reads ``bytes_read`` (weights and KV cache) from device memory once."""
-    reading, computing = utilization("decode", devices.kind), utilization("prefill", devices.kind)
+def _pass_seconds(devices: Devices, weights: Weights, work: _Pass) -> Estimate:
+    """Estimate the time of one pass: reading or computing, then reading the cache, and the delays."""
+    reading, computing = _reached("decode", devices, weights.precision), _reached(_COMPUTES_AS[work.step], devices)
     bandwidth, peak = devices.bandwidth_gb_per_second_each, devices.peak_tflops_each
     if bandwidth is None or peak is None or reading is None or computing is None:
         return _unknown(
@@ -220,17 +319,73 @@ def _pass_seconds(devices: Devices, *, flops: float, bytes_read: float) -> Estim
                 f"share of its peak that reading a prompt reaches on {devices.kind}": computing,
             }
         )
-    memory = bytes_read / (devices.count * bandwidth * _GIGA * reading["share"])
-    compute = flops / (devices.count * peak * _TERA * computing["share"])
-    limit = (
-        f"memory: {_share(reading)} of {bandwidth:,g} GB/s per device{_measured(reading)}"
-        if memory >= compute
-        else f"compute: {_share(computing)} of {peak:,g} TFLOPS per device{_measured(computing)}"
-    )
-    notes = [f"limited by {limit}"]
+    routed = _reached("experts", devices) if weights.has_experts else None
+    memory = devices.count * bandwidth * _GIGA * reading["share"]
+    compute = devices.count * peak * _TERA * computing["share"] * (routed["share"] if routed else 1.0)
+    read, computed, cached = work.weights_read / memory, work.flops / compute, work.cache_read / memory
+    notes = [
+        f"limited by memory: {_share(reading)} of {bandwidth:,g} GB/s per device{_measured(reading)}"
+        if read + cached >= computed
+        else f"limited by compute: {_share(computing)} of {peak:,g} TFLOPS per device{_measured(computing)}"
+    ]
+    if routed and computed > read:
+        notes.append(f"experts reach {_share(routed)} of the speed of other layers{_measured(routed)}")
+    waits = tuple(_delays(devices, weights, work))
+    notes += [f"{each.seconds * 1000:,.3g} ms for {each.what} (fitted)" for each in waits]
+    total = max(read, computed) + cached + sum(each.seconds for each in waits)
+    return Estimate(value=total, assumptions=tuple(notes))
+
+
+class _Delay(NamedTuple):
+    """A part of the time of a pass that neither reading nor computing explains."""
+
+    what: str
+    seconds: float
+
+
+def _delays(devices: Devices, weights: Weights, work: _Pass) -> Iterator[_Delay]:
+    """Yield the delays of a pass; none if the number of layers is not given."""
+    if not weights.layers:
+        return
+    seconds = {
+        "one pass": _delay("pass", devices) if work.step == "encoder" else 0.0,
+        f"starting {weights.layers} layers": weights.layers * _of_layer(devices, weights, work),
+        "choosing the tokens": work.tokens * _delay("sequence", devices) if work.step == "decode" else 0.0,
+    }
+    if work.step == "prefill" and weights.experts:
+        one_by_one = weights.layers * weights.experts * _delay("expert in a prompt", devices)
+        seconds[f"{weights.experts} experts of each layer, one after the other"] = one_by_one
     if devices.count > 1:
-        notes.append(f"time for communication between the {devices.count:,} devices is not included")
-    return Estimate(value=max(memory, compute), assumptions=tuple(notes))
+        seconds[f"exchanges between {devices.count} devices"] = weights.layers * layer_exchange_seconds(
+            devices, width=weights.width, tokens=work.tokens
+        )
+    for what, each in seconds.items():
+        if each:
+            yield _Delay(what, each)
+
+
+def _of_layer(devices: Devices, weights: Weights, work: _Pass) -> float:
+    own = "encoder layer" if work.step == "encoder" else "expert layer" if weights.has_experts else "layer"
+    found = delay(own, devices.kind, devices.name)
+    return _delay("layer", devices) if found is None else found["microseconds"] * _MICRO
+
+
+def _delay(step: str, devices: Devices) -> float:
+    """Return a delay in seconds; zero if nothing is known."""
+    row = delay(step, devices.kind, devices.name)
+    return row["microseconds"] * _MICRO if row else 0.0
+
+
+def _reached(step: str, devices: Devices, precision: str | None = None) -> UtilizationRow | None:
+    """Return the share that is reached: in a format that has its own, or in any."""
+    own = utilization(f"{step} in {precision}", devices.kind, devices.name) if precision else None
+    return own or utilization(step, devices.kind, devices.name)
+
+
+def _of_width(reached: UtilizationRow, width: int | None) -> float:
+    """Return the part of a share that layers of a width reach: half of it at the row's ``half_width``."""
+    half = reached.get("half_width", 0)
+    return width / (width + half) if width else 1.0
 
 
 def _share(reached: UtilizationRow) -> str:
@@ -238,8 +393,13 @@ def _share(reached: UtilizationRow) -> str:
 
 
 def _measured(reached: UtilizationRow) -> str:
-    low, high = round(reached["low"] * 100), round(reached["high"] * 100)
-    return f" ({reached['how']}: {low} to {high}%, {reached['measured_on']})"
+    if "measured_on" in reached:
+        low, high = round(reached["low"] * 100), round(reached["high"] * 100)
+        return f" ({reached['how']}: {low} to {high}%, {reached['measured_on']})"
+    if "rows" in reached:
+        rows = reached["rows"]
+        return f" (fitted to {rows} published measurement{'s' if rows > 1 else ''})"
+    return " (assumed)"
 
 
 def _unknown(facts: dict[str, object]) -> Estimate:

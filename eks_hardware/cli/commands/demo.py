@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.exceptions import Exit
 
-from eks_hardware.cli import completion
+from eks_hardware.cli import completers
 from eks_hardware.cli.checked_strategy import checked, validated
 from eks_hardware.cli.errors import FAILED, exit_codes, fail, tell_findings
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument(
     "stack",
     required=False,
-    shell_complete=completion.strategies,
+    shell_complete=completers.strategies,
     help="Stack to deploy, or a strategy file; default: mixed-hardware, or the project's only strategy.",
 )
 @click.option("--keep", is_flag=True, envvar="KEEP", help="Leave the deployment running, and print how to inspect it.")

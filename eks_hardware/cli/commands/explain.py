@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eks_hardware.cli import completion, parameters
+from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.errors import exit_codes, refuse_unknown
 from eks_hardware.cli.output import print_json
 
@@ -28,7 +28,7 @@ _KINDS = "strategy, network, cluster, addons, groups, karpenter, pools, charts, 
     "parts",
     multiple=True,
     metavar="NAME",
-    shell_complete=completion.parts_of_strategy,
+    shell_complete=completers.parts_of_strategy,
     help=f"Only this part, or all parts of a kind; can be repeated. Kinds: {_KINDS}.",
 )
 @click.option("--derived", is_flag=True, help="Omit values that the file states.")

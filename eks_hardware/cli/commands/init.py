@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from click.exceptions import Exit
 
-from eks_hardware.cli import completion, parameters
+from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.cluster_settings import (
     api_access_option,
     refuse_wrong,
@@ -53,7 +53,7 @@ def _valid_name(context: click.Context, _: click.Parameter, name: str) -> str:
 @click.option(
     "--region",
     metavar="REGION",
-    shell_complete=completion.from_catalogue("regions"),
+    shell_complete=completers.from_catalogue("regions"),
     help=f"AWS region; default: {DEFAULT_REGION}.",
 )
 @click.option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eks_hardware.cli import completion, parameters
+from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.errors import FAILED, exit_codes, fail, refuse_unknown, tell
 from eks_hardware.cli.output import console, print_json, table
 from eks_hardware.cli.output.narrow import fitted
@@ -24,7 +24,7 @@ _WITHDRAWN = "†"
 
 
 def _filter(name: str, names: str, text: str) -> Callable[[parameters.Function], parameters.Function]:
-    complete = completion.from_catalogue(names)
+    complete = completers.from_catalogue(names)
     return click.option(f"--{name}", metavar="NAME", shell_complete=complete, help=text)
 
 
@@ -37,7 +37,7 @@ def _filter(name: str, names: str, text: str) -> Callable[[parameters.Function],
 @click.option(
     "--hardware",
     metavar="KIND",
-    shell_complete=completion.kinds_of_hardware,
+    shell_complete=completers.kinds_of_hardware,
     help="Only this kind, such as nvidia-gpu or trainium.",
 )
 @parameters.output_format(text="Output format; JSON includes every field.")

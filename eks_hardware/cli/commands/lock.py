@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.exceptions import Exit
 
-from eks_hardware.cli import completion, parameters
+from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.errors import FAILED, exit_codes, fail, fail_with, refuse_unknown, say
 from eks_hardware.cli.output import print_json
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument(
     "files",
     nargs=-1,
-    shell_complete=completion.strategies,
+    shell_complete=completers.strategies,
     help="Strategy files or names; default: all strategies that become stacks.",
 )
 @parameters.overlays("each file")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.exceptions import Exit
 
-from eks_hardware.cli import completion, parameters
+from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.cluster_settings import UnknownAddressError, api_access_option, with_api_access
 from eks_hardware.cli.errors import FAILED, exit_codes, fail, fail_with, tell
 from eks_hardware.cli.next_steps import show_files, show_next
@@ -33,7 +33,7 @@ _STDIN = "-"
     "regions",
     multiple=True,
     metavar="REGION",
-    shell_complete=completion.from_catalogue("regions"),
+    shell_complete=completers.from_catalogue("regions"),
     help="AWS region; can be repeated. Default: compare five regions.",
 )
 @click.option(
@@ -41,7 +41,7 @@ _STDIN = "-"
     "purchase",
     multiple=True,
     metavar="HOW",
-    shell_complete=completion.words_of("purchase"),
+    shell_complete=completers.words_of("purchase"),
     help="on-demand, spot, reserved, capacity-block; can be repeated. Default: on-demand. "
     "Use spot only if the workload survives the loss of a node.",
 )

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eks_hardware.cli import completion, parameters
+from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.errors import exit_codes, refuse_unknown
-from eks_hardware.cli.output import console, print_json
-from eks_hardware.cli.output.narrow import fitted
+from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eks_hardware.rules.explanations import Explanation
 
 
 @click.command(epilog=exit_codes())
 @click.argument(
-    "code", required=False, shell_complete=completion.rule_codes, help="Code to explain; default: list all codes."
+    "code", required=False, shell_complete=completers.rule_codes, help="Code to explain; default: list all codes."
 )
 @parameters.output_format()
 def rules(code: str | None, format_: str) -> None:
@@ -50,24 +51,31 @@ def _list(known: list[Explanation], as_json: bool) -> None:
     if as_json:
         print_json({"rules": [_row(each) for each in known]})
         return
-    from rich.table import Table
+    for line in _lines(known, shutil.get_terminal_size().columns):
+        click.echo(line)
 
+
+def _lines(known: list[Explanation], width: int) -> Iterator[str]:
+    """Yield the codes by area: in columns, or on a narrow terminal each summary below its code."""
+    from eks_hardware.explain.columns import columns, widest, wrapped
     from eks_hardware.rules.reference_page import TITLES
 
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for _ in range(3):
-        table.add_column(overflow="fold")
+    first = widest(each.code for each in known) + 1
+    second = widest(each.severity.value for each in known) + 1
+    third = width - first - second - 2
+    is_wide = third >= max(first, widest(word for each in known for word in each.summary.split()))
     for area in dict.fromkeys(each.area for each in known):
-        table.add_row(TITLES[area].replace("`", ""), style="bold")
-        for each in known:
-            if each.area == area:
-                table.add_row(each.code, each.severity.value, each.summary)
-        table.add_row()
-    out = console()
-    out.print(fitted(table, out))
+        yield click.style(TITLES[area].replace("`", ""), bold=True)
+        rules = [(each.code, each.severity.value, each.summary) for each in known if each.area == area]
+        if is_wide:
+            yield from columns(rules, (first, second, third))
+        else:
+            for code, severity, summary in rules:
+                yield from (code, *(f"  {line}" for line in wrapped(f"{severity}: {summary}", width - 2)))
+        yield ""
     warnings = sum(each.severity.value == "warning" for each in known)
-    out.print(f"{len(known)} codes: {len(known) - warnings} errors, {warnings} warnings")
-    out.print("`eks-hardware rules CODE` shows an example and its fix", markup=False)
+    yield from wrapped(f"{len(known)} codes: {len(known) - warnings} errors, {warnings} warnings", width)
+    yield from wrapped("`eks-hardware rules CODE` shows an example and its fix", width)
 
 
 def _row(each: Explanation) -> dict[str, Any]:

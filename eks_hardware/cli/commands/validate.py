@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click.exceptions import Exit
 
-from eks_hardware.cli import completion, parameters
+from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.errors import exit_code, exit_codes, fail, say, tell, tell_findings
 from eks_hardware.cli.failures import summary
 from eks_hardware.cli.output import print_json
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.argument(
     "files",
     nargs=-1,
-    shell_complete=completion.strategies,
+    shell_complete=completers.strategies,
     help="Strategy files, folders or names; default: all strategies that become stacks.",
 )
 @parameters.overlays("each file")

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.console import Console, RenderableType
     from rich.table import Table
 
 _INDENT = "  "
@@ -33,16 +33,18 @@ def is_whole(table: Table, out: Console) -> bool:
     """Return whether a console shows every cell of a table without cropping it or breaking a word."""
     from rich.measure import Measurement
 
-    unlimited = out.options.update_width(_UNLIMITED)
-    wanted = Measurement.get(out, unlimited, table)
+    wanted = Measurement.get(out, out.options.update_width(_UNLIMITED), table)
     if not wanted.minimum <= out.width < wanted.maximum:  # not rendered: that takes seconds for a thousand rows
         return out.width >= wanted.maximum
-    return _words(table, out, out.options) == _words(table, out, unlimited)
+    lines = out.render_lines(table, pad=False)
+    shown = Counter("\n".join("".join(part.text for part in line) for line in lines).split())
+    return _words(table) <= shown
 
 
-def _words(table: Table, out: Console, options: ConsoleOptions) -> Counter[str]:
-    lines = out.render_lines(table, options, pad=False)
-    return Counter("\n".join("".join(part.text for part in line) for line in lines).split())
+def _words(table: Table) -> Counter[str]:
+    headers = [each.header for each in table.columns] if table.show_header else []
+    cells = [cell for column in table.columns for cell in column.cells]
+    return Counter("\n".join(_plain(each) for each in [*headers, *cells]).split())
 
 
 def _paragraphs(table: Table, out: Console) -> Iterator[RenderableType]:

@@ -31,6 +31,27 @@ class ControlPlaneAddresses(Sourced):
     each_subnet: int
 
 
+class NameLimit(Sourced):
+    most: int
+
+
+class NameLimits(TypedDict):
+    """Characters that a name can have."""
+
+    iam_role: NameLimit
+    iam_policy: NameLimit
+    instance_profile: NameLimit
+    event_rule: NameLimit
+    sqs_queue: NameLimit
+    launch_template: NameLimit
+    placement_group: NameLimit
+    security_group: NameLimit
+    kms_alias: NameLimit
+    tag_value: NameLimit
+    efs_token: NameLimit
+    terraform_workspace: NameLimit
+
+
 Permission = TypedDict(
     "Permission", {"when": str, "path": str, "resource": str, "for": list[str], "actions": list[str]}
 )
@@ -44,4 +65,5 @@ class Account(About):
     service_linked_roles: ServiceLinkedRoles
     image_parameters: ImageParameters
     control_plane_addresses: ControlPlaneAddresses
+    name_limits: NameLimits
     permissions: Permissions

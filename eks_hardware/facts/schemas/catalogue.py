@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from typing_extensions import NotRequired, TypedDict
 
 from eks_hardware.facts.schemas.base import About, Day, Sourced, Text
@@ -173,14 +175,29 @@ class NodeNetwork(Sourced):
 class UtilizationRow(TypedDict):
     step: str
     kind: str
+    accelerators: NotRequired[list[str]]  # only these; a row without is for the others of the kind
     share: float
-    low: float
-    high: float
-    measured_on: str
-    how: str
+    half_width: NotRequired[float]  # training: width of layers that reach half of the share; wider ones reach more
+    how: Literal["published", "derived", "fitted", "assumed"]
+    low: NotRequired[float]  # published and derived ones: the range
+    high: NotRequired[float]
+    measured_on: NotRequired[str]
+    rows: NotRequired[int]  # fitted ones: number of measurements
     source: Text
     as_of: Day
-    note: Text
+    note: NotRequired[Text]
+
+
+class DelayRow(TypedDict):
+    step: str
+    kind: str
+    accelerators: NotRequired[list[str]]  # only these; a row without is for the others of the kind
+    microseconds: float
+    link_share: NotRequired[float]  # exchanges: share of the link's peak in one direction
+    gb_per_second: NotRequired[float]  # exchanges over a link of unknown bandwidth
+    source: Text
+    as_of: Day
+    note: NotRequired[Text]
 
 
 class Performance(About):
@@ -188,3 +205,4 @@ class Performance(About):
     accelerators: list[PerformanceRow]
     network: NodeNetwork
     utilization: list[UtilizationRow]
+    delays: list[DelayRow]

@@ -29,12 +29,37 @@ class ControlPlaneLogs(Sourced):
     retention_days: Literal[90, 180, 365, 400, 545, 731]
 
 
+class LogGroup(Sourced):
+    kept: bool
+
+
+class PublicEndpoint(Sourced):
+    cidrs: list[str]
+
+
+class ClusterAccess(Sourced):
+    creator_is_admin: bool
+
+
 class Vpc(Sourced):
     cidr: Text
 
 
 class Zones(Sourced):
     count: int
+
+
+class SubnetSplit(Sourced):
+    """Lengths of prefixes: of a zone's block within the VPC, and of each subnet within the block."""
+
+    zone_bits: int
+    private_bits: int
+    public_bits: int
+    control_plane_bits: int
+
+
+class NatGateways(Sourced):
+    mode: Literal["none", "single", "one-per-zone"]
 
 
 class FlowLogs(Switch):
@@ -52,6 +77,10 @@ class Purchase(Sourced):
 
 class GroupSize(Sourced):
     min: int
+
+
+class NodeRepair(Switch):
+    in_reservations: bool
 
 
 class OperatingSystem(Sourced):
@@ -118,6 +147,11 @@ class KubernetesDelivery(Sourced):
     stack: Literal["same", "separate"]
 
 
+class Backend(Sourced):
+    type: Literal["local"]
+    path: Text
+
+
 class FsxLustre(Sourced):
     throughput_mibps_per_tib: int
 
@@ -154,12 +188,21 @@ class Choices(About):
     control_plane_tier: ControlPlaneTier
     control_plane_logs: ControlPlaneLogs
     secrets_encryption: Switch
+    log_group: LogGroup
+    public_endpoint: PublicEndpoint
+    cluster_access: ClusterAccess
+    zonal_shift: Switch
     vpc: Vpc
     zones: Zones
+    subnets: SubnetSplit
+    nat_gateways: NatGateways
     flow_logs: FlowLogs
     workload: Workload
     capacity: Purchase
     group_size: GroupSize
+    autoscaled: Switch
+    node_repair: NodeRepair
+    detailed_monitoring: Switch
     operating_system: OperatingSystem
     accelerator_taint: Switch
     taint: Taint
@@ -176,6 +219,8 @@ class Choices(About):
     karpenter_names: KarpenterNames
     karpenter_interruptions: Switch
     kubernetes_delivery: KubernetesDelivery
+    neuron_monitor: Switch
+    backend: Backend
     fsx_lustre: FsxLustre
     fsx_lustre_size: FsxLustreSize
     fsx_lustre_deployment: FsxLustreDeployment

@@ -88,6 +88,12 @@ class VpcCidrs(Sourced):
 
 class SubnetAddresses(Sourced):
     reserved_by_aws: int
+    largest_prefix: int
+    smallest_prefix: int
+
+
+class PodRange(Sourced):
+    cidr: str
 
 
 class AccessPolicies(Sourced):
@@ -122,6 +128,7 @@ class Eks(About):
     public_access_cidrs: PublicAccessCidrs
     vpc_cidrs: VpcCidrs
     subnet_addresses: SubnetAddresses
+    pod_range: PodRange
     access_policies: AccessPolicies
     addon_versions: AddonVersions
 

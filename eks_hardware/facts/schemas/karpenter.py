@@ -8,10 +8,19 @@ from eks_hardware.facts.schemas.base import About, Sourced, Text
 from eks_hardware.facts.schemas.eks import Toleration
 
 
+class Since(TypedDict):
+    reserved_capacity: str
+    capacity_blocks: str
+    node_overlay: str
+    overlay_price: str
+    static_capacity: str
+    network_interfaces: str
+    placement_group: str
+
+
 class Versions(Sourced):
-    read: str
     lowest_for_kubernetes: dict[str, str]
-    since: dict[str, str]
+    since: Since
 
 
 class Labels(Sourced):
@@ -32,7 +41,6 @@ class AcceleratorLabel(TypedDict):
 
 
 class AcceleratorNames(Sourced):
-    rule: str
     families: dict[str, AcceleratorLabel]
 
 
@@ -83,15 +91,10 @@ class Controller(Sourced):
 
 
 class SettingDefaults(TypedDict):
-    isolatedVPC: bool
     vmMemoryOverheadPercent: float
-    reservedENIs: str
-    enableZonalShift: bool
-    ignoreDRARequests: bool
 
 
 class Settings(Sourced):
-    feature_gates: dict[str, bool]
     defaults: SettingDefaults
 
 

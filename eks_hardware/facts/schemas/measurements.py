@@ -47,6 +47,7 @@ class MeasurementRow(TypedDict):
     pipeline: NotRequired[int]  # stages of layers; default 1
     sharding: NotRequired[Literal["none", "zero-1", "zero-2", "zero-3"]]
     precision: Literal["fp32", "fp16", "bf16", "fp8", "int8", "int4", "nvfp4"]  # of the weights
+    kv_cache: NotRequired[Literal["fp8"]]  # format of the KV cache; default 16 bits
     method: NotRequired[Literal["full", "lora", "qlora"]]
     optimizer: NotRequired[Literal["adamw", "adamw-8bit", "sgd", "sgd-momentum"]]
     checkpointing: NotRequired[bool]  # whether training recomputes activations; default false

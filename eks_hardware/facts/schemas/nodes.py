@@ -92,7 +92,6 @@ class BottlerocketSettings(About):
 
 class MigProfile(TypedDict):
     profile: str
-    memory_gb: int
     max_per_gpu: int
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing_extensions import NotRequired, TypedDict
+from typing import final
+
+from typing_extensions import TypedDict
 
 from eks_hardware.facts.schemas.base import About, Sourced, Text
 from eks_hardware.facts.schemas.catalogue import OfFamilies
@@ -38,23 +40,31 @@ class Volumes(About, Sourced):
     regions: dict[str, dict[str, dict[str, float]]]
 
 
-class ServicePrice(Sourced):
-    """Prices of one service: by region or ``every_region``, and by billed unit if there are several."""
+@final
+class RegionalPrice(Sourced):
+    """Prices of one service by region, and by billed unit if there are several."""
 
     unit: str
-    regions: NotRequired[dict[str, float | dict[str, float]]]
-    every_region: NotRequired[dict[str, float]]
+    regions: dict[str, float | dict[str, float]]
+
+
+@final
+class GlobalPrice(Sourced):
+    """Prices of one service in every region, by billed unit."""
+
+    unit: str
+    every_region: dict[str, float]
 
 
 class Services(About):
-    control_plane: ServicePrice
-    control_plane_tiers: ServicePrice
-    nat_gateway: ServicePrice
-    nat_gateway_undated: ServicePrice
-    interface_endpoint: ServicePrice
-    public_ipv4: ServicePrice
-    kms_key: ServicePrice
-    fsx_lustre: ServicePrice
+    control_plane: GlobalPrice
+    control_plane_tiers: GlobalPrice
+    nat_gateway: RegionalPrice
+    nat_gateway_undated: RegionalPrice
+    interface_endpoint: RegionalPrice
+    public_ipv4: GlobalPrice
+    kms_key: GlobalPrice
+    fsx_lustre: RegionalPrice
 
 
 class VcpuQuotaRow(OfFamilies):

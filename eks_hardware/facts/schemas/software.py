@@ -56,7 +56,6 @@ class Framework(TypedDict):
     neuron_name: str
     neuron: dict[str, dict[str, SdkRange | None]] | None
     gate: NotRequired[Gate]
-    gate_note: NotRequired[str]
     tuned: NotRequired[Tuned]
     source: Text
 

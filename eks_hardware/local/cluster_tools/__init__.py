@@ -125,6 +125,12 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
                 folder="karpenter",
             ),
             Tool(
+                "karpenter-tables",
+                "github.com/aws/karpenter-provider-aws",
+                files=("pkg/fake", "pkg/providers/instancetype", "pkg/providers/pricing"),
+                folder="karpenter",
+            ),
+            Tool(
                 "karpenter",
                 "github.com/aws/karpenter-provider-aws",
                 package="github.com/aws/karpenter-provider-aws/cmd/controller",
@@ -156,7 +162,17 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
         )
     }
 )
-NEEDED = ("kubernetes", "etcd", "helm", "kwok", "karpenter-files", "kwok-files", "karpenter", "opentofu")
+NEEDED = (
+    "kubernetes",
+    "etcd",
+    "helm",
+    "kwok",
+    "karpenter-files",
+    "karpenter-tables",
+    "kwok-files",
+    "karpenter",
+    "opentofu",
+)
 """The tools that the tests use."""
 
 

@@ -2,8 +2,9 @@
 
 ``ministack`` 1.5 drops fields of launch templates, node groups, clusters and flow logs. EFA could not be read back, and
 every plan after a deployment would replace the node groups. These patches read and write the fields with botocore's
-service models. :mod:`.ec2_instances`, :mod:`.ec2_offers` and :mod:`.eks_nodes` are what Karpenter and nodes need,
-:mod:`.eks_access` is what users of a cluster need. All run inside the emulator's process.
+service models. The modules :mod:`.ec2_instances`, :mod:`.ec2_offers`, :mod:`.ec2_reservations`, :mod:`.events` and
+:mod:`.eks_nodes` are what Karpenter and nodes need, :mod:`.eks_access` is what users of a cluster need. All run inside
+the emulator's process.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from eks_hardware.local.emulator_patches import control, ec2_instances, ec2_offers, eks_access, eks_nodes, price_list
+from eks_hardware.local.emulator_patches import (
+    control,
+    ec2_instances,
+    ec2_offers,
+    ec2_refusals,
+    eks_access,
+    eks_nodes,
+    price_list,
+)
 from eks_hardware.local.emulator_patches.ec2_protocol import SENT, read, render, shape
 
 _PREFIX = "LaunchTemplateData"
@@ -41,6 +50,8 @@ def install() -> None:
     if whole := {*ec2_instances.NAMES, *ec2_offers.NAMES, *eks_nodes.EC2_NAMES} <= ec2.keys():
         ec2_offers.install(ec2, ssm)
         ec2_instances.install(ec2)
+    if ec2.keys() >= ec2_refusals.NAMES:
+        ec2_refusals.install(ec2)
     if {"_ACTION_MAP", "_p"} <= ec2.keys():
         _repeat_answers(ec2["_ACTION_MAP"], ec2["_p"])
     if {"_create_cluster", "_clusters"} <= eks.keys():

@@ -4,6 +4,9 @@
 EKS clusters describe as theirs; the certificate is in base64.
 ``POST /_eks_hardware/no-capacity`` with a list of ``{"type": …, "zone": …, "lifecycle": …}``: EC2 starts none of these;
 a missing field means all values.
+``POST /_eks_hardware/event`` with an event of :mod:`.events`: EventBridge delivers it.
+``POST /_eks_hardware/reservations`` with ``{"region": …, "reservations": […]}``: EC2 has these capacity reservations.
+``POST /_eks_hardware/clock`` with seconds: the emulator's time is so much later than this machine's.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from eks_hardware.local.emulator_patches import clock, ec2_reservations, events
 
 PATH = "/_eks_hardware/"
 
@@ -23,7 +28,13 @@ class _State:
 
 
 _STATE = _State()
-_FIELDS = {"api-server": "api_server", "no-capacity": "no_capacity"}
+_ACTIONS: Mapping[str, Callable[[Any], None]] = {
+    "api-server": lambda value: setattr(_STATE, "api_server", value),
+    "clock": clock.set_ahead,
+    "event": events.deliver,
+    "reservations": ec2_reservations.add,
+    "no-capacity": lambda value: setattr(_STATE, "no_capacity", value),
+}
 
 
 def api_server() -> Mapping[str, str]:
@@ -54,10 +65,10 @@ def controlled(app: Callable[..., Any]) -> Callable[..., Any]:
             await app(scope, receive, send)
             return
         body = await body_of(receive)
-        name = _FIELDS.get(scope["path"].removeprefix(PATH))
-        if name is not None:
-            setattr(_STATE, name, json.loads(body))
-        await send({"type": "http.response.start", "status": 404 if name is None else 204, "headers": []})
+        act = _ACTIONS.get(scope["path"].removeprefix(PATH))
+        if act is not None:
+            act(json.loads(body))
+        await send({"type": "http.response.start", "status": 404 if act is None else 204, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
     return call

@@ -1,7 +1,8 @@
 """EC2 instances as Karpenter and managed node groups start and see them.
 
 ministack starts instances in a dry run, and reports no error for unknown launch templates. The response for a fleet is
-incomplete, and instances have no zone, network interfaces or user data of their own.
+incomplete, and instances have no zone, network interfaces or user data of their own. It ignores launch templates and
+reservations in ``RunInstances``.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from eks_hardware.local.emulator_patches import control
+from eks_hardware.local.emulator_patches import control, events
 from eks_hardware.local.emulator_patches.ec2_protocol import SENT, render, request, response, shape
+from eks_hardware.local.emulator_patches.ec2_reservations import NAMES as RESERVATION_NAMES
+from eks_hardware.local.emulator_patches.ec2_reservations import Refusal, Reservations
 
 Map = Mapping[str, Any]
 
@@ -40,10 +43,13 @@ NAMES = frozenset(
         "get_account_id",
         "get_region",
         "new_uuid",
+        *RESERVATION_NAMES,
     }
 )
 """The names of ministack's module that the patches need."""
 
+# The fields of RunInstances that ministack ignores.
+_OWN_LAUNCHES = frozenset({"CapacityReservationSpecification", "InstanceMarketOptions", "LaunchTemplate"})
 # Marks a record that has every field of the API.
 _COMPLETE = "__complete"
 # ministack runs EKS requests in threads of their own. No request sees an incomplete instance, and no two instances get
@@ -53,13 +59,14 @@ _STARTING = threading.RLock()
 
 def install(ec2: dict[str, Any]) -> None:
     """Patch the functions of ministack that start, show and end instances."""
-    instances = Instances(ec2)
+    instances, reservations = Instances(ec2), Reservations(ec2)
     actions = ec2["_ACTION_MAP"]
-    own_xml, own_attribute, own_terminate = (
+    own_xml, own_attribute, own_run = (
         ec2["_instance_xml"],
         actions["DescribeInstanceAttribute"],
-        actions["TerminateInstances"],
+        actions["RunInstances"],
     )
+    own_terminate = events.with_state_changes(ec2, "TerminateInstances", actions["TerminateInstances"])
 
     def instance_xml(record: Map) -> str:
         if _COMPLETE not in record:
@@ -80,6 +87,13 @@ def install(ec2: dict[str, Any]) -> None:
         instances.delete_volumes(ec2["_parse_member_list"](params, "InstanceId"))
         return answer
 
+    def end(instance_ids: list[str]) -> None:
+        terminate({f"InstanceId.{number}": [each] for number, each in enumerate(instance_ids, 1)})
+
+    def run(params: Map) -> Any:
+        asked = request("RunInstancesRequest", params, ec2["_p"])
+        return instances.run(asked) if asked.keys() & _OWN_LAUNCHES else own_run(params)
+
     own_describe = actions["DescribeInstances"]
 
     def describe(params: Map) -> Any:
@@ -87,14 +101,17 @@ def install(ec2: dict[str, Any]) -> None:
             return own_describe(params)
 
     ec2["_instance_xml"] = instance_xml
+    actions.update(reservations.actions())
     actions.update(
         CreateFleet=instances.create_fleet,
         DescribeInstanceAttribute=attribute,
         DescribeInstances=describe,
         DescribeLaunchTemplates=_unknown_templates(ec2),
+        RunInstances=run,
+        StopInstances=events.with_state_changes(ec2, "StopInstances", actions["StopInstances"]),
         TerminateInstances=terminate,
     )
-    actions.update({name: _dry(ec2, own) for name, own in actions.items()})
+    actions.update({name: _dry(ec2, reservations.on_time(own, end)) for name, own in actions.items()})
 
 
 def _dry(ec2: Map, own: Callable[..., Any]) -> Callable[..., Any]:
@@ -161,11 +178,13 @@ class Instances:
 
     def __init__(self, ec2: dict[str, Any]) -> None:
         self._ec2 = ec2
+        self._reservations = Reservations(ec2)
 
     def create_fleet(self, params: Map) -> Any:
         """Start the instances of a fleet of type ``instant``: each from the offer with the lowest priority number.
 
-        Karpenter sends prices as priorities. An offer without capacity becomes an error of the response, as on AWS.
+        Karpenter sends prices as priorities. An offer without capacity, or without a free place in its reservation,
+        becomes an error of the response, as on AWS.
         """
         asked = request("CreateFleetRequest", params, self._ec2["_p"])
         target = asked["TargetCapacitySpecification"]
@@ -179,13 +198,15 @@ class Instances:
         offers.sort(key=lambda each: (float(each.override.get("Priority", 0)), each.instance_type, each.zone))
         tags = _tags_for(asked.get("TagSpecifications", ()))
         started, failed = [], []
+        missing_count = int(target["TotalTargetCapacity"])
         for offer in offers:
-            if control.has_capacity(offer.instance_type, offer.zone, offer.lifecycle):
-                count = int(target["TotalTargetCapacity"])
-                records = [self.start(offer, tags) for _ in range(count)]
+            records, refusal = self.start_up_to(missing_count, offer, tags)
+            missing_count -= len(records)
+            if records:
                 started.append(_fleet_instance(offer, records))
+            if refusal is None:
                 break
-            failed.append(_fleet_error(offer))
+            failed.append(_fleet_error(offer, refusal))
         identity = f"fleet-{self._ec2['new_uuid']()}"
         return response("CreateFleet", {"FleetId": identity, "Errors": failed, "Instances": started})
 
@@ -203,18 +224,65 @@ class Instances:
                 override={**override, "SubnetId": subnet_id},
             )
 
-    def start(self, offer: Offer, tags: Mapping[str, Map], *, user_data: str = "") -> Map:
-        """Start one instance and return its record.
+    def run(self, asked: Map) -> Any:
+        """Answer ``RunInstances`` with a launch template, a reservation or a market: at least ``MinCount``, or none."""
+        template: Map = {}
+        if specification := asked.get("LaunchTemplate"):
+            found, _, missing = self._ec2["_resolve_launch_template_data"](specification)
+            if missing:
+                return missing
+            template = found.get(SENT, found)
+        data = {**template, **asked}
+        interfaces = data.get("NetworkInterfaces") or [{}]
+        subnet_id = data.get("SubnetId") or interfaces[0].get("SubnetId") or self._ec2["_DEFAULT_SUBNET_ID"]
+        offer = Offer(
+            data=data,
+            instance_type=data["InstanceType"],
+            subnet=self._ec2["_subnets"][subnet_id],
+            image_id=data.get("ImageId", ""),
+            lifecycle=data.get("InstanceMarketOptions", {}).get("MarketType", "on-demand"),
+        )
+        with _STARTING:
+            records, refusal = self.start_up_to(int(asked["MaxCount"]), offer, {})
+            if refusal and len(records) < int(asked["MinCount"]):
+                for each in records:
+                    self.discard(each)
+                return self._ec2["_error"](*refusal, 400)
+        shown = [{**each, "Tags": self._ec2["_tags"].get(each["InstanceId"], [])} for each in records]
+        identity = f"r-{self._ec2['new_uuid']().replace('-', '')[:17]}"
+        return response("RunInstances", {"ReservationId": identity, "Instances": shown}, of="Reservation")
+
+    def start_up_to(
+        self, count: int, offer: Offer, tags: Mapping[str, Map], *, user_data: str = ""
+    ) -> tuple[list[Map], Refusal | None]:
+        """Start instances until EC2 refuses one; return their records, and the reason for fewer.
 
         Args:
+            count: how many.
             offer: what to start.
             tags: tags by resource type, in addition to the launch template's.
             user_data: in base64; default: the launch template's.
         """
+        records: list[Map] = []
         with _STARTING:
-            return self._start(offer, tags, user_data or offer.data.get("UserData", ""))
+            while len(records) < count:
+                reservation, refusal = self._reservations.choose(
+                    offer.data, offer.instance_type, offer.zone, offer.lifecycle
+                )
+                if refusal is None and reservation is None:
+                    refusal = _no_capacity(offer)
+                if refusal is not None:
+                    return records, refusal
+                records.append(self._start(offer, tags, user_data or offer.data.get("UserData", ""), reservation))
+        return records, None
 
-    def _start(self, offer: Offer, tags: Mapping[str, Map], user_data: str) -> Map:
+    def discard(self, record: Map) -> None:
+        """Remove an instance of a request that EC2 refuses as a whole."""
+        self.delete_volumes([record["InstanceId"]])
+        self._ec2["_tags"].pop(record["InstanceId"], None)
+        self._ec2["_instances"].pop(record["InstanceId"], None)
+
+    def _start(self, offer: Offer, tags: Mapping[str, Map], user_data: str, reservation: str | None) -> Map:
         ec2, data = self._ec2, offer.data
         profile, _ = ec2["_resolve_iam_instance_profile"](
             iam_arn=data.get("IamInstanceProfile", {}).get("Arn"),
@@ -242,15 +310,21 @@ class Instances:
             {
                 _COMPLETE: True,
                 "Architecture": self._architecture(offer.image_id),
-                "CapacityReservationId": _reservation(data),
+                "CapacityReservationId": reservation,
+                "CapacityReservationSpecification": {
+                    "CapacityReservationPreference": "open",
+                    **data.get("CapacityReservationSpecification", {}),
+                },
                 "InstanceLifecycle": None if offer.lifecycle == "on-demand" else offer.lifecycle,
                 "NetworkInterfaces": [self._interface(each, offer.subnet) for each in interfaces],
                 "Placement": {
                     **data.get("Placement", {}),
                     "AvailabilityZone": offer.zone,
+                    "AvailabilityZoneId": offer.subnet["AvailabilityZoneId"],
                     "Tenancy": data.get("Placement", {}).get("Tenancy", "default"),
                 },
                 "PrivateDnsName": f"ip-{address.replace('.', '-')}.{suffix}",
+                "SpotInstanceRequestId": _spot_request(identity) if offer.lifecycle == "spot" else None,
                 "PublicDnsName": None,
                 "PublicIpAddress": None,
                 "VirtualizationType": record["Virtualization"],
@@ -338,11 +412,11 @@ def _fleet_instance(offer: Offer, records: list[Map]) -> Map:
     }
 
 
-def _fleet_error(offer: Offer) -> Map:
+def _fleet_error(offer: Offer, refusal: Refusal) -> Map:
+    code, message = refusal
     return {
-        "ErrorCode": "InsufficientInstanceCapacity",
-        "ErrorMessage": f"We currently do not have sufficient {offer.instance_type} capacity in the Availability Zone "
-        f"you requested ({offer.zone}).",
+        "ErrorCode": code,
+        "ErrorMessage": message,
         "LaunchTemplateAndOverrides": _template_and_overrides(offer),
         "Lifecycle": offer.lifecycle,
     }
@@ -353,10 +427,19 @@ def _template_and_overrides(offer: Offer) -> Map:
     return {"LaunchTemplateSpecification": offer.template, "Overrides": overrides}
 
 
-def _reservation(data: Map) -> str | None:
-    target = data.get("CapacityReservationSpecification", {}).get("CapacityReservationTarget", {})
-    found: str | None = target.get("CapacityReservationId")
-    return found
+def _no_capacity(offer: Offer) -> Refusal | None:
+    """Return why EC2 starts no instance outside reservations."""
+    if control.has_capacity(offer.instance_type, offer.zone, offer.lifecycle):
+        return None
+    text = (
+        f"We currently do not have sufficient {offer.instance_type} capacity in the Availability Zone you requested "
+        f"({offer.zone})."
+    )
+    return "InsufficientInstanceCapacity", text
+
+
+def _spot_request(instance_id: str) -> str:
+    return f"sir-{instance_id[-8:]}"
 
 
 def _tags_for(specifications: Any) -> dict[str, dict[str, str]]:

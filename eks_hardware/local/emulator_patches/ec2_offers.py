@@ -77,6 +77,12 @@ def install(ec2: dict[str, Any], ssm: dict[str, Any]) -> None:
     ec2["_stub_image_view"] = view
 
 
+def zones_of(ec2: dict[str, Any], instance_type: str) -> list[str]:
+    """Return the zones of the request's region where a type is offered, by name."""
+    offered = _Offers(ec2).offerings("availability-zone")
+    return sorted(each["Location"] for each in offered if each["InstanceType"] == instance_type)
+
+
 _PARAMETER = {"Type": "String", "Version": 1, "LastModifiedDate": 1728518400}
 
 
@@ -156,7 +162,7 @@ class _Offers:
         filters = {each["Name"]: each.get("Values", []) for each in asked.get("Filters", ())}
         found = [
             {**each, "LocationType": location}
-            for each in self._offerings(location)
+            for each in self.offerings(location)
             if each["InstanceType"] in filters.get("instance-type", [each["InstanceType"]])
             and each["Location"] in filters.get("location", [each["Location"]])
         ]
@@ -171,7 +177,7 @@ class _Offers:
         asked = request("DescribeSpotPriceHistoryRequest", params, self._ec2["_p"])
         region = self._ec2["get_region"]()
         zones: dict[str, list[str]] = {}
-        for each in self._offerings("availability-zone"):
+        for each in self.offerings("availability-zone"):
             zones.setdefault(each["InstanceType"], []).append(each["Location"])
         found = [
             {
@@ -186,7 +192,8 @@ class _Offers:
         ]
         return response("DescribeSpotPriceHistory", {"SpotPriceHistory": found})
 
-    def _offerings(self, location: str) -> Iterator[dict[str, str]]:
+    def offerings(self, location: str) -> Iterator[dict[str, str]]:
+        """Yield the offerings of the request's region."""
         region = self._ec2["get_region"]()
         if location != "availability-zone":
             yield from _recorded_offerings(location, region)

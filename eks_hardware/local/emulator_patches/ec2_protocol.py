@@ -55,9 +55,9 @@ def render(of: Any, value: Any) -> str:
     return escape(str(value))
 
 
-def response(name: str, value: Mapping[str, Any]) -> tuple[int, dict[str, str], bytes]:
-    """Return a successful response of an operation: status, headers and body."""
-    body = render(shape("ec2", f"{name}Result"), value)
+def response(name: str, value: Mapping[str, Any], of: str = "") -> tuple[int, dict[str, str], bytes]:
+    """Return a successful response of an operation: status, headers and body. ``of`` is its shape, if it is another."""
+    body = render(shape("ec2", of or f"{name}Result"), value)
     return 200, {"Content-Type": "application/xml"}, _document(name, body)
 
 

@@ -188,8 +188,6 @@ class _Groups:
             image_id=image,
             lifecycle=capacity_of_eks(group["capacityType"]),
         )
-        if not control.has_capacity(kind, offer.zone, offer.lifecycle):
-            return
         user_data = data.get("UserData", "")
         if not data.get("ImageId"):
             # For an image of the user's own, EKS adds nothing.
@@ -199,7 +197,8 @@ class _Groups:
             "eks:nodegroup-name": group["nodegroupName"],
             f"kubernetes.io/cluster/{group['clusterName']}": "owned",
         }
-        self._instances.start(offer, {"instance": tags}, user_data=user_data)
+        # EKS asks again when EC2 refuses; here, the next change of the group does.
+        self._instances.start_up_to(1, offer, {"instance": tags}, user_data=user_data)
 
     def _image(self, group: Map) -> str:
         """Return the image that EKS chooses for a group's AMI type and release.

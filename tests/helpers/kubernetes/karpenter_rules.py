@@ -234,21 +234,7 @@ def _node_class_rows() -> Iterator[Row]:
     yield "ami-alias-family", alias, f"begin with one of {', '.join(_FAMILIES)}", _is_family
     yield "ami-alias-windows", alias, "be @latest for Windows", _windows_is_latest
 
-    yield from _selector_rows("subnet", "spec.subnetSelectorTerms", "tags", "id")
-    yield "subnet-id-alone", "spec.subnetSelectorTerms[]", "have only id", _alone("id", "tags")
-    yield "subnet-none", "spec.subnetSelectorTerms", "have a term", _filled
-    groups = "spec.securityGroupSelectorTerms"
-    yield from _selector_rows("security-group", groups, "tags", "id", "name")
-    yield "security-group-id-alone", f"{groups}[]", "have only id", _alone("id", "tags", "name")
-    yield "security-group-name-alone", f"{groups}[]", "have only name", _alone("name", "tags", "id")
-    yield "security-group-none", groups, "have a term", _filled
-    reservations = "spec.capacityReservationSelectorTerms"
-    alone = _alone("id", "tags", "ownerID", "instanceMatchCriteria")
-    yield from _selector_rows("reservation", reservations, "tags", "id", "instanceMatchCriteria")
-    yield "reservation-id-alone", f"{reservations}[]", "have only id", alone
-    # In the CRD, this is a side effect of the rule above.
-    yield "reservation-none", reservations, "have a term, or be left out", _filled
-    yield "reservation-owner", f"{reservations}[].ownerID", "be an account's 12 digits", _matches(r"\d{12}")
+    yield from _selectors_of_places()
 
     group = "spec.placementGroupSelector"
     yield "placement-group-one", group, "have either name or id", lambda it: ("name" in it) != ("id" in it)
@@ -275,7 +261,31 @@ def _node_class_rows() -> Iterator[Row]:
     for name, key in owned:
         yield f"tag-{name}", tag, "not be a tag that Karpenter sets", _not(key)
 
-    # The generated validators are older than these two fields.
+    yield from _newer_fields()
+    yield from _kubelet_rows()
+
+
+def _selectors_of_places() -> Iterator[Row]:
+    """Return the rules for subnets, security groups and reservations."""
+    yield from _selector_rows("subnet", "spec.subnetSelectorTerms", "tags", "id")
+    yield "subnet-id-alone", "spec.subnetSelectorTerms[]", "have only id", _alone("id", "tags")
+    yield "subnet-none", "spec.subnetSelectorTerms", "have a term", _filled
+    groups = "spec.securityGroupSelectorTerms"
+    yield from _selector_rows("security-group", groups, "tags", "id", "name")
+    yield "security-group-id-alone", f"{groups}[]", "have only id", _alone("id", "tags", "name")
+    yield "security-group-name-alone", f"{groups}[]", "have only name", _alone("name", "tags", "id")
+    yield "security-group-none", groups, "have a term", _filled
+    reservations = "spec.capacityReservationSelectorTerms"
+    alone = _alone("id", "tags", "ownerID", "instanceMatchCriteria")
+    yield from _selector_rows("reservation", reservations, "tags", "id", "instanceMatchCriteria")
+    yield "reservation-id-alone", f"{reservations}[]", "have only id", alone
+    # In the CRD, this is a side effect of the rule above.
+    yield "reservation-none", reservations, "have a term, or be left out", _filled
+    yield "reservation-owner", f"{reservations}[].ownerID", "be an account's 12 digits", _matches(r"\d{12}")
+
+
+def _newer_fields() -> Iterator[Row]:
+    """Return the rules for two fields that the generated validators are too old for."""
     tracking = "spec.connectionTracking"
     timeouts = {"tcpEstablishedTimeout": (60, 432000), "udpStreamTimeout": (60, 180), "udpTimeout": (30, 60)}
     yield "tracking-empty", tracking, "set a timeout", _any_field(*timeouts)
@@ -286,6 +296,8 @@ def _node_class_rows() -> Iterator[Row]:
     yield "cpu-options-fields", options, f"have no other field than {nested}", _only_fields(nested)
     yield "cpu-options-nested", f"{options}.{nested}", "be enabled or disabled", _one_of("enabled", "disabled")
 
+
+def _kubelet_rows() -> Iterator[Row]:
     kubelet = "spec.kubelet"
     signals, reservable = f"be one of {', '.join(_SIGNALS)}", f"be one of {', '.join(_RESERVABLE)}"
     for name in ("evictionHard", "evictionSoft", "evictionSoftGracePeriod"):

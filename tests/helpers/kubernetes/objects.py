@@ -30,10 +30,15 @@ def bundle_of(name: str) -> Bundle:
 
 def objects_of(name: str) -> list[Object]:
     """Return the objects as the API server gets them: references filled in, plain maps and lists."""
-    names = known(resolved_named(name))
+    return objects_in(resolved_named(name))
+
+
+def objects_in(resolved: ResolvedStrategy) -> list[Object]:
+    """Return the objects of a resolved strategy as the API server gets them."""
+    names = known(resolved)
     return [
         json.loads(json.dumps(replaced(each, lambda ref: names.get(ref, f"{ref.value}-0a")), default=dict))
-        for each in bundle_of(name).objects
+        for each in bundle(resolved).objects
     ]
 
 

@@ -13,7 +13,9 @@ from eks_hardware.advisor.speed.cheapest import cheapest
 from eks_hardware.advisor.speed.estimate import Speed, attended_tokens, speed, training_pass
 from eks_hardware.advisor.speed.exchange import exchange, network_gbps
 from eks_hardware.catalogue import load
+from eks_hardware.catalogue.performance import utilization
 from helpers.advisor import asking, public_shape
+from helpers.speeds import delay_of, share_of
 
 REGION = "us-east-1"
 
@@ -111,10 +113,14 @@ def test_hours_of_a_run() -> None:
     found = speed(request, fitted(request, "p4d.24xlarge"))
     assert found.tokens_per_second
     assert found.hours == pytest.approx(100e9 / found.tokens_per_second / 3600)
-    # 8 FLOPs per parameter and token with recomputation, 8 x 312 TFLOPS at 40%. Plus four passes of attention, to 1024
-    # of 2048 tokens on average, over 32 layers with a width of 4096.
-    attention = 4 * 4 * 4096 * 32 * 1024
-    assert found.tokens_per_second == pytest.approx(8 * 312e12 * 0.4 / (8 * 7e9 + attention))
+    # 8 FLOPs per parameter and token with recomputation on 8 x 312 TFLOPS, without the table of the input. Plus four
+    # passes of attention, to 1024 of 2048 tokens on average, over 32 layers with a width of 4096.
+    row = utilization("training", "gpu", "A100")
+    assert row is not None
+    reached = row["share"] * 4096 / (4096 + row["half_width"])
+    matrices = 8 * (7e9 - request.shape.looked_up) / reached
+    attention = 4 * 4 * 4096 * 32 * 1024 / share_of("training attention", "gpu", "A100")
+    assert found.tokens_per_second == pytest.approx(8 * 312e12 / (matrices + attention))
 
 
 def test_long_sequences_take_longer() -> None:
@@ -123,7 +129,11 @@ def test_long_sequences_take_longer() -> None:
     short, long = asking(REGION, **said, sequence_length=1), asking(REGION, **said, sequence_length=131_072)
     found = with_layout(fitted(short, "p5.48xlarge"), data=8, sharding="zero-1")
     times = [(training_pass(each, found).tokens_per_second or 0) for each in (short, long)]
-    assert times[0] / times[1] == pytest.approx(1 + 32 * 4096 * 131_072 / 8e9, rel=1e-3)
+    row = utilization("training", "gpu", "H100")
+    assert row is not None
+    slower = row["share"] * 4096 / (4096 + row["half_width"]) / share_of("training attention", "gpu", "H100")
+    more = 32 * 4096 * 131_072 / (8e9 - short.shape.looked_up) * slower
+    assert times[0] / times[1] == pytest.approx(1 + more, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -166,17 +176,29 @@ def test_a_larger_model_is_not_cheaper_to_train_on_more_nodes() -> None:
 
 
 def test_larger_batches_hide_the_network() -> None:
-    """405B on nodes with 3200 Gbps: 405e9 x 2 bytes x 3 take 6.1 s, as long as 4 x 2048 tokens per device."""
+    """405B on nodes with 3200 Gbps: 405e9 x 2 bytes x 3 take 6.1 s, longer than computing on the fewest nodes."""
     smallest, best = smallest_and_cheapest(
         "p5.48xlarge", task="training", framework="pytorch", model={"parameters": "405B"}
     )
-    assert (smallest.batch_size, best.batch_size) == (1, 4)
     request = asking(REGION, task="training", framework="pytorch", model={"parameters": "405B"})
     one = training_pass(request, best)
-    assert one.tokens == 4 * 2048 * best.parallelism.data
+    assert training_pass(request, smallest).waits
+    assert not one.waits
+    assert one.tokens == (best.batch_size or 0) * 2048 * best.parallelism.data
+    assert one.tokens > training_pass(request, smallest).tokens
     assert one.exchanged.seconds == pytest.approx(405e9 * 2 * 3 / 400e9)
-    assert any(part.how.startswith("4 x 2048 tokens") for part in best.memory)
-    assert any("4 sequences per device" in each for each in speed(request, best).assumptions)
+    assert any(part.how.startswith(f"{best.batch_size} x 2048 tokens") for part in best.memory)
+
+
+def test_tensor_parallel_devices_wait_for_each_other_in_training() -> None:
+    """Forward, backward and recomputed: two exchanges per layer each, over NVLink or over PCIe."""
+    request = asking(REGION, **{**TRAINING, "model": {"parameters": "8B"}})
+    for name, least in (("p5.48xlarge", 0.02), ("g6e.48xlarge", 0.3)):
+        found = replace(fitted(request, name), nodes=1)
+        alone, four = (with_layout(found, data=8 // each, tensor=each) for each in (1, 4))
+        quick, slow = (training_pass(request, each) for each in (alone, four))
+        assert (slow.tokens_per_second or 0) < (quick.tokens_per_second or 0) / (1 + least), name
+        assert any("tensor-parallel devices add" in each for each in slow.computing.assumptions)
 
 
 def test_a_batch_that_is_said_is_kept() -> None:
@@ -219,7 +241,10 @@ def test_stages_of_a_pipeline_do_not_make_one_sequence_quicker() -> None:
     assert speed(alone, staged).per_token_ms == pytest.approx(speed(alone, one).per_token_ms)
     assert _known(speed(many, staged)) > _known(speed(many, one))
     wide = speed(alone, with_layout(found, tensor=4))
-    assert wide.per_token_ms == pytest.approx((speed(alone, one).per_token_ms or 0) / 4)
+    single = speed(alone, one).per_token_ms or 0
+    assert single / 4 < (wide.per_token_ms or 0) < single, (
+        "layers take the same time, and devices exchange their results"
+    )
 
 
 def test_nothing_is_known_of_the_speed_of_cpus_and_of_parts_of_gpus() -> None:
@@ -233,3 +258,49 @@ def test_nothing_is_known_of_the_speed_of_cpus_and_of_parts_of_gpus() -> None:
 def _known(found: Speed) -> float:
     assert found.per_replica
     return found.per_replica
+
+
+# --- what a request adds to the formulas
+
+
+def test_neuron_reads_the_cache_that_it_is_compiled_for() -> None:
+    """The first token of an answer takes as long as the last: the cache of 4096 tokens, not of 3072 on average."""
+    request = asking(REGION, **SERVING, concurrent_sequences=4)
+    found = speed(request, with_layout(fitted(request, "inf2.48xlarge"), tensor=12))
+    assert "4 sequences at a time, 4,096 tokens each" in found.assumptions
+    gpu = speed(request, fitted(request, "p5.48xlarge"))
+    assert "4 sequences at a time, 3,072 tokens each" in gpu.assumptions
+
+
+def test_an_fp8_cache_reads_half() -> None:
+    said = {**SERVING, "concurrent_sequences": 64}
+    wide, narrow = asking(REGION, **said), asking(REGION, **said, kv_cache_precision="fp8")
+    found = fitted(wide, "p5.48xlarge")
+    cache = wide.shape.kv_values(3072) * 64 / (3350e9 * share_of("decode"))
+    saved = (speed(wide, found).per_token_ms or 0) - (speed(narrow, found).per_token_ms or 0)
+    assert saved == pytest.approx(cache * 1000, rel=1e-3)
+
+
+def test_a_server_reads_short_prompts_together() -> None:
+    """Four prompts of 2048 tokens fill a pass. The layers of a pass start once."""
+    alone, four = (asking(REGION, **SERVING, concurrent_sequences=each) for each in (1, 4))
+    found = fitted(alone, "p5.48xlarge")
+    one, many = speed(alone, found), speed(four, found)
+    assert one.prompt_ms is not None
+    assert many.prompt_ms is not None
+    assert one.prompt_ms - many.prompt_ms == pytest.approx(32 * delay_of("layer") * 1000 * 3 / 4)
+    assert one.first_token_ms == many.first_token_ms == pytest.approx(one.prompt_ms + delay_of("request") * 1000)
+
+
+def test_devices_repeat_heads_that_they_cannot_share() -> None:
+    """8 key-value heads on 16 devices are read twice."""
+    request = asking(REGION, **SERVING, concurrent_sequences=64)
+    found = fitted(request, "trn1.32xlarge")
+    weights, cache = 2 * (8e9 - request.shape.looked_up), 2 * request.shape.kv_values(4096) * 64
+    row = load().get("trn1.32xlarge").accelerator
+    assert row is not None
+    read = (weights + cache * 4) / (16 * 820e9 * share_of("decode", "neuron"))  # 32 cores for 8 heads
+    per_token = speed(request, with_layout(found, tensor=16)).per_token_ms or 0
+    exchanged = 2 * 2 * 64 * request.shape.hidden_size * 2 * 15 / 16 / (0.75 * 384e9 / 2)
+    delays = request.shape.layers * (delay_of("layer", "neuron") + exchanged)
+    assert per_token == pytest.approx((read + delays) * 1000, rel=1e-2)

@@ -95,6 +95,23 @@ def test_fp8_on_ampere_says_that_only_the_weights_are() -> None:
     assert "16 bits" not in gates_of(request, "H100")["FP8"].text
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("g6.xlarge", True),
+        ("p5.48xlarge", True),
+        ("p4d.24xlarge", None),  # stores fp8 weights, but does not compute in fp8
+        ("g4dn.xlarge", False),
+        ("inf1.xlarge", False),
+        ("c7i.8xlarge", False),
+    ],
+)
+def test_an_fp8_cache_needs_kernels(name: str, expected: bool | None) -> None:
+    request = request_for("llama-3.1-8b", kv_cache_precision="fp8")
+    assert passed(request, name, "FP8_CACHE") is expected
+    assert "FP8_CACHE" not in gates_of(request_for("llama-3.1-8b"), name)
+
+
 def test_where_nothing_is_said_old_gpus_compute_in_fp16() -> None:
     request = request_for("llama-3.2-1b")
     assert passed(request, "T4", "FP16") is True

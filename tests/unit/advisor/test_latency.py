@@ -50,7 +50,7 @@ def test_a_target_is_met_or_it_is_not(share: float, met: bool) -> None:
 
 
 def test_more_devices_of_a_node_are_taken_where_one_is_too_slow() -> None:
-    found = tried(request(0.6 * on_one_device("g6e.12xlarge")), "g6e.12xlarge")
+    found = tried(request(0.7 * on_one_device("g6e.12xlarge")), "g6e.12xlarge")
     assert isinstance(found, Fit)
     assert (found.devices, found.replicas_per_node) == (2, 2)
 
@@ -62,7 +62,7 @@ def test_devices_share_the_attention_heads_evenly() -> None:
     two = tried(request(0.7 * alone, **shape), "g6e.12xlarge")
     assert isinstance(two, Fit)
     assert two.devices == 2
-    assert isinstance(tried(request(0.3 * alone, **shape), "g6e.12xlarge"), Miss)
-    four = tried(request(0.3 * on_one_device("g6e.12xlarge")), "g6e.12xlarge")
+    assert isinstance(tried(request(0.45 * alone, **shape), "g6e.12xlarge"), Miss)
+    four = tried(request(0.45 * on_one_device("g6e.12xlarge")), "g6e.12xlarge")
     assert isinstance(four, Fit)
     assert four.devices == 4

@@ -10,25 +10,33 @@ from typing import Any
 
 import pytest
 
+from eks_hardware import facts
 from eks_hardware.advisor.speed.throughput import (
     Estimate,
     served_tokens_per_second,
     usd_per_million_tokens,
 )
-from eks_hardware.catalogue.performance import utilization
+from eks_hardware.catalogue.performance import delay, utilization
+from eks_hardware.facts.schemas.catalogue import DelayRow, UtilizationRow
 from helpers.paths import ROOT
 from helpers.speeds import (
     PREFILL,
     TRAINING,
     decode_tokens_per_second,
+    delay_of,
+    encoding_seconds,
     prefill_seconds,
+    share_of,
     training_seconds,
     value,
 )
 
 GUIDE = (ROOT / "docs" / "guides" / "throughput.md").read_text(encoding="utf-8")
 DAY = 86_400
-SHARE = 0.4  # of a GPU's peak in training
+SHARE = share_of("training")  # of a GPU's peak
+ATTENDING = share_of("training attention")  # the same for attention
+READING = share_of("decode")  # of its memory bandwidth
+COMPUTING = share_of("prefill")  # of its peak in inference
 
 # A 10B model in BF16 on one device with round figures.
 DECODE: Any = {
@@ -75,11 +83,11 @@ def test_attention_in_training_by_hand(changes: dict[str, Any], passes: int) -> 
     """32 layers with a width of 4096, half of 131,072 tokens each: forward 4 x 4096 x 32 x 65,536 FLOPs per token."""
     plain = training_seconds(**TRAINING | changes)
     found = training_seconds(**TRAINING | {"attended_tokens": 32 * 65536} | changes)
-    more = passes * 4 * 4096 * 32 * 65536 * 1e9 / (8 * 1000e12 * SHARE)
+    more = passes * 4 * 4096 * 32 * 65536 * 1e9 / (8 * 1000e12 * ATTENDING)
     assert value(found) - value(plain) == pytest.approx(more)
-    assert plain.assumptions[1] == "attention within sequences adds 0%"
-    share = more / value(plain)
-    assert found.assumptions[1] == f"attention within sequences adds {share * 100:.3g}%"
+    start = f"attention within sequences, at {ATTENDING * 100:.3g}% of the peak, adds"
+    assert plain.assumptions[1] == f"{start} 0%"
+    assert found.assumptions[1] == f"{start} {more / value(plain) * 100:.3g}%"
 
 
 def test_attention_in_training_is_that_of_narayanan() -> None:
@@ -88,52 +96,121 @@ def test_attention_in_training_is_that_of_narayanan() -> None:
     Its parameters are 12 l h^2 and, for the output, which is not recomputed, 6 instead of 8 FLOPs of V h.
     """
     layers, width, length, vocabulary, batch = 96, 12288, 2048, 51200, 4
-    inner = 1 + length / (6 * width) + vocabulary / (16 * layers * width)
-    flops = 96 * batch * length * layers * width**2 * inner
+    inner = 1 / SHARE + length / (6 * width) / ATTENDING + vocabulary / (16 * layers * width) / SHARE
+    needed = 96 * batch * length * layers * width**2 * inner / 312e12
     run = TRAINING | {"tokens": batch * length, "count": 1, "peak_tflops_each": 312, "attention_size": width}
     body = training_seconds(
         **run | {"active_parameters": 12 * layers * width**2, "attended_tokens": layers * length, "recompute": True},
     )
     output = training_seconds(**run | {"active_parameters": vocabulary * width})
-    assert (value(body) + value(output)) * 312e12 * SHARE == pytest.approx(flops)
+    assert value(body) + value(output) == pytest.approx(needed)
 
 
 @pytest.mark.parametrize(
-    ("changes", "tokens_per_second"),
+    ("changes", "gigabytes"),
     [
-        # 20 GB of weights and 0.1 GB of KV cache at 55% of 1000 GB/s: 36.5 ms
-        ({}, 550 / 20.1),
-        ({"concurrent_sequences": 10}, 10 * 550 / 21),
-        ({"context_length": 0}, 27.5),
-        ({"count": 4}, 4 * 550 / 20.1),
-        ({"bytes_per_parameter": 0.5}, 550 / 5.1),
-        # 2 FLOPs x 10B x 1000 sequences at 40% of 10 TFLOPS: 5 s, longer than the 0.22 s for reading
-        ({"concurrent_sequences": 1000, "peak_tflops_each": 10}, 200),
+        # 20 GB of weights and 0.1 GB of KV cache at 1000 GB/s
+        ({}, 20.1),
+        ({"concurrent_sequences": 10}, 21),
+        ({"context_length": 0}, 20),
+        ({"count": 4}, 20.1 / 4),
+        ({"bytes_per_parameter": 0.5}, 5.1),
         # two sequences read each of the 4 x 10B parameters with probability 1 - 0.75^2
-        ({"total_parameters": 40e9, "context_length": 0, "concurrent_sequences": 2}, 2 / (17.5 * 2 / 550)),
-        ({"total_parameters": 40e9, "context_length": 0}, 27.5),
-        ({"total_parameters": 10e9, "context_length": 0, "concurrent_sequences": 2}, 55),
+        ({"total_parameters": 40e9, "context_length": 0, "concurrent_sequences": 2}, 17.5 * 2),
+        ({"total_parameters": 40e9, "context_length": 0}, 20),
+        ({"total_parameters": 10e9, "context_length": 0, "concurrent_sequences": 2}, 20),
+        # 4B are shared. 6B of 36B belong to a token's experts: two sequences read 1 - (5/6)^2 of them
+        (
+            {
+                "total_parameters": 40e9,
+                "shared_parameters": 4e9,
+                "context_length": 0,
+                "concurrent_sequences": 2,
+            },
+            (4 + 11) * 2,
+        ),
     ],
 )
-def test_decoding_by_hand(changes: dict[str, Any], tokens_per_second: float) -> None:
-    assert value(decode_tokens_per_second(**DECODE | changes)) == pytest.approx(tokens_per_second)
+def test_decoding_by_hand(changes: dict[str, Any], gigabytes: float) -> None:
+    run = DECODE | changes
+    expected = run["concurrent_sequences"] * 1000 * READING / gigabytes
+    assert value(decode_tokens_per_second(**run)) == pytest.approx(expected)
+
+
+def test_a_large_batch_computes_and_then_reads_the_cache() -> None:
+    """2 FLOPs x 10B x 1000 sequences at 10 TFLOPS, then 1000 x 0.1 GB at 1000 GB/s; the weights are read meanwhile."""
+    found = decode_tokens_per_second(**DECODE | {"concurrent_sequences": 1000, "peak_tflops_each": 10})
+    assert value(found) == pytest.approx(1000 / (2 / COMPUTING + 0.1 / READING))
+
+
+def test_layers_delay_a_step() -> None:
+    plain, layered = decode_tokens_per_second(**DECODE), decode_tokens_per_second(**DECODE | {"layers": 40})
+    more = 40 * delay_of("layer") + delay_of("sequence")
+    assert 1 / value(layered) - 1 / value(plain) == pytest.approx(more)
+    assert any("for starting 40 layers" in sentence for sentence in layered.assumptions)
+    neuron = DECODE | {"kind": "neuron"}
+    later = 1 / value(decode_tokens_per_second(**neuron | {"layers": 40})) - 1 / value(
+        decode_tokens_per_second(**neuron)
+    )
+    assert later == pytest.approx(40 * delay_of("layer", "neuron"))
+
+
+@pytest.mark.parametrize(
+    ("name", "link", "gb_per_second"),
+    [
+        ("H100", 900, 450),  # vendors count both directions
+        ("L40S", 64, 32),
+        ("A10G", None, None),  # unknown: the row has what it reaches
+    ],
+)
+def test_devices_exchange_the_results_of_layers(name: str, link: float | None, gb_per_second: float | None) -> None:
+    """Twice a layer, four devices send 2 x 3/4 of 10 tokens x 5000 numbers x 2 bytes."""
+    row = delay("exchange", "gpu", name)
+    assert row is not None
+    reached = row["gb_per_second"] if gb_per_second is None else row["link_share"] * gb_per_second
+    run = DECODE | {"concurrent_sequences": 10, "count": 4, "name": name, "link_gb_per_second": link, "width": 5000}
+    none = 10 / value(decode_tokens_per_second(**run))
+    found = decode_tokens_per_second(**run | {"layers": 40})
+    each = row["microseconds"] / 1e6 + 2 * 1.5 * 10 * 5000 * 2 / (reached * 1e9)
+    others = 40 * delay_of("layer") + 10 * delay_of("sequence")
+    assert 10 / value(found) - none == pytest.approx(40 * each + others)
+    assert any("for exchanges between 4 devices" in sentence for sentence in found.assumptions)
 
 
 @pytest.mark.parametrize(
     ("changes", "seconds"),
     [
-        # 2 FLOPs x 10B x 1000 tokens at 40% of 1000 TFLOPS; reading 20 GB at 55% of 1000 GB/s takes 36 ms
-        ({}, 0.05),
-        ({"prompt_tokens": 100}, 20 / 550),
-        ({"count": 2}, 0.025),
+        # 2 FLOPs x 10B x 1000 tokens at 1000 TFLOPS; reading 20 GB takes less
+        ({}, 0.02 / COMPUTING),
+        ({"prompt_tokens": 100}, 0.02 / READING),
+        ({"count": 2}, 0.01 / COMPUTING),
         # 2 x 40 layers x 5000 x 1000 more FLOPs per token
-        ({"attention_width": 40 * 5000}, 0.05 * (20e9 + 0.4e9) / 20e9),
+        ({"attention_width": 40 * 5000}, (0.02 + 0.0004) / COMPUTING),
+        # only the last of 1000 tokens passes the output of 1B
+        ({"output_parameters": 1e9}, (0.018 + 2e-6) / COMPUTING),
+        # ten prompts of 100 tokens in one pass read the weights once
+        ({"prompt_tokens": 100, "prompts": 10}, 0.002 / COMPUTING),
     ],
 )
 def test_prefill_by_hand(changes: dict[str, Any], seconds: float) -> None:
     found = prefill_seconds(**PREFILL | changes)
     assert value(found) == pytest.approx(seconds)
     assert ("attention within the prompt is not counted" in found.assumptions) is ("attention_width" not in changes)
+
+
+def test_neuron_computes_the_experts_of_a_prompt_one_by_one() -> None:
+    run = PREFILL | {"kind": "neuron", "total_parameters": 40e9, "layers": 10, "experts": 8}
+    found = prefill_seconds(**run)
+    more = 10 * 8 * delay_of("expert in a prompt", "neuron")
+    assert value(found) - value(prefill_seconds(**run | {"experts": 0})) == pytest.approx(more)
+    assert any("8 experts of each layer, one after the other" in sentence for sentence in found.assumptions)
+
+
+def test_encoding_by_hand() -> None:
+    """4 sequences of 500 tokens: 2 x 10B and 4 x 40 x 1000 x 500 FLOPs per token."""
+    run = {name: PREFILL[name] for name in PREFILL if name != "prompt_tokens"}
+    found = encoding_seconds(**run, length=500, sequences=4, attention_width=40 * 1000)
+    assert value(found) == pytest.approx(2000 * (20e9 + 4 * 40 * 1000 * 500) / (1000e12 * share_of("encoder")))
 
 
 def test_served_tokens_by_hand() -> None:
@@ -220,6 +297,9 @@ def test_neuron_benchmarks(
         bandwidth_gb_per_second_each=820,
         peak_tflops_each=190,
         kind="neuron",
+        layers=80,
+        width=8192,
+        link_gb_per_second=192,
     )
     assert value(found) == pytest.approx(tokens_per_second, rel=0.25)
 
@@ -231,17 +311,37 @@ def test_assumptions_name_the_share_and_where_it_was_measured() -> None:
     gpu = training_seconds(**TRAINING).assumptions
     assert any("40% of the bf16 peak of 1,000 TFLOPS" in sentence and "Llama 3 405B" in sentence for sentence in gpu)
     neuron = training_seconds(**TRAINING | {"kind": "neuron"}).assumptions
-    assert any("24% of the bf16 peak" in sentence and "derived" in sentence for sentence in neuron)
+    row = utilization("training", "neuron")
+    assert row is not None
+    said = f"{row['share'] * 100:.3g}% of the bf16 peak of 1,000 TFLOPS per device"
+    assert f"{said} (fitted to {row['rows']} published measurements)" in neuron
+
+
+def test_narrow_layers_reach_a_smaller_share() -> None:
+    """The share and the width of layers that reach half of it are those of the A100."""
+    row = utilization("training", "gpu", "A100")
+    assert row is not None
+    for width in (512, 8192):
+        found = training_seconds(**TRAINING | {"name": "A100", "width": width})
+        reached = row["share"] * width / (width + row["half_width"])
+        assert value(found) == pytest.approx(6 * 8e9 * 1e9 / (8 * 1000e12 * reached))
+        assert any(sentence.startswith(f"{reached * 100:.3g}% of the bf16 peak") for sentence in found.assumptions)
+
+
+def test_experts_train_and_answer_slower() -> None:
+    dense, routed = (training_seconds(**TRAINING | {"experts": each}) for each in (False, True))
+    assert value(routed) == pytest.approx(value(dense) / share_of("training experts"))
+    many = DECODE | {"concurrent_sequences": 10_000, "peak_tflops_each": 10, "context_length": 0}
+    assert value(decode_tokens_per_second(**many | {"total_parameters": 11e9})) == pytest.approx(
+        value(decode_tokens_per_second(**many)) * share_of("experts")
+    )
 
 
 def test_decoding_says_what_limits_it() -> None:
     memory = decode_tokens_per_second(**DECODE).assumptions
     compute = decode_tokens_per_second(**DECODE | {"concurrent_sequences": 1000, "peak_tflops_each": 10}).assumptions
-    assert any(sentence.startswith("limited by memory: 55% of 1,000 GB/s") for sentence in memory)
-    assert any(sentence.startswith("limited by compute: 40% of 10 TFLOPS") for sentence in compute)
-    assert not any("communication" in sentence for sentence in memory)
-    several = decode_tokens_per_second(**DECODE | {"count": 8}).assumptions
-    assert "time for communication between the 8 devices is not included" in several
+    assert any(sentence.startswith(f"limited by memory: {READING * 100:.3g}% of 1,000 GB/s") for sentence in memory)
+    assert any(sentence.startswith(f"limited by compute: {COMPUTING * 100:.3g}% of 10 TFLOPS") for sentence in compute)
 
 
 @pytest.mark.parametrize(
@@ -298,16 +398,26 @@ def test_the_example_of_the_guide_prints_what_it_says() -> None:
     assert printed.getvalue() == found[2]
 
 
-@pytest.mark.parametrize(
-    ("step", "peak"), [("training", "compute"), ("prefill", "compute"), ("decode", "memory bandwidth")]
-)
-def test_the_guide_has_the_shares_of_the_data(step: str, peak: str) -> None:
-    cells = next(line for line in GUIDE.splitlines() if line.startswith(f"| {step} | {peak} |")).split("|")
-    for kind, cell in zip(("gpu", "neuron"), cells[3:5], strict=True):
-        known = utilization(step, kind)
-        assert known is not None
-        assert cell.split()[0].rstrip(",") == f"{known['share'] * 100:g}%"
-        assert f"{known['high'] * 100:g}%" in cell
+def chips(row: UtilizationRow | DelayRow) -> str:
+    return ", ".join(row.get("accelerators", [])) or {"gpu": "GPUs", "neuron": "Neuron"}[row["kind"]]
+
+
+def test_the_guide_has_the_shares_of_the_data() -> None:
+    expected = []
+    for row in facts.performance()["utilization"]:
+        more = f", half at a width of {row['half_width']}" if "half_width" in row else ""
+        origin = f"{row['rows']} rows" if "rows" in row else row["how"]
+        expected.append(f"| {row['step']} | {chips(row)} | {row['share'] * 100:g}%{more} | {origin} |")
+    assert [line for line in expected if line not in GUIDE.splitlines()] == []
+
+
+def test_the_guide_has_the_delays_of_the_data() -> None:
+    expected = []
+    for row in facts.performance()["delays"]:
+        more = f", {row['link_share'] * 100:g}% of the link" if "link_share" in row else ""
+        more += f", {row['gb_per_second']:g} GB/s if unknown" if "gb_per_second" in row else ""
+        expected.append(f"| {row['step']} | {chips(row)} | {row['microseconds']:g} µs{more} |")
+    assert [line for line in expected if line not in GUIDE.splitlines()] == []
 
 
 # --- general properties

@@ -6,6 +6,7 @@ import copy
 import datetime
 import json
 import shutil
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -132,8 +133,8 @@ class StubbedSession:
         return self.clients[service][0]
 
 
-def test_from_aws(moto: build.Ec2Data) -> None:
-    names = ["g6f.large", "p5.48xlarge"]
+def _region_with_two_types(moto: build.Ec2Data, names: Sequence[str]) -> StubbedSession:
+    """Return a session of an account with one region, whose answers have several pages and one price."""
     offers = [
         {"InstanceType": name, "LocationType": "availability-zone-id", "Location": zone}
         for name in names
@@ -154,7 +155,7 @@ def test_from_aws(moto: build.Ec2Data) -> None:
         "marketoption": "OnDemand",
     }
     filters = [{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in pricing.items()]
-    session = StubbedSession(
+    return StubbedSession(
         {
             "ec2": [
                 ("describe_regions", {}, {"Regions": [{"RegionName": "us-west-2"}]}),
@@ -184,6 +185,11 @@ def test_from_aws(moto: build.Ec2Data) -> None:
             ],
         }
     )
+
+
+def test_from_aws(moto: build.Ec2Data) -> None:
+    names = ["g6f.large", "p5.48xlarge"]
+    session = _region_with_two_types(moto, names)
     data = build.from_aws(session, today=datetime.date(2026, 11, 20))
     for _, stubber in session.clients.values():
         stubber.assert_no_pending_responses()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Accelerator, Catalogue, load
-from eks_hardware.catalogue.performance import performance, utilization
+from eks_hardware.catalogue.performance import delay, performance, utilization
 from helpers.cases import in_one_test
 
 TABLE = facts.performance()
@@ -98,7 +99,10 @@ def test_formats_agree_with_the_features_of_the_accelerator(catalogue: Catalogue
 
 
 def test_no_figure_is_one_with_sparsity() -> None:
-    """That would count it twice: 8 bits are at most twice as fast as 16, and TF32 is not faster than those."""
+    """That would count it twice: 8 bits are at most twice as fast as 16, 4 bits at most 6 times (B300).
+
+    TF32 is not faster than 16 bits.
+    """
     for row in TABLE["accelerators"]:
         peaks = {name: value for name, value in row["tflops"].items() if value is not None}
         sixteen = [peaks[name] for name in SIXTEEN_BITS if name in peaks]
@@ -106,6 +110,8 @@ def test_no_figure_is_one_with_sparsity() -> None:
         for name in EIGHT_BITS:
             if sixteen and name in peaks:
                 assert peaks[name] <= 2.05 * sixteen[0], row["accelerator"]
+        if sixteen and "nvfp4" in peaks:
+            assert peaks["nvfp4"] <= 6 * sixteen[0], row["accelerator"]
         if sixteen and "tf32" in peaks:
             assert peaks["tf32"] <= sixteen[0], row["accelerator"]
 
@@ -118,7 +124,9 @@ def test_every_figure_has_a_dated_source() -> None:
         used.update(row["sources"])
     assert used == set(TABLE["sources"])
     assert all("https://" in row["url"] for row in TABLE["sources"].values())
-    assert all("https://" in row["source"] for row in TABLE["utilization"])
+    fitted = r"fitted to \d+ calibration rows? of config/performance/measurements, \d{4}-\d\d-\d\d"
+    for row in (*TABLE["utilization"], *TABLE["delays"]):
+        assert "https://" in row["source"] or "our choice" in row["source"] or re.fullmatch(fitted, row["source"]), row
 
 
 def test_what_is_not_known_is_none(catalogue: Catalogue) -> None:
@@ -150,6 +158,10 @@ def test_a_fraction_of_a_gpu_has_no_known_speed(catalogue: Catalogue) -> None:
         ("p5.48xlarge", "int8", "bf16", 989),
         ("p5.48xlarge", "int4", "bf16", 989),
         ("p5.48xlarge", "fp32", "fp32", 66.9),
+        ("p5.48xlarge", "nvfp4", "bf16", 989),
+        ("p6-b200.48xlarge", "nvfp4", "nvfp4", 9000),
+        ("p6-b200.48xlarge", "mxfp4", "bf16", 2250),
+        ("g7e.2xlarge", "nvfp4", "nvfp4", 2000),
         ("p4d.24xlarge", "fp8", "bf16", 312),
         ("g4dn.xlarge", "bf16", "fp16", 65),
         ("g4dn.xlarge", "int4", "fp16", 65),
@@ -168,29 +180,34 @@ def test_peak_by_the_format_of_the_weights(
 
 
 def test_shares_lie_within_what_was_measured() -> None:
-    for step in ("training", "prefill", "decode"):
-        for kind in ("gpu", "neuron"):
-            known = utilization(step, kind)
-            assert known is not None
-            assert 0 < known["low"] <= known["share"] <= known["high"] < 1
-            assert known["how"] in ("published", "derived")
+    for row in TABLE["utilization"]:
+        assert 0 < row["share"] < 1, row
+        assert ("rows" in row) is (row["how"] == "fitted"), row
+        assert ("measured_on" in row) is (row["how"] in ("published", "derived")), row
+        if "low" in row:
+            assert row["low"] <= row["share"] <= row["high"]
     assert utilization("training", "gaudi") is None
     assert utilization("cooking", "gpu") is None
+    assert delay("cooking", "gpu") is None
 
 
-def test_shares_of_neuron_follow_from_the_benchmarks() -> None:
-    """The calculations of the derived rows, from AWS's tables as their notes state."""
-    training = utilization("training", "neuron")
-    decode = utilization("decode", "neuron")
-    prefill = utilization("prefill", "neuron")
-    assert training is not None
-    assert decode is not None
-    assert prefill is not None
-    trn1_cluster = 32 * 16 * 190e12
-    assert 47.95 * 8192 * 6 * 8.03e9 / trn1_cluster == pytest.approx(training["low"], abs=0.005)
-    assert 7.94 * 8192 * 6 * 70.6e9 / trn1_cluster == pytest.approx(training["high"], abs=0.005)
-    inf2 = 12
-    assert 2 * 6.74e9 / (inf2 * 820e9) / 6.47e-3 == pytest.approx(decode["low"], abs=0.005)
-    assert 2 * 70.6e9 / (inf2 * 820e9) / 32.2e-3 == pytest.approx(decode["high"], abs=0.005)
-    assert 2 * 8.03e9 * 8 * 4096 / (inf2 * 190e12) / 1.99259 == pytest.approx(prefill["low"], abs=0.005)
-    assert 2 * 70.6e9 * 1024 / (inf2 * 190e12) / 0.31018 == pytest.approx(prefill["high"], abs=0.005)
+def test_a_row_for_a_chip_comes_before_that_for_its_kind() -> None:
+    a100, other = utilization("training", "gpu", "A100"), utilization("training", "gpu", "L40S")
+    assert a100 is not None
+    assert "A100" in a100["accelerators"]
+    assert other == utilization("training", "gpu")
+    assert delay("layer", "neuron", "Trainium2") != delay("layer", "neuron", "Trainium") == delay("layer", "neuron")
+
+
+def test_rows_name_known_chips_once() -> None:
+    known = {row["accelerator"] for row in TABLE["accelerators"]}
+    for rows in (TABLE["utilization"], TABLE["delays"]):
+        named = [(row["step"], row["kind"], each) for row in rows for each in row.get("accelerators", [None])]
+        assert len(set(named)) == len(named)
+        assert {each for _, _, each in named} - {None} <= known
+
+
+def test_every_step_has_a_share_for_gpus_and_neuron() -> None:
+    for step in ("training", "training attention", "training experts", "prefill", "encoder", "decode"):
+        assert utilization(step, "gpu"), step
+        assert utilization(step, "neuron"), step

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
+from collections.abc import Callable
+from functools import cache
 
 import pytest
 
@@ -47,49 +48,47 @@ cluster: {kubernetes_version: "1.34", endpoint: {public_cidrs: [0.0.0.0/0]}, del
 """
 
 
-def _shown(command: str, columns: int, folder: Path) -> str:
-    (folder / "bad.yaml").write_text(_BAD, encoding="utf-8")
-    arguments = command.replace("BAD", "bad.yaml").replace("CONFIG", str(config_file("llama-3.1-8b"))).split()
-    said = cli.run(*arguments, COLUMNS=str(columns), EKS_HARDWARE_OVERLAY="", JSII_NODE="no-such-node")
-    assert said.code in (0, 1), said.err
-    return said.out + said.err
+Show = Callable[[str, int, bool], str]
 
 
-@pytest.fixture
-def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    found = tmp_path_factory.mktemp("width")
-    monkeypatch.chdir(found)
-    return found
+@pytest.fixture(scope="module")
+def show(tmp_path_factory: pytest.TempPathFactory) -> Show:
+    """Return the text of a command by its name, in a number of columns, on a terminal or in a pipe."""
+
+    @cache
+    def run(name: str, columns: int, terminal: bool) -> str:
+        folder = tmp_path_factory.mktemp("width")  # `init` says less about files that are already there
+        (folder / "bad.yaml").write_text(_BAD, encoding="utf-8")
+        line = _COMMANDS[name].replace("BAD", "bad.yaml").replace("CONFIG", str(config_file("llama-3.1-8b")))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            if terminal:
+                patch.setattr(streams, "is_terminal", lambda _: True)
+            said = cli.run(*line.split(), COLUMNS=str(columns), EKS_HARDWARE_OVERLAY="", JSII_NODE="no-such-node")
+        assert said.code in (0, 1), said.err
+        return said.out + said.err
+
+    return run
 
 
-@pytest.mark.parametrize("command", _COMMANDS.values(), ids=_COMMANDS)
-def test_lines_fit_the_terminal(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "is_terminal", lambda _: True)
-    lines = _shown(command, _COLUMNS, folder).splitlines()
+@pytest.mark.parametrize("name", _COMMANDS)
+def test_lines_fit_the_terminal(name: str, show: Show) -> None:
+    lines = show(name, _COLUMNS, True).splitlines()
     assert len(lines) > 1
     assert [line for line in lines if len(line) > _COLUMNS and not _NAMED.search(line)] == []
     assert [line for line in lines if line != line.rstrip()] == []
     assert "\N{HORIZONTAL ELLIPSIS}" not in "".join(lines)
 
 
-@pytest.mark.parametrize("command", _COMMANDS.values(), ids=_COMMANDS)
-def test_no_line_in_a_pipe_ends_in_spaces(command: str, folder: Path) -> None:
-    lines = _shown(command, 80, folder).splitlines()
+@pytest.mark.parametrize("name", _COMMANDS)
+def test_no_line_in_a_pipe_ends_in_spaces(name: str, show: Show) -> None:
+    lines = show(name, 80, False).splitlines()
     assert [line for line in lines if line != line.rstrip()] == []
 
 
-@pytest.mark.parametrize("columns", [60, 40])
+@pytest.mark.parametrize("columns", [_COLUMNS, 40])
 @pytest.mark.parametrize("name", sorted({*_COMMANDS} - {*_FOLDED}))
-def test_narrow_terminals_show_every_number(
-    name: str, columns: int, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(streams, "is_terminal", lambda _: True)
-    shown = []
-    for each in (80, columns):
-        within = folder / str(each)  # `init` says less about files that are already there
-        within.mkdir()
-        monkeypatch.chdir(within)
-        shown.append(Counter(_NUMBER.findall(_shown(_COMMANDS[name], each, within))))
-    wide, narrow = shown
+def test_narrow_terminals_show_every_number(name: str, columns: int, show: Show) -> None:
+    wide, narrow = (Counter(_NUMBER.findall(show(name, each, True))) for each in (80, columns))
     assert wide
     assert wide - narrow == Counter()

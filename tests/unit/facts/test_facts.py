@@ -7,11 +7,13 @@ import datetime
 import importlib
 import re
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
+from typing_extensions import is_typeddict
 
 from eks_hardware import data, facts, software
 from eks_hardware.catalogue import load
@@ -22,7 +24,8 @@ from helpers.cases import in_one_test
 from helpers.paths import ROOT
 
 FILES = {name: each for name, each in vars(facts).items() if isinstance(each, DataFile)}
-CODE = ("constructs", "eks_hardware", "stacks")
+# Measurements are read by benchmarks/, which compares them with the estimates.
+CODE = ("benchmarks", "constructs", "eks_hardware", "stacks")
 CHARTS = sorted((data.FOLDER / "facts" / "chart_values").glob("*.json"))
 
 
@@ -68,7 +71,7 @@ def test_the_check_can_fail(text: str) -> None:
 
 # --- sources, and readers of the data
 
-ABOUT_THE_FILE = {"_about", "as_of", "checked", "how", "note", "provider", "source", "sources", "unit"}
+ABOUT_THE_FILE = {"_about", "as_of", "checked", "how", "note", "provider", "published", "source", "sources", "unit"}
 
 
 def _is_sourced(part: Any, head: dict[str, Any]) -> bool:
@@ -99,18 +102,17 @@ def _reads(code: str, name: str, section: str) -> bool:
     """Return whether code has ``name()["section"]``, or stores ``table = name()`` and has ``["section"]``."""
     key = rf'\["{section}"\]'
     at_once = rf'\b{name}\([^()]*\)\[([^\]\n]*"{section}"|\w+\()'
-    cited = f'"{FILES[name].name}", "{section}"' in code or (name == "choices" and f'CHOICES, "{section}"' in code)
-    return cited or bool(
-        re.search(at_once, code) or (re.search(rf"\b{name}\([^()]*\)\n", code) and re.search(key, code))
+    cited = rf"\b{name}\.cite\(\s*lambda file: (select\()?file{key}"
+    return bool(
+        re.search(at_once, code)
+        or re.search(cited, code)
+        or (re.search(rf"\b{name}\([^()]*\)\n", code) and re.search(key, code))
     )
 
 
 def test_code_reads_every_section() -> None:
     code = [file.read_text(encoding="utf-8") for top in CODE for file in (ROOT / top).rglob("*.py")]
-    readers = {
-        name: [text for text in code if f"{name}(" in text or FILES[name].name in text or "CHOICES, " in text]
-        for name in FILES
-    }
+    readers = {name: [text for text in code if f"{name}(" in text or f"{name}.cite(" in text] for name in FILES}
     unread = {
         (name, section)
         for name, file in FILES.items()
@@ -118,6 +120,55 @@ def test_code_reads_every_section() -> None:
         if not any(_reads(text, name, section) for text in readers[name])
     }
     assert unread == set()
+
+
+def _names_in(file: Path) -> Iterator[str]:
+    """Yield every text and attribute name of a module."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+
+
+def test_code_names_every_key() -> None:
+    """Keys that no code names are read by nothing, at any depth."""
+    schemas = ROOT / "eks_hardware" / "facts" / "schemas"
+    modules = [file for top in CODE for file in (ROOT / top).rglob("*.py") if file.parent.resolve() != schemas]
+    named = {name for file in modules for name in _names_in(file)}
+    rows = {
+        each
+        for file in schemas.glob("*.py")
+        for each in vars(importlib.import_module(f"eks_hardware.facts.schemas.{file.stem}")).values()
+        if is_typeddict(each)
+    }
+    keys = {(row.__name__, key) for row in rows for key in row.__annotations__}
+    assert {(row, key) for row, key in keys if key not in named | ABOUT_THE_FILE} == set()
+
+
+# --- citations
+
+
+def test_a_citation_names_what_it_read() -> None:
+    cited = facts.eks.cite(lambda file: file["provider_versions"]["since"]["deletion_protection"]["version"])
+    version = facts.eks()["provider_versions"]["since"]["deletion_protection"]
+    assert cited.value == version["version"]
+    assert cited.source.startswith(
+        f"facts/eks.json provider_versions.since.deletion_protection.version, {version['source']}, "
+    )
+
+
+@pytest.mark.parametrize("field", ["min", "source"])
+def test_fields_in_variables_are_read_each_time(field: str) -> None:
+    groups: Any = facts.choices
+    assert groups.cite(lambda file: file["group_size"][field]).value == facts.choices()["group_size"][field]  # type: ignore[literal-required]
+
+
+def test_a_citation_of_another_value_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"facts/choices\.json group_size\.min: .*must return the value that it reads"):
+        facts.choices.cite(lambda file: file["group_size"]["min"] + 1)
+    with pytest.raises(KeyError, match="renamed"):
+        facts.choices.cite(lambda file: file["renamed"])  # type: ignore[typeddict-item]
 
 
 # --- consistency between files, and with the models

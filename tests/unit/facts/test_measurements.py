@@ -89,8 +89,8 @@ def least_seconds_per_token(row: MeasurementRow) -> float | None:
     """Return the time that the peak of the devices needs for the matrices of the layers; None if it is unknown."""
     chip = load().get(row["instance_type"]).accelerator
     model = facts.measured_models()["models"][row["model"]]
-    if chip is None or "config" not in model or row["precision"] == "nvfp4":
-        return None  # the peak in 4 bits is not in the data
+    if chip is None or "config" not in model:
+        return None
     shape, known = from_hf_config(model["config"]), performance(chip)
     matrices = shape.active_parameters - (shape.embedding_parameters or 0)
     computed = "int8" if row["precision"] == "int8" else known.compute_format(row["precision"])

@@ -248,7 +248,7 @@ def test_names() -> None:
 def test_long_names_fit_and_differ() -> None:
     found = [*roles("c" * 100, "ap-southeast-2", **BOTH), *roles("c" * 99 + "d", "ap-southeast-2", **BOTH)]
     policies = [each.name for role in found for each in role.policies]
-    assert max(len(each.role_name) for each in found) <= aws_names.IAM_ROLE
-    assert max(map(len, policies)) <= aws_names.IAM_POLICY
+    assert max(len(each.role_name) for each in found) <= aws_names.longest("iam_role").value
+    assert max(map(len, policies)) <= aws_names.longest("iam_policy").value
     assert len({each.role_name for each in found}) == 4
     assert len(set(policies)) == 6

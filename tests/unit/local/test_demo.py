@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from eks_hardware.local.demo import _Demo
+from eks_hardware.local.demo import _Demo, run_demo, stop_kept
 from eks_hardware.local.demo_folder import DemoError
 from eks_hardware.local.terraform import Mirror, Providers, Source
 
@@ -66,3 +67,31 @@ def test_an_unknown_stack(demo: _Demo, tmp_path: Path) -> None:
     (tmp_path / "run" / "cdktf.out" / "stacks" / "other" / "cdk.tf.json").touch()
     with pytest.raises(DemoError, match="unknown stack block; known: other"):
         demo._check_provider(demo._document(), MIRROR)
+
+
+# --- what a demo leaves behind
+
+
+def test_stopping_removes_what_ended_and_keeps_what_runs(tmp_path: Path) -> None:
+    runs = tmp_path / ".build" / "demo"
+    # An interrupted write, a killed demo, and one from before the lock existed.
+    for name, file, content in (
+        ("half", "demo.json", '{"stack": "a"'),
+        ("killed", "lock", ""),
+        ("old", "demo.log", ""),
+    ):
+        (runs / name).mkdir(parents=True)
+        (runs / name / file).write_text(content, encoding="utf-8")
+    (runs / "running").mkdir()
+    with (runs / "running" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stop_kept(Console(), tmp_path)
+        assert [each.name for each in runs.iterdir()] == ["running"]
+    stop_kept(Console(), tmp_path)
+    assert list(runs.iterdir()) == []
+
+
+def test_an_unwritable_build_folder_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / ".build").write_text("a file", encoding="utf-8")
+    assert run_demo(Console(), root=tmp_path, stack="a", named="a", keep=False) == 1
+    assert capsys.readouterr().out == f"error: {tmp_path}/.build/demo: not a directory\n"

@@ -298,6 +298,7 @@ PATTERN = "string_pattern_mismatch"
         ),
         (WorkloadSpec, TRAINING, []),
         (WorkloadSpec, {**TRAINING, "context_length": 8}, ["workload_field"]),
+        (WorkloadSpec, {**TRAINING, "kv_cache_precision": "fp8"}, ["workload_field"]),
         (WorkloadSpec, {**TRAINING, "method": "lora"}, ["workload_field"]),
         (WorkloadSpec, {**TRAINING, "serving": "batch"}, ["workload_field"]),
         (WorkloadSpec, {**TRAINING, "precision": "int4"}, ["workload_precision"]),

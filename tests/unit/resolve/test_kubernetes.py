@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from eks_hardware import facts
+from eks_hardware.catalogue import load
 from eks_hardware.resolve import ResolvedKubernetes, ResolvedTeam, resolve
 from helpers.cases import in_one_test
 from helpers.strategies import gpu_pool, group, pool, pools, strategy
@@ -164,12 +165,25 @@ def test_karpenter_is_where_the_strategy_wants_it() -> None:
 def test_feature_gates(fields: dict[str, Any], expected: dict[str, bool]) -> None:
     found = resolved_kubernetes(**fields).feature_gates
     assert expected == found
-    assert set(found) <= set(facts.karpenter()["settings"]["feature_gates"])
+    keys: Any = facts.chart_keys("karpenter")["keys"]
+    assert set(found) <= set(keys["settings"]["featureGates"])
 
 
 @pytest.mark.parametrize(("fields", "expected"), [({}, 0), (pools(), 2), (pools(replicas=1), 1)])
 def test_replicas(fields: dict[str, Any], expected: int) -> None:
     assert expected == resolved_kubernetes(**fields).karpenter_replicas
+
+
+def test_prices_that_karpenter_lacks() -> None:
+    mixed = gpu_pool(name="g7", instance_types=["g7.2xlarge", "g6.xlarge"])
+    spot = gpu_pool(name="spot", instance_types=["g7.4xlarge"], capacity=["spot"])
+    fields = {"network": {"private": True}, **pools(mixed, spot)}
+    found = resolved_kubernetes(**fields)
+    price = load().price("g7.2xlarge", "us-west-2")
+    assert price is not None
+    assert found.overlay_prices == {"g7.2xlarge": price.usd_per_hour}
+    assert found.feature_gates == {"nodeOverlay": True}
+    assert resolved_kubernetes(**pools(mixed)).overlay_prices == {}
 
 
 # --- delivery, teams, roles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from eks_hardware import facts
-from eks_hardware.resolve.cluster import ADMIN_POLICY
+from eks_hardware.resolve.access import ADMIN_POLICY
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, warnings_of
 from helpers.sections import cluster

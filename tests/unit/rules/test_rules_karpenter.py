@@ -21,6 +21,8 @@ from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, p
 RESERVATION = {"id": "cr-01234567", "zone": "usw2-az1"}
 BOTTLEROCKET = {"family": "bottlerocket"}
 PRIVATE = {"network": {"private": True}}
+# Karpenter's release has no price of this type, and the catalogue has one.
+G7 = {"instance_types": ["g7.2xlarge"], "ami": {"image_id": "ami-0123456789abcdef0"}}
 ALSO_PRIVATE = frozenset({"KUBERNETES_PRIVATE_CHARTS"})
 KEY = "arn:aws:kms:{region}:111122223333:key/1234abcd"
 
@@ -523,6 +525,21 @@ CASES = [
         pools(gpu_pool(instance_families=["g6f"]), feature_gates={"node_overlay": False}),
         pools(gpu_pool(**G6), feature_gates={"node_overlay": False}),
     ),
+    Case(
+        # The price of these types comes from a NodeOverlay.
+        "KARPENTER_OVERLAY_OFF",
+        "karpenter.feature_gates.node_overlay",
+        {**PRIVATE, **pools(gpu_pool(**G7), feature_gates={"node_overlay": False})},
+        {**PRIVATE, **pools(gpu_pool(**G6), feature_gates={"node_overlay": False})},
+        ALSO_PRIVATE,
+    ),
+    Case(
+        "KARPENTER_VERSION_FEATURE",
+        VERSION,
+        {**PRIVATE, **karpenter_version("1.13.0", gpu_pool(**G7))},
+        {**PRIVATE, **karpenter_version("1.14.0", gpu_pool(**G7))},
+        ALSO_PRIVATE,
+    ),
     # --- capacity and prices
     Case(
         "KARPENTER_NO_ROOM",
@@ -543,6 +560,13 @@ CASES = [
         f"{POOL}.instance_types",
         {**PRIVATE, **gpus("p5e.48xlarge")},
         {**PRIVATE, **gpus("p5e.48xlarge", **reserved({"tags": {"a": "b"}}))},
+        ALSO_PRIVATE,
+    ),
+    Case(
+        "KARPENTER_PRIVATE_PRICE",
+        f"{POOL}.instance_types",
+        {**PRIVATE, **gpus("p5e.48xlarge")},
+        {**PRIVATE, **gpus(**G7)},
         ALSO_PRIVATE,
     ),
     Case(

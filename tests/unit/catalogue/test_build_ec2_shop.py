@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.catalogue import build_prices
+from eks_hardware.catalogue import build_ec2_shop
 from eks_hardware.data import FOLDER
 
 
@@ -17,7 +17,7 @@ def offer(type_name: str, on_demand: float, price: float) -> dict[str, str]:
 
 
 def ebs(**more: float) -> dict[str, Any]:
-    names = {name: name for kind in build_prices._VOLUMES.values() for name in kind.values()}
+    names = {name: name for kind in build_ec2_shop._VOLUMES.values() for name in kind.values()}
     prices = {name: index / 8 for index, name in enumerate(names, start=1)} | more
     return {name: {"price": f"{price:.10f}"} for name, price in prices.items()}
 
@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_tables(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "prices").mkdir()
-    build_prices.main(folder, out=tmp_path)
+    build_ec2_shop.main(folder, out=tmp_path)
     reserved = json.loads((tmp_path / "prices" / "reserved.json").read_text(encoding="utf-8"))
     assert reserved["as_of"] == "2027-01-02"
     assert reserved["types"] == {

@@ -1,0 +1,131 @@
+"""A changed setting is an update that the API server accepts, or `diff` says that it is not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from eks_hardware import facts
+from eks_hardware.kubernetes import bundle
+from eks_hardware.kubernetes.references import known, replaced
+from eks_hardware.local.cluster import Cluster, ClusterError
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
+from helpers.kubernetes.objects import Object, manifest_list
+
+STRICT = ("--validate=strict", "--server-side", "--force-conflicts", "-f", "-")
+
+BASE = """
+version: 1
+name: changes
+region: us-west-2
+cluster: {creator_is_admin: true}
+node_groups:
+  - {name: system, workload: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 3}}
+  - {name: efa, workload: training, instance_types: [p5.48xlarge], efa: true, scaling: {max: 2}}
+karpenter:
+  node_pools:
+    - {name: l4, workload: inference, instance_types: [g6.xlarge, g6.2xlarge], limits: {nvidia.com/gpu: 8}}
+kubernetes:
+  delivery: manifests
+  teams: [{name: research, quota: {cpu: "64"}}]
+storage:
+  fsx_lustre: {size_gib: 4800, throughput_mibps_per_tib: 500}
+  efs: {}
+  s3_buckets: [{name: acme-datasets}]
+"""
+
+POOL = "karpenter.node_pools.0"
+CHANGES: dict[str, dict[str, Any]] = {
+    "instance types": {f"{POOL}.instance_types": ["g6e.xlarge"]},
+    "families": {f"{POOL}.instance_types": None, f"{POOL}.instance_families": ["g6", "g6e"]},
+    "capacity": {f"{POOL}.capacity": ["spot", "on-demand"]},
+    "a reservation": {
+        f"{POOL}.instance_types": ["p5.48xlarge"],
+        f"{POOL}.capacity": ["reserved"],
+        f"{POOL}.reservations": [{"id": "cr-0123456789abcdef0", "zone": "usw2-az1"}],
+    },
+    "limits": {f"{POOL}.limits": {"nvidia.com/gpu": 16, "cpu": 100}},
+    "weight": {f"{POOL}.weight": 10},
+    "labels and taints": {
+        f"{POOL}.labels": {"team": "a"},
+        f"{POOL}.taints": [{"key": "team", "value": "a", "effect": "NoExecute"}],
+    },
+    "disk": {f"{POOL}.disk": {"size_gib": 500}},
+    "Bottlerocket": {f"{POOL}.ami": {"family": "bottlerocket"}},
+    "a release of the image": {f"{POOL}.ami": {"version": "v20260820"}},
+    "an own image": {f"{POOL}.ami": {"image_id": "ami-0123456789abcdef0"}},
+    "kubelet": {f"{POOL}.kubelet": {"max_pods": 50}},
+    "shared GPUs": {f"{POOL}.gpu_sharing": {"time_slicing": {"replicas": 4}}},
+    "disruption": {f"{POOL}.disruption": {"consolidate_after": "1h", "expire_after": "720h"}},
+    "EFA": {f"{POOL}.instance_types": ["p5.48xlarge"], f"{POOL}.efa": True},
+    "quota of a team": {"kubernetes.teams.0.quota": {"cpu": "128", "nvidia.com/gpu": 8}},
+    "defaults of a team": {"kubernetes.teams.0.container_defaults": {"requests": {"cpu": "100m"}}},
+    "another team": {"kubernetes.teams": [{"name": "research", "quota": {"cpu": "64"}}, {"name": "serving"}]},
+    "size of Lustre": {"storage.fsx_lustre.size_gib": 9600},
+    "a bucket to write to": {"storage.s3_buckets.0.read_only": False},
+    "another bucket": {"storage.s3_buckets": [{"name": "acme-datasets"}, {"name": "acme-models"}]},
+}
+
+
+def changed(fields: Mapping[str, Any]) -> Strategy:
+    """Return the strategy with other values, by the path of the field; None removes one."""
+    document = yaml.safe_load(BASE)
+    for path, value in fields.items():
+        *parents, last = path.split(".")
+        place: Any = document
+        for each in parents:
+            place = place[int(each)] if each.isdigit() else place[each]
+        if value is None:
+            del place[last]
+        else:
+            place[last] = value
+    return Strategy.model_validate(document)
+
+
+def rendered_objects(strategy: Strategy, end: str = "0a") -> list[Object]:
+    """Return the objects with references to resources whose ids have this end."""
+    resolved = resolve(strategy)
+    names = known(resolved)
+    return [
+        json.loads(json.dumps(replaced(each, lambda ref: names.get(ref, f"{ref.value}-{end}")), default=dict))
+        for each in bundle(resolved).objects
+    ]
+
+
+@pytest.fixture(scope="module")
+def server(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with Cluster(tmp_path_factory.mktemp("cluster"), programs=tools) as running:
+        running.kubectl("create", "-f", str(tools["karpenter-files"] / "crds"))
+        running.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=60s")
+        running.kubectl("apply", *STRICT, stdin=manifest_list(rendered_objects(changed({}))))
+        yield running
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_an_update(server: Cluster, name: str) -> None:
+    objects = rendered_objects(changed(CHANGES[name]))
+    assert objects != rendered_objects(changed({}))
+    server.kubectl("apply", *STRICT, "--dry-run=server", stdin=manifest_list(objects))
+
+
+def test_what_another_file_system_means_is_in_the_diff(server: Cluster) -> None:
+    """Volumes name their file system, and the API server refuses to change them."""
+    with pytest.raises(ClusterError) as refused:
+        server.kubectl("apply", *STRICT, "--dry-run=server", stdin=manifest_list(rendered_objects(changed({}), "0b")))
+    said = str(refused.value)
+    assert set(re.findall(r'(\w+)(?:\.[\w.]+)? "([\w.-]+)" is invalid', said)) == {
+        ("PersistentVolume", "fsx-lustre"),
+        ("PersistentVolume", "team.research.fsx-lustre"),
+        ("StorageClass", "efs"),
+    }
+    resources = facts.replacements()["resources"]
+    of_lustre = resources["aws_fsx_lustre_file_system"]["replaced"]
+    assert "delete the claims, then the PersistentVolumes of fsx-lustre" in of_lustre
+    assert "storage class efs: delete it" in resources["aws_efs_file_system"]["replaced"]
