@@ -401,6 +401,7 @@ def _on_fewest_nodes(drafts: Sequence[Draft]) -> list[Draft]:
 
 def _weighed(draft: Draft, request: Request, branch: policy.Branch, cautions: Sequence[policy.Branch]) -> Weighed:
     kind = draft.fit.kind
+    chip = kind.accelerator
     warned = any(each.match(kind) == "named" for each in cautions)
     return Weighed(
         costs={
@@ -411,6 +412,8 @@ def _weighed(draft: Draft, request: Request, branch: policy.Branch, cautions: Se
         policy=0.0 if warned else branch.rank(kind),
         maturity=draft.maturity,
         nodes=draft.fit.nodes,
+        size=draft.nodes * ((chip.memory_gib_total if chip else None) or kind.memory_gib),
+        hours=draft.billed_hours,
         place=(request.regions.index(draft.region), request.workload.purchase.index(draft.purchase)),
         name=kind.name,
     )

@@ -25,12 +25,15 @@ def contender(
     maturity: Any = "mature",
     nodes: int = 1,
     place: int = 0,
+    size: float = 1.0,
 ) -> Weighed:
     costs: dict[Basis, float | None] = {
         "usd_per_hour": hourly,
         "usd_per_run": run,
     }
-    return Weighed(costs=costs, speed=speed, policy=policy, maturity=maturity, nodes=nodes, place=(place,), name=name)
+    return Weighed(
+        costs=costs, speed=speed, policy=policy, maturity=maturity, nodes=nodes, place=(place,), name=name, size=size
+    )
 
 
 def ranked(weighed: list[Weighed], workload: WorkloadSpec) -> list[str]:

@@ -30,6 +30,8 @@ class Weighed:
     policy: float  # match with the policy's branch, from 0 to 1
     maturity: Maturity
     nodes: int  # for one job or one replica
+    size: float = 1.0  # GiB of memory of all devices, or of CPU nodes; stands in for an unknown price
+    hours: float | None = None  # billed hours of a run
     place: tuple[int, ...]  # positions of its region and purchasing option in the request: the first tie-breaker
     name: str  # of the instance type: the last tie-breaker
 
@@ -59,7 +61,7 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     """Return the scores of candidates, in their order.
 
     Cost and speed count by their logarithm, relative to the best: doubling the cost loses the same at one dollar as at
-    a hundred. An unknown cost counts like the median of the families with a known one. A candidate above the budget's
+    a hundred. An unknown price counts like the usual price of the same memory. A candidate above the budget's
     limit scores less than all within it. A candidate that is better in everything measured (cost, speed, maturity,
     number of nodes) never scores less.
     """
@@ -71,12 +73,13 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     cheapest = min((cost for each in sure if (cost := each.costs[basis]) is not None), default=None)
     fastest = max((each.speed for each in weighed if each.speed is not None), default=None)
     dearer = [_times(each.costs[basis], cheapest) for each in weighed]
-    usual = _usual_share(weighed, dearer, halvings["cost"])
+    usual = _usual_price(weighed)
     certain = {id(each) for each in sure}
     found = []
     for each, times in zip(weighed, dearer, strict=True):
         slower = _times(fastest, each.speed)
-        cost = usual if times is None else _share(max(times, 1.0), halvings["cost"])
+        counted = times if times is not None else _times(_usual_cost(each, usual, basis), cheapest)
+        cost = 0.0 if counted is None else _share(max(counted, 1.0), halvings["cost"])
         parts: dict[ScorePart, float] = {
             "cost": cost * (1.0 if id(each) in certain else doubt),
             "policy": each.policy,
@@ -91,14 +94,17 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     return _below_the_limit(_below_what_is_better(weighed, found, basis))
 
 
-def _usual_share(weighed: Sequence[Weighed], dearer: Sequence[float | None], halvings: float) -> float:
-    """Return the median part for cost of the families, each with its cheapest candidate; 0 if no price is known."""
-    best: dict[str, float] = {}
-    for each, times in zip(weighed, dearer, strict=True):
-        if times is not None:
-            family, share = each.name.partition(".")[0], _share(max(times, 1.0), halvings)
-            best[family] = max(share, best.get(family, 0.0))
-    return median(best.values()) if best else 0.0
+def _usual_price(weighed: Sequence[Weighed]) -> float | None:
+    """Return the median of US dollars per hour and GiB of memory; None if no price is known."""
+    known = [cost / each.size for each in weighed if (cost := each.costs["usd_per_hour"]) is not None]
+    return median(known) if known else None
+
+
+def _usual_cost(each: Weighed, usual: float | None, basis: Basis) -> float | None:
+    hourly = None if usual is None else usual * each.size
+    if basis == "usd_per_hour" or hourly is None:
+        return hourly
+    return None if each.hours is None else hourly * each.hours
 
 
 def limit_of(workload: WorkloadSpec) -> float:

@@ -322,7 +322,7 @@ def _assumed(found: Recommendation) -> Iterator[str]:
 def _without_price(best: Sequence[Candidate]) -> Iterator[str]:
     """Yield a sentence about candidates with an unknown price, if there are any."""
     if names := [each.fit.kind.name for each in best if each.usd_per_hour is None]:
-        yield f"Price unknown: {', '.join(names)}. Ranked as if at the median price."
+        yield f"Price unknown: {', '.join(names)}. Ranked at the usual price of its memory."
 
 
 def _dates(best: Sequence[Candidate], *, more: int, everything: bool) -> str:

@@ -32,23 +32,23 @@ def test_what_is_better_ranks_first(budget: str, better: dict[str, Any], worse: 
     assert ranked(both, workload_of(budget=budget)) == ["better", "worse"]
 
 
-def test_an_unknown_price_counts_like_the_usual_one() -> None:
+def test_an_unknown_price_counts_like_the_usual_one_of_its_memory() -> None:
     """It cannot be first: it may be above the limit."""
-    unknown = contender("unknown", hourly=None, speed=1e6, policy=1.0)
-    rest = [contender("cheap"), contender("usual", hourly=4.0), contender("dear", hourly=16.0)]
+    unknown = contender("unknown", hourly=None, speed=1e6, policy=1.0, size=4.0)
+    rest = [contender("cheap"), contender("usual", hourly=4.0, size=4.0), contender("dear", hourly=160.0, size=16.0)]
     parts = dict(zip(("cheap", "usual", "dear", "unknown"), scored([*rest, unknown]), strict=True))
     assert parts["unknown"].parts["cost"] == parts["usual"].parts["cost"]
     for budget in BUDGETS:
         assert ranked([unknown, *rest], workload_of(budget=budget))[0] != "unknown"
 
 
-@in_one_test(("budget", "limit"), [("cost", 1.1), ("balanced", 3.0), ("performance", 10.0)])
-def test_what_is_above_the_limit_is_never_first(budget: str, limit: float) -> None:
+@in_one_test(("budget", "limit", "worth"), [("cost", 1.1, 1.01), ("balanced", 3.0, 2.9), ("performance", 10.0, 9.9)])
+def test_what_is_above_the_limit_is_never_first(budget: str, limit: float, worth: float) -> None:
     cheap = contender("cheap", speed=1.0, policy=0.0, maturity="beta")
     better = {"speed": 1e6, "policy": 1.0}
     above, within = (
         contender("above", hourly=limit * 1.01, **better),
-        contender("within", hourly=limit * 0.99, **better),
+        contender("within", hourly=worth, **better),
     )
     assert ranked([above, cheap], workload_of(budget=budget)) == ["cheap", "above"]
     assert ranked([within, cheap], workload_of(budget=budget)) == ["within", "cheap"]

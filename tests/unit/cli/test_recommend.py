@@ -122,7 +122,7 @@ def test_the_on_demand_price_is_the_ceiling_and_an_unknown_price_is_said(priorit
     shown = run(*options.split(), COLUMNS="200").out
     assert "<=" in next(line for line in shown.splitlines() if line.startswith("✓ 1"))
     assert "(<=: On-Demand)" in shown
-    assert re.search(r"Price unknown: .*p5e\.48xlarge.*Ranked as if at the median price", shown)
+    assert re.search(r"Price unknown: .*p5e\.48xlarge.*Ranked at the usual price of its memory", shown)
     assert "at most" in shown.splitlines()[-1]
 
 
