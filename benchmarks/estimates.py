@@ -12,6 +12,7 @@ from eks_hardware.advisor.fitting.devices import available, cores_of
 from eks_hardware.advisor.fitting.fit import memory_of
 from eks_hardware.advisor.model import Fit, Parallelism, Request, Shape
 from eks_hardware.advisor.shapes.hf_config import from_hf_config
+from eks_hardware.advisor.shapes.public import shape_of_name
 from eks_hardware.advisor.shapes.shape import shape_of
 from eks_hardware.advisor.speed.estimate import Speed, speed
 from eks_hardware.advisor.speed.throughput import Estimate, served_tokens_per_second
@@ -88,6 +89,8 @@ def outcome(row: MeasurementRow) -> Outcome:
 def model_shape(name: str) -> Shape:
     """Return the shape of a measured model, as the advisor reads it."""
     model = facts.measured_models()["models"][name]
+    if "public" in model:
+        return shape_of_name(model["public"])
     if "config" in model:
         return from_hf_config(model["config"])
     return shape_of(ModelShape.model_validate(model["shape"]))

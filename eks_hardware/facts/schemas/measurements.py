@@ -73,9 +73,10 @@ class Measurements(About):
 
 
 class MeasuredModel(TypedDict):
-    """A measured model: what the advisor reads of its config.json, or the fields of a workload's model."""
+    """A measured model: a public model, its config.json, or the fields of a workload's model."""
 
     source: Text
+    public: NotRequired[str]
     config: NotRequired[dict[str, Any]]
     shape: NotRequired[dict[str, Any]]
 
