@@ -93,7 +93,7 @@ def model_shape(name: str) -> Shape:
         return shape_of_name(model["public"])
     if "config" in model:
         return from_hf_config(model["config"])
-    return shape_of(ModelShape.model_validate(model["shape"]))
+    return shape_of(ModelShape.model_validate(model.get("shape")))
 
 
 class _Setup:

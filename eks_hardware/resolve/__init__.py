@@ -136,4 +136,6 @@ _MODULES = {
     "values": "BlockDevice GpuShares Origin Reason Resolved ResolvedTaint SubnetRole",
     "vpc": "has_pod_subnets",
 }
-__getattr__, __dir__ = _lazy_names(__name__, _MODULES)
+# Otherwise type checkers accept every name.
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = _lazy_names(__name__, _MODULES)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import random
 import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -167,50 +164,6 @@ def test_it_ends_with_its_parent(tmp_path: Path, tools: Mapping[str, Path], sign
         parent.send_signal(signum)
         parent.wait(timeout=60)
     assert eventually(lambda: is_gone(pids, ports, Path(folder)))
-
-
-def test_a_kill_at_any_moment_leaves_nothing(tmp_path: Path, tools: Mapping[str, Path]) -> None:
-    """Kill the parent or one of its processes at ten moments, from before the first part to the running cluster."""
-    assert tools
-    seed = random.randrange(2**32)
-    chance = random.Random(seed)
-    for number in range(10):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        with subprocess.Popen(
-            [sys.executable, "-c", _PARENT, str(folder / "logs")],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as parent:
-            time.sleep(chance.uniform(0.3, 5))
-            family = processes.descendants(parent.pid)
-            ports = listening([parent.pid, *family])
-            victim = chance.choice([parent.pid, *family])
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(victim, signal.SIGKILL)
-            family = sorted({*family, *processes.descendants(parent.pid)})
-            parent.terminate()
-            parent.wait(timeout=60)
-        found = eventually(
-            lambda pids=family, used=ports, place=folder: (
-                [pid for pid in pids if processes.is_running(pid)],
-                [port for port in used if not is_free(port)],
-                sorted(each.name for each in place.iterdir() if each.name != "logs"),
-            ),
-            ([], [], []),
-        )
-        assert found == ([], [], []), f"seed {seed}, kill {number}"
-
-
-def listening(pids: Iterable[int]) -> set[int]:
-    """Return the ports on which processes listen."""
-    found: set[int] = set()
-    for pid in pids:
-        with contextlib.suppress(psutil.Error):
-            connections = psutil.Process(pid).net_connections("inet")
-            found |= {each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN}
-    return found
 
 
 def test_a_program_ends_with_its_guard_which_is_reported_at_the_end_of_the_block(

@@ -239,7 +239,7 @@ ELSE: list[dict[str, Any]] = [
     ),
     document(
         {"name": "described", "scaling": {"max": 1}, "workload": {
-            "task": "training", "training_tokens": "15B",
+            "task": "training", "training_tokens": "15B", "within": "90d",
             "model": {"hf_config": "llama/config.json", "architecture": "llama", "parameters": "8B",
                       "active_parameters": "8B"}}},
         {"name": "named", "scaling": {"max": 1}, "workload": {"task": "inference", "model": {"name": "qwen3-8b"}}},

@@ -24,7 +24,7 @@ def run_tokens(request: Request) -> int | None:
     if assumed is None:
         return None
     each = assumed.get("tokens_per_parameter")
-    return each * request.shape.parameters if each else assumed["tokens"]
+    return each * request.shape.parameters if each else assumed.get("tokens")
 
 
 def is_planned(workload: WorkloadSpec) -> bool:

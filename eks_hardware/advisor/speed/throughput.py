@@ -393,7 +393,7 @@ def _share(reached: UtilizationRow) -> str:
 
 
 def _measured(reached: UtilizationRow) -> str:
-    if "measured_on" in reached:
+    if "measured_on" in reached and "low" in reached and "high" in reached:
         low, high = round(reached["low"] * 100), round(reached["high"] * 100)
         return f" ({reached['how']}: {low} to {high}%, {reached['measured_on']})"
     if "rows" in reached:

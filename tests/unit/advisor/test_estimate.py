@@ -117,6 +117,7 @@ def test_hours_of_a_run() -> None:
     # passes of attention, to 1024 of 2048 tokens on average, over 32 layers with a width of 4096.
     row = utilization("training", "gpu", "A100")
     assert row is not None
+    assert "half_width" in row
     reached = row["share"] * 4096 / (4096 + row["half_width"])
     matrices = 8 * (7e9 - request.shape.looked_up) / reached
     attention = 4 * 4 * 4096 * 32 * 1024 / share_of("training attention", "gpu", "A100")
@@ -131,6 +132,7 @@ def test_long_sequences_take_longer() -> None:
     times = [(training_pass(each, found).tokens_per_second or 0) for each in (short, long)]
     row = utilization("training", "gpu", "H100")
     assert row is not None
+    assert "half_width" in row
     slower = row["share"] * 4096 / (4096 + row["half_width"]) / share_of("training attention", "gpu", "H100")
     more = 32 * 4096 * 131_072 / (8e9 - short.shape.looked_up) * slower
     assert times[0] / times[1] == pytest.approx(1 + more, rel=1e-3)

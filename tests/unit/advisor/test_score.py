@@ -45,11 +45,8 @@ def test_an_unknown_price_counts_like_the_usual_one_of_its_memory() -> None:
 @in_one_test(("budget", "limit", "worth"), [("cost", 1.1, 1.01), ("balanced", 3.0, 2.9), ("performance", 10.0, 9.9)])
 def test_what_is_above_the_limit_is_never_first(budget: str, limit: float, worth: float) -> None:
     cheap = contender("cheap", speed=1.0, policy=0.0, maturity="beta")
-    better = {"speed": 1e6, "policy": 1.0}
-    above, within = (
-        contender("above", hourly=limit * 1.01, **better),
-        contender("within", hourly=worth, **better),
-    )
+    above = contender("above", hourly=limit * 1.01, speed=1e6, policy=1.0)
+    within = contender("within", hourly=worth, speed=1e6, policy=1.0)
     assert ranked([above, cheap], workload_of(budget=budget)) == ["cheap", "above"]
     assert ranked([within, cheap], workload_of(budget=budget)) == ["within", "cheap"]
 
