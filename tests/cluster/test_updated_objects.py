@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,12 +11,10 @@ import pytest
 import yaml
 
 from eks_hardware import facts
-from eks_hardware.kubernetes import bundle
-from eks_hardware.kubernetes.references import known, replaced
 from eks_hardware.local.cluster import Cluster, ClusterError
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
-from helpers.kubernetes.objects import Object, manifest_list
+from helpers.kubernetes.objects import manifest_list, objects_in
 
 STRICT = ("--validate=strict", "--server-side", "--force-conflicts", "-f", "-")
 
@@ -89,36 +86,28 @@ def changed(fields: Mapping[str, Any]) -> Strategy:
     return Strategy.model_validate(document)
 
 
-def rendered_objects(strategy: Strategy, end: str = "0a") -> list[Object]:
-    """Return the objects with references to resources whose ids have this end."""
-    resolved = resolve(strategy)
-    names = known(resolved)
-    return [
-        json.loads(json.dumps(replaced(each, lambda ref: names.get(ref, f"{ref.value}-{end}")), default=dict))
-        for each in bundle(resolved).objects
-    ]
-
-
 @pytest.fixture(scope="module")
 def server(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Any:
     with Cluster(tmp_path_factory.mktemp("cluster"), programs=tools) as running:
         running.kubectl("create", "-f", str(tools["karpenter-files"] / "crds"))
         running.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=60s")
-        running.kubectl("apply", *STRICT, stdin=manifest_list(rendered_objects(changed({}))))
+        running.kubectl("apply", *STRICT, stdin=manifest_list(objects_in(resolve(changed({})))))
         yield running
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_is_an_update(server: Cluster, name: str) -> None:
-    objects = rendered_objects(changed(CHANGES[name]))
-    assert objects != rendered_objects(changed({}))
+    objects = objects_in(resolve(changed(CHANGES[name])))
+    assert objects != objects_in(resolve(changed({})))
     server.kubectl("apply", *STRICT, "--dry-run=server", stdin=manifest_list(objects))
 
 
 def test_what_another_file_system_means_is_in_the_diff(server: Cluster) -> None:
     """Volumes name their file system, and the API server refuses to change them."""
     with pytest.raises(ClusterError) as refused:
-        server.kubectl("apply", *STRICT, "--dry-run=server", stdin=manifest_list(rendered_objects(changed({}), "0b")))
+        server.kubectl(
+            "apply", *STRICT, "--dry-run=server", stdin=manifest_list(objects_in(resolve(changed({})), id_end="0b"))
+        )
     said = str(refused.value)
     assert set(re.findall(r'(\w+)(?:\.[\w.]+)? "([\w.-]+)" is invalid', said)) == {
         ("PersistentVolume", "fsx-lustre"),

@@ -33,11 +33,15 @@ def objects_of(name: str) -> list[Object]:
     return objects_in(resolved_named(name))
 
 
-def objects_in(resolved: ResolvedStrategy) -> list[Object]:
-    """Return the objects of a resolved strategy as the API server gets them."""
+def objects_in(resolved: ResolvedStrategy, *, id_end: str = "0a") -> list[Object]:
+    """Return the objects of a resolved strategy as the API server gets them.
+
+    Args:
+        id_end: the end of the ids of resources that Terraform creates.
+    """
     names = known(resolved)
     return [
-        json.loads(json.dumps(replaced(each, lambda ref: names.get(ref, f"{ref.value}-0a")), default=dict))
+        json.loads(json.dumps(replaced(each, lambda ref: names.get(ref, f"{ref.value}-{id_end}")), default=dict))
         for each in bundle(resolved).objects
     ]
 
