@@ -20,6 +20,7 @@ from eks_hardware.catalogue import Catalogue, InstanceType, address_count, load
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, SubnetRole
+from eks_hardware.resolve.node import addresses_per_slot
 from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import GIB_PER_TIB, amount
@@ -319,7 +320,7 @@ def _interfaces(
     slots = min(((kind.ipv4_per_interface or 0) - 1 for kind in types), default=0)
     if max_pods is None or slots < 1:
         return max(1, len(layout))
-    prefixes = math.ceil(max_pods / facts.eks()["max_pods"]["addresses_per_prefix"]) + 1
+    prefixes = math.ceil(max_pods / min(map(addresses_per_slot, types))) + 1
     with_addresses = math.ceil(prefixes / slots) + (1 if custom_networking else 0)
     without_address = len(layout) - address_count(layout) if layout else 0
     return max(with_addresses + without_address, len(layout))

@@ -33,6 +33,7 @@ Row = dict[str, Any]
 DEFAULTS: Row = {
     "bare_metal": False,
     "burstable": False,
+    "nitro": True,
     "current_generation": True,
     "usage_classes": ["on-demand", "spot"],
     "placement_strategies": ["cluster", "partition", "spread"],
@@ -181,6 +182,7 @@ def row_of(item: Row) -> Row:
         "architecture": machines[-1],  # "i386" is listed before "x86_64"
         "bare_metal": item["BareMetal"],
         "burstable": item["BurstablePerformanceSupported"],
+        "nitro": item.get("Hypervisor") != "xen",  # a bare metal type has no hypervisor, but Nitro cards
         "current_generation": item["CurrentGeneration"],
         "usage_classes": sorted(item["SupportedUsageClasses"]),
         "placement_strategies": sorted(item["PlacementGroupInfo"]["SupportedStrategies"]),
@@ -311,11 +313,11 @@ def build(data: Ec2Data) -> Built:
         BuildError: a response does not fit the tables.
     """
     warnings: list[str] = []
-    patterns = [row["pattern"] for row in facts.selection()["families"]]
+    left_out = [pattern for row in facts.selection()["unsupported"] for pattern in row["families"]]
     rows = {
         name: row_of(item)
         for name, item in data.types.items()
-        if any(fnmatchcase(family_of(name), pattern) for pattern in patterns)
+        if not any(fnmatchcase(family_of(name), pattern) for pattern in left_out)
     }
     _correct(rows, facts.corrections()["corrections"], warnings)
     for name, row in facts.supplement()["types"].items():

@@ -199,6 +199,7 @@ class InstanceType:
             if no EKS AMI includes the driver.
         minimum_nvidia_driver: oldest NVIDIA driver branch that works, if this excludes an EKS AMI.
         burstable: whether the type uses CPU credits.
+        nitro: whether the type is built on the Nitro System; prefix delegation needs it.
         current_generation: whether AWS lists the type as current generation.
         withdrawn: a sentence with dates if the type is no longer available.
         notes: facts that users should know, one sentence each.
@@ -231,6 +232,7 @@ class InstanceType:
     ami_types: tuple[str, ...]
     minimum_nvidia_driver: str | None
     burstable: bool
+    nitro: bool
     current_generation: bool
     withdrawn: str | None
     notes: tuple[str, ...]

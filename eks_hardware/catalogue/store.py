@@ -137,6 +137,16 @@ class Catalogue:
             self._types[name] = self._build(name)
         return self._types[name]
 
+    def unsupported(self, name: str) -> str | None:
+        """Return why a type or family that EC2 has cannot be an EKS node, or None.
+
+        Examples:
+            >>> load().unsupported("mac2.metal")
+            'no EKS image runs on Mac instances'
+        """
+        row = _matching(facts.selection(self._folder)["unsupported"], name.strip().lower().partition(".")[0])
+        return row["reason"] if row else None
+
     def suggest(self, name: str) -> tuple[str, ...]:
         """Return type names similar to ``name``, most similar first.
 
@@ -348,6 +358,7 @@ class Catalogue:
             ami_types=tuple(amis["ami_types"]) if amis else (),
             minimum_nvidia_driver=known["minimum_nvidia_driver"] if known else None,
             burstable=row["burstable"],
+            nitro=row["nitro"],
             current_generation=row["current_generation"],
             withdrawn=row.get("withdrawn"),
             notes=(*(known["notes"] if known else ()), *row.get("notes", ())),

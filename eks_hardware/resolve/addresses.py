@@ -30,6 +30,7 @@ from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import cidrs, zones
 from eks_hardware.resolve.addons import enabled_addons, storage_addons, vpc_cni_configuration
 from eks_hardware.resolve.mappings import merged
+from eks_hardware.resolve.node import addresses_per_slot
 from eks_hardware.resolve.pool_types import node_capacity, pool_types
 from eks_hardware.resolve.values import SubnetRole
 from eks_hardware.resolve.vpc import has_pod_subnets, interface_endpoints
@@ -159,7 +160,7 @@ def _budgets(strategy: Strategy, nodes: Sequence[_Nodes], choice: zones.ZoneChoi
         if not each.count or not each.zone_ids:
             continue
         here = -(-each.count // len(each.zone_ids))
-        pods = max((_for_pods(each, places, cni) for places in _places(each)), default=0)
+        pods = max((_for_pods(each, *places, cni) for places in _places(each)), default=0)
         of_nodes = Share(each.of, here, _own(each), 0 if pod_cidr else pods)
         # The primary interface is in the nodes' subnet. Other interfaces are in the pods' subnet and have their own
         # address.
@@ -209,22 +210,21 @@ def _own(nodes: _Nodes) -> int:
     return max(map(address_count, layouts), default=1)
 
 
-def _places(nodes: _Nodes) -> set[int]:
-    """Return for every type the slots of an interface, each for an address or a prefix, without its own address."""
-    return {max((kind.ipv4_per_interface or 0) - 1, 1) for kind in nodes.types}
+def _places(nodes: _Nodes) -> set[tuple[int, int]]:
+    """Return for every type the slots of an interface, without its own address, and the addresses in a slot."""
+    return {(max((kind.ipv4_per_interface or 0) - 1, 1), addresses_per_slot(kind)) for kind in nodes.types}
 
 
-def _for_pods(nodes: _Nodes, places: int, cni: Mapping[str, object]) -> int:
+def _for_pods(nodes: _Nodes, places: int, size: int, cni: Mapping[str, object]) -> int:
     """Return the addresses that a node reserves for pods, including those of the additional interfaces."""
     stated = nodes.of.kubelet.max_pods
     pods = max(stated - _HOST_NETWORK_PODS, 1) if stated else 1
     warm, least = _number(cni, "WARM_IP_TARGET"), _number(cni, "MINIMUM_IP_TARGET")
     asked, overridden = max(pods + warm, least), warm or least
-    if not switched_on(cni, "ENABLE_PREFIX_DELEGATION"):
+    if size == 1 or not switched_on(cni, "ENABLE_PREFIX_DELEGATION"):
         # All addresses of the interfaces in use, and of a warm one.
         addresses = asked if overridden else (math.ceil(pods / places) + 1) * places
         return addresses + math.ceil(addresses / places) - 1
-    size: int = facts.eks()["max_pods"]["addresses_per_prefix"]
     prefixes = math.ceil(asked / size) if overridden else math.ceil(pods / size) + _number(cni, "WARM_PREFIX_TARGET")
     return prefixes * size + math.ceil(prefixes / places) - 1
 

@@ -79,8 +79,17 @@ def pod_addresses(kind: InstanceType, *, efa: bool, custom_networking: bool) -> 
     interfaces = pod_interfaces(kind, efa=efa, custom_networking=custom_networking)
     if interfaces is None or not kind.ipv4_per_interface:
         return None
+    return interfaces * (kind.ipv4_per_interface - 1) * addresses_per_slot(kind) + 2
+
+
+def addresses_per_slot(kind: InstanceType) -> int:
+    """Return the addresses for pods in one slot of an interface: a prefix, or one address without the Nitro System.
+
+    The VPC CNI ignores prefix delegation on other types:
+    https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
+    """
     per_prefix: int = facts.eks()["max_pods"]["addresses_per_prefix"]
-    return interfaces * (kind.ipv4_per_interface - 1) * per_prefix + 2
+    return per_prefix if kind.nitro else 1
 
 
 def recommended_pods(kind: InstanceType) -> int:

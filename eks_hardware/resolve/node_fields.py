@@ -301,12 +301,15 @@ class NodeFields(Resolver[R], Generic[R, S]):
             return stated(self._spec.kubelet.max_pods)
         custom = self._cluster.custom_networking
         least, value = node.fewest_pods(self._spec, self._types, custom_networking=custom)
-        row = self._catalogue.cite(least, lambda row: (row["cards"], row["ipv4_per_interface"], row["vcpus"]))
+        row = self._catalogue.cite(
+            least, lambda row: (row["cards"], row["ipv4_per_interface"], row["vcpus"], row["nitro"])
+        )
         if value is None:
             return from_catalogue(
                 None, f"the kubelet's own number: the catalogue lacks the addresses of {least.name}", row
             )
-        text = "addresses of the first network card with prefix delegation, up to EKS's limit"
+        delegated = "with prefix delegation" if least.nitro else "without prefix delegation, which needs a Nitro type"
+        text = f"addresses of the first network card {delegated}, up to EKS's limit"
         return from_catalogue(value, text, row, facts.eks.cite(lambda file: file["max_pods"]))
 
     def shell(self) -> Derived[tuple[str, ...]]:

@@ -56,12 +56,24 @@ def capacities(node: Node) -> tuple[str, ...]:
 
 @error("INSTANCE_TYPE_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
+    for path, name in _listed_names(context):
+        if context.catalogue.find(name) is None and not context.catalogue.unsupported(name):
+            close = context.catalogue.suggest(name)
+            hint = question(close) if close else "see 'eks-hardware instances'"
+            yield path, f"{name} is not in the catalogue; {hint}"
+
+
+@error("INSTANCE_TYPE_UNSUPPORTED")
+def _unsupported(context: Context) -> Iterator[Breach]:
+    for path, name in _listed_names(context):
+        if reason := context.catalogue.unsupported(name):
+            yield path, f"{name} cannot be an EKS node: {reason}; choose another type"
+
+
+def _listed_names(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield the path and name of every type that a group or pool lists by name."""
     for node in context.nodes:
-        for path, name in field_paths.items(node_path(node, "instance_types"), node.instance_types):
-            if context.catalogue.find(name) is None:
-                close = context.catalogue.suggest(name)
-                hint = question(close) if close else "see 'eks-hardware instances'"
-                yield path, f"{name} is not in the catalogue; {hint}"
+        yield from field_paths.items(node_path(node, "instance_types"), node.instance_types)
 
 
 @error("INSTANCE_TYPE_WITHDRAWN")
@@ -156,11 +168,12 @@ def _no_ami(context: Context) -> Iterator[Breach]:
             continue
         family = AMI_PREFIXES[node.ami.family]
         if not any(ami.startswith(family) for ami in kind.ami_types):
-            accelerator = kind.accelerator.name if kind.accelerator else kind.architecture
             fix = "build an image and set ami.image_id"
             if any(ami != "CUSTOM" for ami in kind.ami_types):
                 fix = f"set ami.family to {'bottlerocket' if node.ami.family == 'al2023' else 'al2023'}"
-            yield path, f"no {family} image of EKS has a driver for {kind.name} ({accelerator}); {fix}"
+            device = kind.accelerator
+            what = f"has a driver for {kind.name} ({device.name})" if device else f"runs on {kind.name}"
+            yield path, f"no {family} image of EKS {what}; {fix}"
 
 
 @error("AMI_TYPE_MISMATCH")

@@ -35,6 +35,7 @@ class InstanceDefaults(TypedDict):
 
     bare_metal: bool
     burstable: bool
+    nitro: bool
     current_generation: bool
     usage_classes: list[str]
     placement_strategies: list[str]
@@ -61,6 +62,7 @@ class FullInstanceRow(InstanceDefaults, _InstanceRow):
 class InstanceRow(_InstanceRow):
     bare_metal: NotRequired[bool]
     burstable: NotRequired[bool]
+    nitro: NotRequired[bool]
     current_generation: NotRequired[bool]
     usage_classes: NotRequired[list[str]]
     placement_strategies: NotRequired[list[str]]
@@ -125,14 +127,13 @@ class AmiTypes(About):
     rows: list[AmiTypesRow]
 
 
-class SelectedFamily(TypedDict):
-    pattern: str
+class UnsupportedFamily(OfFamilies, Sourced):
     reason: Text
 
 
 class Selection(About, Sourced):
     scrapes: dict[str, Day]
-    families: list[SelectedFamily]
+    unsupported: list[UnsupportedFamily]
 
 
 class Correction(Sourced):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware import facts
-from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware, NetworkCard, UnknownInstanceTypeError, load
+from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware, NetworkCard, UnknownInstanceTypeError, build, load
 from eks_hardware.catalogue.efa import efa_layout
 from helpers.cases import in_one_test
 
@@ -168,7 +168,26 @@ def test_every_general_family_is_there(catalogue: Catalogue) -> None:
         "t4g",
     }
     assert expected <= set(catalogue.families)
-    assert not {"u7i-12tb", "mac2", "i4i", "x2gd"} & set(catalogue.families)
+    assert {"u7i-12tb", "i4i", "x2gd", "z1d", "m1", "t2"} <= set(catalogue.families)
+
+
+def test_a_family_that_cannot_be_a_node_has_a_reason(catalogue: Catalogue) -> None:
+    assert not {"mac1", "mac2-m2pro", "t1"} & set(catalogue.families)
+    assert catalogue.unsupported("mac-m4.metal") == "no EKS image runs on Mac instances"
+    assert catalogue.unsupported("t1.micro") is not None
+    assert catalogue.unsupported("m1.large") is catalogue.unsupported("t1x.large") is None
+
+
+def test_every_type_is_a_node_or_has_a_reason(catalogue: Catalogue) -> None:
+    kinds = build.from_moto().types
+    assert [name for name in kinds if name not in catalogue and not catalogue.unsupported(name)] == []
+
+
+def test_only_older_families_lack_prefix_delegation(catalogue: Catalogue) -> None:
+    older = {kind.family for kind in map(catalogue.get, catalogue.names) if not kind.nitro and not kind.withdrawn}
+    assert {"t2", "m4", "i3", "x1"} <= older
+    assert not older & {"t3", "m5", "i4i", "x2idn", "p4d", "g5", "inf1"}
+    assert catalogue.get("c8g.metal-24xl").nitro
 
 
 def test_usage_classes_and_placement(catalogue: Catalogue) -> None:

@@ -250,7 +250,8 @@ def _pods(case: Case) -> int | None:
         for row in section.rows
         if row.field == "custom_networking"
     ]
-    addresses = (most - taken - custom) * (per_interface - 1) * limits["addresses_per_prefix"] + 2
+    slot = limits["addresses_per_prefix"] if case.instance(kind, "nitro") else 1
+    addresses = (most - taken - custom) * (per_interface - 1) * slot + 2
     limit = limits["small"] if vcpus < limits["small_vcpus_below"] else limits["large"]
     return int(min(addresses, limit))
 

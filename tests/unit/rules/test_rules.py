@@ -94,6 +94,8 @@ CASES = [
     ),
     Case("INSTANCE_TYPE_UNKNOWN", FIRST, one_group("p5.49xlarge"), one_group("p5.48xlarge")),
     Case("INSTANCE_TYPE_UNKNOWN", f"{GPU}.instance_types[1]", one_group(["m6i.xlarge", "zz9.metal"]), one_group()),
+    Case("INSTANCE_TYPE_UNSUPPORTED", FIRST, one_group("mac-m4pro.metal"), one_group("m8g.metal-24xl")),
+    Case("INSTANCE_TYPE_UNSUPPORTED", FIRST, one_group("t1.micro"), one_group("t2.medium")),
     Case("INSTANCE_TYPE_WITHDRAWN", FIRST, one_group("p3.2xlarge"), one_group("p4d.24xlarge")),
     Case("INSTANCE_TYPE_NOT_OFFERED", FIRST, {**one_group("g6.xlarge"), "region": "eu-west-1"}, one_group("g6.xlarge")),
     Case(
