@@ -357,7 +357,7 @@ def adopted_group(
     Raises:
         ValueError: each error that a strategy with this group, network and version would have.
     """
-    region = _region(path, private_subnet_ids)
+    region = region_of(path, private_subnet_ids)
     document = {
         "version": 1,
         "name": "adopted",
@@ -398,7 +398,12 @@ def _refused(path: str, faults: Iterable[Finding]) -> ValueError:
     return ValueError("\n".join(f"{each.code} {path}: {each.path}: {each.message}" for each in faults))
 
 
-def _region(path: str, zones: object) -> str:
+def region_of(path: str, zones: object) -> str:
+    """Return the region of subnets by zone id.
+
+    Raises:
+        ValueError: NODE_GROUP_ZONE, if a zone id is unknown or the zones are in several regions.
+    """
     if not isinstance(zones, Mapping) or not zones:
         raise ValueError(
             f"NODE_GROUP_ZONE {path}: private_subnet_ids must be a map from zone id to subnet, got {zones}"

@@ -11,7 +11,7 @@ from eks_hardware.catalogue import load
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
 from eks_hardware.iam_policies import karpenter as policies
-from eks_hardware.iam_policies.document import assumed_by_pods, assumed_by_service
+from eks_hardware.iam_policies.document import assumed_by_ec2, assumed_by_pods
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.models import KarpenterSpec
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, resolve_karpenter, resolve_node_pool
@@ -168,7 +168,7 @@ class Karpenter(Construct):
             "node-role",
             name=self._resolved.node_role_name,
             description=f"Nodes that Karpenter makes for the EKS cluster {cluster_name}",
-            assume_role_policy=assumed_by_service("ec2.amazonaws.com"),
+            assume_role_policy=assumed_by_ec2(self._partition),
             policy_arns=self._resolved.node_policy_arns,
             settings=iam,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from eks_hardware import _cdk, aws_names
+from eks_hardware import _cdk, aws_names, facts
 from eks_hardware._cdk import Construct, RouteTable, Subnet, TerraformResource, Vpc
 from eks_hardware.catalogue import load
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
@@ -262,7 +262,7 @@ class Network(Construct):
                 self,
                 f"interface-endpoint-{service}",
                 vpc_id=self.vpc_id,
-                service_name=f"com.amazonaws.{region}.{service}",
+                service_name=facts.interface_endpoint(service, region),
                 vpc_endpoint_type="Interface",
                 private_dns_enabled=True,
                 subnet_ids=[self._id(self._subnets[SubnetRole.PRIVATE][zone]) for zone in zones],

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eks_hardware import aws_names
+from eks_hardware import aws_names, facts
 from eks_hardware._cdk import Annotations, Construct
-from eks_hardware.adoption import adopted_group
+from eks_hardware.adoption import adopted_group, region_of
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.efa import EfaSecurityGroup
 from eks_hardware.constructs.iam import IamSettings, Role
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.constructs.node_groups.node_group import NodeGroup
-from eks_hardware.iam_policies.document import assumed_by_service
+from eks_hardware.iam_policies.document import assumed_by_ec2
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import node_policy_arns
 
@@ -86,12 +86,13 @@ class AdoptedNodeGroup(Construct):
         )
         for each in warnings:
             Annotations.of(self).add_warning(f"{each.code} {each.path}: {each.message}")
+        partition = facts.partition(region_of(f"{scope.node.path}/{id_}", private_subnet_ids))
         self.role = Role(
             self,
             "role",
             name=role_name or aws_names.limited(cluster_name, group.name, "nodes", limit="iam_role"),
-            assume_role_policy=assumed_by_service("ec2.amazonaws.com"),
-            policy_arns=node_policy_arns("aws"),
+            assume_role_policy=assumed_by_ec2(partition),
+            policy_arns=node_policy_arns(partition),
             settings=iam,
         )
         self.efa = None

@@ -13,7 +13,7 @@ from eks_hardware.constructs.network import Network
 from eks_hardware.constructs.node_groups import NodeEnvironment, NodeGroup, NodeGroupKind, Nodes, managed_node_group
 from eks_hardware.constructs.pod_identity import PodIdentityRole
 from eks_hardware.constructs.storage import ElasticFileSystem, LustreFileSystem
-from eks_hardware.iam_policies.document import assumed_by_service
+from eks_hardware.iam_policies.document import assumed_by_ec2
 from eks_hardware.resolve import ResolvedStorage, ResolvedStrategy
 
 
@@ -99,7 +99,7 @@ class Platform(Construct):
             "node-role",
             name=resolved.node_role_name,
             description=f"Managed node groups of the EKS cluster {resolved.name}",
-            assume_role_policy=assumed_by_service("ec2.amazonaws.com"),
+            assume_role_policy=assumed_by_ec2(resolved.partition),
             policy_arns=resolved.node_policy_arns,
             settings=iam,
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from eks_hardware import facts
 from eks_hardware.catalogue.efa import efa_layout
@@ -260,12 +260,26 @@ class Catalogue:
     def offered(self, type_name: str, region: str) -> tuple[str, ...]:
         """Return the zone ids of ``region`` that offer the type; empty if none does.
 
-        An offering means that AWS sells the type there, not that capacity is available.
+        An offering means that AWS sells the type there, not that capacity is available. If no source has the offerings
+        of the region (:meth:`offerings_known`), these are all its zones.
         """
+        if self.offerings_known(region) == "nothing":
+            return self.zone_ids(region)
         return self._zones_by_region(type_name).get(region, ())
 
+    def offerings_known(self, region: str) -> Literal["zone", "region", "nothing"]:
+        """Return whether the source lists the types of each zone, of the region as a whole, or none.
+
+        Examples:
+            >>> catalogue = load()
+            >>> catalogue.offerings_known("us-west-2"), catalogue.offerings_known("us-gov-west-1")
+            ('zone', 'region')
+        """
+        row = self._offerings["regions"].get(region)
+        return "zone" if row is None else row.get("known", "zone")
+
     def offered_regions(self, type_name: str) -> tuple[str, ...]:
-        """Return the regions that offer the type, sorted."""
+        """Return the regions that offer the type according to a source, sorted."""
         return tuple(self._zones_by_region(type_name))
 
     # --- prices

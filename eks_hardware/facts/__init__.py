@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.account import Account
     from eks_hardware.facts.schemas.catalogue import (
         Accelerators,
+        AddedRegions,
         AmiTypes,
         Corrections,
         Families,
@@ -68,6 +69,7 @@ corrections: DataFile[Corrections] = DataFile("catalogue/corrections.json")
 families: DataFile[Families] = DataFile("catalogue/families.json")
 instances: DataFile[Instances] = DataFile("catalogue/instances.json")
 offerings: DataFile[Offerings] = DataFile("catalogue/offerings.json")
+regions: DataFile[AddedRegions] = DataFile("catalogue/regions.json")
 selection: DataFile[Selection] = DataFile("catalogue/selection.json")
 supplement: DataFile[Supplement] = DataFile("catalogue/supplement.json")
 performance: DataFile[Performance] = DataFile("performance/accelerators.json")
@@ -110,6 +112,18 @@ def chart_keys(key: str) -> ChartValues:
 def endpoint_services() -> tuple[str, ...]:
     """Return the services with an interface endpoint in any region, as in endpoint names: ``ecr.api``."""
     return tuple(_endpoint_services()["services"])
+
+
+def interface_endpoint(service: str, region: str) -> str:
+    """Return the service name of an interface endpoint.
+
+    Examples:
+        >>> interface_endpoint("ecr.api", "us-west-2"), interface_endpoint("ecr.api", "cn-north-1")
+        ('com.amazonaws.us-west-2.ecr.api', 'cn.com.amazonaws.cn-north-1.ecr.api')
+    """
+    china = _endpoint_services()["china"]
+    prefix = china["prefix"] if service in china["services"].get(region, ()) else "com.amazonaws"
+    return f"{prefix}.{region}.{service}"
 
 
 _MEASUREMENTS = "performance/measurements"

@@ -6,7 +6,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["MANAGED_POLICY_SIZE", "Statement", "allow", "assumed_by_pods", "assumed_by_service", "policy"]
+__all__ = [
+    "MANAGED_POLICY_SIZE",
+    "Statement",
+    "allow",
+    "assumed_by_ec2",
+    "assumed_by_pods",
+    "assumed_by_service",
+    "policy",
+]
 
 Statement = dict[str, Any]
 """A policy statement, as in IAM."""
@@ -70,6 +78,19 @@ def assumed_by_service(service: str, *, account_id: str | None = None) -> str:
     if account_id is not None:
         statement["Condition"] = {"StringEquals": {"aws:SourceAccount": account_id}}
     return policy(statement)
+
+
+def assumed_by_ec2(partition: str) -> str:
+    """Return the trust policy of a node's role."""
+    return assumed_by_service(ec2_service(partition))
+
+
+def ec2_service(partition: str) -> str:
+    """Return the name of EC2 in policies.
+
+    Source: https://github.com/aws/aws-cdk/blob/main/packages/aws-cdk-lib/region-info/lib/default.ts (servicePrincipal)
+    """
+    return "ec2.amazonaws.com.cn" if partition == "aws-cn" else "ec2.amazonaws.com"
 
 
 def assumed_by_pods() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eks_hardware import facts
-from eks_hardware.iam_policies.document import one_or_many, policy, statements
+from eks_hardware.iam_policies.document import ec2_service, one_or_many, policy, statements
 
 
 def names() -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def documents(
                 node_role=node_role_arn,
                 queue=queue_arn or "",
                 volume_keys=one_or_many(volume_key_arns),
-                ec2="ec2.amazonaws.com.cn" if partition == "aws-cn" else "ec2.amazonaws.com",
+                ec2=ec2_service(partition),
             )
         )
         for key, recorded in facts.iam_policies()["karpenter"]["policies"].items()

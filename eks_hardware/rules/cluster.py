@@ -24,6 +24,19 @@ def _region(context: Context) -> Iterator[Breach]:
         yield "region", context.catalogue.not_listed(region)
 
 
+@warning("REGION_OFFERINGS_UNREAD")
+def _offerings_unread(context: Context) -> Iterator[Breach]:
+    region = context.strategy.region
+    known = context.catalogue.offerings_known(region)
+    if known != "zone":
+        gap = {
+            "region": f"no source says which zones of {region} offer a type, so a type is accepted in all of them",
+            "nothing": f"no source says which instance types {region} sells, so all are accepted",
+        }[known]
+        ask = f"aws ec2 describe-instance-type-offerings --region {region} --location-type availability-zone-id"
+        yield "region", f"{gap}; check yours with `{ask}`"
+
+
 @error("KUBERNETES_VERSION_UNSUPPORTED")
 def _version(context: Context) -> Iterator[Breach]:
     supported = facts.eks()["versions"]["supported"]

@@ -113,12 +113,12 @@ def any_offered(context: Context, node: Node) -> bool:
 def nowhere_near(context: Context, kind: InstanceType) -> str:
     """Return a message that the region does not offer a type, with the regions that do."""
     region = context.strategy.region
+    partition = facts.partition(region)
+    reachable = (each for each in context.catalogue.offered_regions(kind.name) if facts.partition(each) == partition)
     # Nearby regions first: those with the same prefix.
-    elsewhere = sorted(
-        context.catalogue.offered_regions(kind.name),
-        key=lambda each: (each.partition("-")[0] != region.partition("-")[0], each),
-    )
-    where = f"it is available in {several(elsewhere)}" if elsewhere else "no known region offers it"
+    elsewhere = sorted(reachable, key=lambda each: (each.partition("-")[0] != region.partition("-")[0], each))
+    nowhere = "no known region" if partition == "aws" else f"no known region of the partition {partition}"
+    where = f"it is available in {several(elsewhere)}" if elsewhere else f"{nowhere} offers it"
     return f"{region} does not offer {kind.name}; {where}"
 
 

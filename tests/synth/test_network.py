@@ -282,3 +282,13 @@ def test_nat_modes(synthesize: Synthesize, nat: str, gateways: int, public: int)
     template.has("aws_vpc_endpoint", {"service_name": "com.amazonaws.us-west-2.s3"})
     template.count("aws_vpc_endpoint", 0 if gateways else 1, {"service_name": Matches(r"ecr\.api$")})
     template.has("aws_route", {"gateway_id": Matches("internet"), "nat_gateway_id": Absent})
+
+
+def test_china_has_its_own_endpoint_names_and_service_principal(synthesize: Synthesize) -> None:
+    template = synthesize(region="cn-north-1", network={"zones": 2, "nat_gateways": "none"})
+    names = {each["service_name"] for each in template.resources("aws_vpc_endpoint").values()}
+    assert {"cn.com.amazonaws.cn-north-1.ecr.api", "cn.com.amazonaws.cn-north-1.sts"} <= names
+    assert {"com.amazonaws.cn-north-1.s3", "com.amazonaws.cn-north-1.logs"} <= names
+    template.has("aws_iam_role", {"assume_role_policy": Contains('"Service":"ec2.amazonaws.com.cn"')})
+    arns = [each["policy_arn"] for each in template.resources("aws_iam_role_policy_attachment").values()]
+    assert [arn for arn in arns if not arn.startswith(("arn:aws-cn:", "${"))] == []

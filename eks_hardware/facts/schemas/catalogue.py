@@ -79,8 +79,27 @@ class ZoneIds(TypedDict):
     zones: str
 
 
+class RegionRow(ZoneIds):
+    """A region of the offerings.
+
+    Fields:
+        known: what the source lists by ``zone`` (usual, left out), by ``region``, or not at all (``nothing``).
+    """
+
+    known: NotRequired[Literal["region", "nothing"]]
+
+
+class AddedRegion(ZoneIds, Sourced):
+    sold: dict[str, str] | None
+    """The sizes of each family, separated by spaces; None if no source has them."""
+
+
+class AddedRegions(About):
+    regions: dict[str, AddedRegion]
+
+
 class Offerings(About, Sourced):
-    regions: dict[str, ZoneIds]
+    regions: dict[str, RegionRow]
     types: dict[str, str]
 
 

@@ -158,8 +158,15 @@ class Addons(About, Sourced):
     addons: dict[str, Addon]
 
 
+class ChinaEndpoints(Sourced):
+    prefix: str
+    services: dict[str, list[str]]
+    """Services whose endpoint has the prefix in a region; the others are called as elsewhere."""
+
+
 class EndpointServices(About, Sourced):
     services: list[str]
+    china: ChinaEndpoints
 
 
 class KubernetesRange(TypedDict):

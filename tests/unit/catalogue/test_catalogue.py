@@ -12,6 +12,7 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware, NetworkCard, UnknownInstanceTypeError, build, load
 from eks_hardware.catalogue.efa import efa_layout
+from eks_hardware.facts import partition
 from helpers.cases import in_one_test
 
 
@@ -419,7 +420,7 @@ def test_select(catalogue: Catalogue) -> None:
 
 
 def test_offerings(catalogue: Catalogue) -> None:
-    assert len(catalogue.regions) == 30
+    assert {partition(region) for region in catalogue.regions} == {"aws", "aws-cn", "aws-us-gov"}
     assert catalogue.zone_ids("us-west-2") == ("usw2-az1", "usw2-az2", "usw2-az3", "usw2-az4")
     assert catalogue.zone_ids("us-west-1") == ("usw1-az1", "usw1-az3")
     assert catalogue.offered("trn1.32xlarge", "us-west-2") == ("usw2-az1", "usw2-az4")
@@ -428,6 +429,26 @@ def test_offerings(catalogue: Catalogue) -> None:
     assert catalogue.offered("no.such", "us-west-2") == ()
     assert catalogue.zone_ids("xx-nowhere-1") == ()
     assert catalogue.offered_regions("p6e-gb200.36xlarge") == ()
+
+
+def test_regions_that_ec2s_list_lacks(catalogue: Catalogue) -> None:
+    assert catalogue.offerings_known("us-west-2") == catalogue.offerings_known("xx-nowhere-1") == "zone"
+    # The price list of GovCloud has the types of each region.
+    assert catalogue.offerings_known("us-gov-west-1") == "region"
+    assert catalogue.offered("p5.48xlarge", "us-gov-west-1") == ("usgw1-az1", "usgw1-az2", "usgw1-az3")
+    assert catalogue.offered("trn2.48xlarge", "us-gov-west-1") == ()
+    assert "us-gov-west-1" in catalogue.offered_regions("p5.48xlarge")
+    # No source has the types of these regions: each is accepted, but no message recommends the region.
+    assert catalogue.offerings_known("mx-central-1") == catalogue.offerings_known("cn-north-1") == "nothing"
+    assert catalogue.offered("p5.48xlarge", "mx-central-1") == ("mxc1-az1", "mxc1-az2", "mxc1-az3")
+    assert "mx-central-1" not in catalogue.offered_regions("p5.48xlarge")
+
+
+def test_regions_of_the_list_are_not_added(catalogue: Catalogue) -> None:
+    assert not facts.regions()["regions"].keys() & build.from_moto().zones.keys()
+    sold = [row["sold"] for row in facts.regions()["regions"].values() if row["sold"]]
+    names = [f"{family}.{size}" for each in sold for family, sizes in each.items() for size in sizes.split()]
+    assert [name for name in names if name not in catalogue] == []
 
 
 @pytest.mark.parametrize(
@@ -483,8 +504,8 @@ def test_every_type_can_be_built(catalogue: Catalogue) -> None:
     ("region", "hint"),
     [
         ("us-wset-2", "did you mean us-west-2"),
-        ("us-gov-west-1", "it lists no region of the partition aws-us-gov"),
-        ("cn-north-1", "it lists no region of the partition aws-cn"),
+        ("us-gov-west-2", "did you mean us-gov-west-1 or us-gov-east-1"),
+        ("cn-nroth-1", "did you mean cn-north-1"),
         ("moon-1", "known: af-south-1, "),
     ],
 )

@@ -14,7 +14,7 @@ from helpers.cases import in_one_test
 from helpers.strategies import OVERLAYS, SHIPPED, cidrs_of, group, pool, pools, shipped, strategy
 
 CATALOGUE = load()
-EXCLUDED = {"use1-az3", "usw1-az2", "cac1-az3"}
+EXCLUDED = {"use1-az3", "usw1-az2", "cac1-az3", "cnn1-az4"}
 
 
 def zones_of(resolved: ResolvedStrategy, name: str = "gpu") -> tuple[str, ...]:

@@ -55,6 +55,8 @@ def coredns(*tolerations: Any) -> dict[str, Any]:
 CASES = [
     Case("REGION_UNKNOWN", "region", {"region": "us-iso-east-1"}, {"region": "us-east-1"}),
     Case("REGION_UNKNOWN", "region", {"region": "us-west-9"}, {}),
+    Case("REGION_OFFERINGS_UNREAD", "region", {"region": "mx-central-1"}, {"region": "us-east-1"}),
+    Case("REGION_OFFERINGS_UNREAD", "region", {"region": "us-gov-west-1"}, {"region": "us-east-1"}),
     Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", on_kubernetes("1.30"), on_kubernetes("1.36")),
     Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", on_kubernetes("1.29"), on_kubernetes("1.37")),
     Case("KUBERNETES_VERSION_UNREAD", "cluster.kubernetes_version", on_kubernetes("1.37"), on_kubernetes("1.36")),
@@ -457,6 +459,7 @@ WARNINGS = {
     "KUBERNETES_VERSION_ENDING",
     "KUBERNETES_VERSION_UNREAD",
     "PLACEMENT_GROUP_RESERVED",
+    "REGION_OFFERINGS_UNREAD",
     "ZONE_NOT_RECORDED",
 }
 
