@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, field_validator
 from pydantic_core import PydanticCustomError
 
-from eks_hardware import field_paths
+from eks_hardware import facts, field_paths
 from eks_hardware.printable import joined, quoted
 from eks_hardware.spellings import DNS_LABEL
 
@@ -335,6 +335,34 @@ KmsKeyArn = Annotated[
 SubnetId = Annotated[str, form(r"^subnet-[0-9a-f]{8,17}$", "a subnet ID such as subnet-0123456789abcdef0")]
 VpcId = Annotated[str, form(r"^vpc-[0-9a-f]{8,17}$", "a VPC ID such as vpc-0123456789abcdef0")]
 InstanceTypeName = Annotated[str, form(r"^[a-z0-9-]+\.[a-z0-9-]+$", "an instance type such as p5.48xlarge")]
+
+
+def _bucket_name(value: str) -> str:
+    reserved = facts.account()["bucket_names"]
+    if ".." in value or _IP_ADDRESS.fullmatch(value):
+        wrong = "have two dots in a row" if ".." in value else "look like an IP address"
+        raise invalid("bucket_name", f"must not {wrong}", fix="correct the name")
+    for prefix in reserved["prefixes"]:
+        if value.startswith(prefix):
+            raise invalid("bucket_name", f"must not start with '{prefix}', which S3 reserves", fix="correct the name")
+    for suffix, what in reserved["suffixes"].items():
+        if value.endswith(suffix):
+            raise invalid(
+                "bucket_name",
+                f"must not end with '{suffix}', which S3 reserves for {what}",
+                fix="write the name of a bucket",
+            )
+    return value
+
+
+_IP_ADDRESS = re.compile(r"([0-9]{1,3}\.){3}[0-9]{1,3}")
+
+BucketName = Annotated[
+    str,
+    form(r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "a bucket name such as my-models"),
+    AfterValidator(_bucket_name),
+]
+"""Name of an S3 bucket: https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html"""
 
 
 def _tag_key(value: str) -> str:

@@ -7,7 +7,15 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from eks_hardware import facts
-from eks_hardware.models.base import LISTED_TWICE, KmsKeyArn, StrategyModel, ZoneId, form, invalid, refuse_second_name
+from eks_hardware.models.base import (
+    LISTED_TWICE,
+    BucketName,
+    KmsKeyArn,
+    StrategyModel,
+    ZoneId,
+    invalid,
+    refuse_second_name,
+)
 
 _FIRST_STEPS_GIB = (1200, 2400)
 
@@ -76,9 +84,7 @@ class S3Bucket(StrategyModel):
         True
     """
 
-    name: Annotated[str, form(r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "a bucket name such as my-models")] = Field(
-        description="Name of an existing bucket."
-    )
+    name: BucketName = Field(description="Name of an existing bucket.")
     read_only: bool = Field(
         default=facts.choices()["mounted_bucket"]["read_only"], description="Reject writes and deletes."
     )

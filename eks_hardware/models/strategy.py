@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from eks_hardware import facts, field_paths
 from eks_hardware.models.base import (
     Arn,
+    BucketName,
     ClusterName,
     IamPolicyArn,
     StrategyModel,
@@ -44,6 +45,19 @@ _StateKeyArn = Annotated[
 ]
 
 
+def _state_key(value: str) -> str:
+    """Refuse what Terraform refuses.
+
+    Source: https://github.com/hashicorp/terraform/blob/main/internal/backend/remote-state/s3/validate.go
+    (validateStringS3Path) and backend.go (validateStringDoesNotContain)
+    """
+    if value.startswith("/") or value.endswith("/") or "//" in value:
+        raise invalid(
+            "state_key", "must not start or end with '/' or contain '//'", fix="write it like team/cluster.tfstate"
+        )
+    return value
+
+
 class LocalBackendSpec(StrategyModel):
     """State in a file next to the project.
 
@@ -68,10 +82,8 @@ class S3BackendSpec(StrategyModel):
     """
 
     type: Literal["s3"] = Field(description="State in S3.")
-    bucket: Annotated[str, form(r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "a bucket name such as my-models")] = Field(
-        description="Bucket name."
-    )
-    key: Annotated[Text, StringConstraints(min_length=1, max_length=1024)] | None = Field(
+    bucket: BucketName = Field(description="Bucket name.")
+    key: Annotated[Text, StringConstraints(min_length=1, max_length=1024), AfterValidator(_state_key)] | None = Field(
         default=None, description="Object key; default eks-hardware/<name>.tfstate."
     )
     region: Region | None = Field(default=None, description="Region of the bucket; default: the strategy's.")

@@ -7,11 +7,16 @@ from eks_hardware.models import ClusterSpec
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 
 
+def administrators(cluster: ClusterSpec) -> frozenset[str]:
+    """Return the ARNs of principals with administrator access to the whole cluster; the creator is not among them."""
+    by_entry = (
+        entry.principal_arn
+        for entry in cluster.access_entries
+        if any(each.policy == ADMIN_POLICY and not each.namespaces for each in entry.policies)
+    )
+    return frozenset((*cluster.admins, *by_entry))
+
+
 def has_admin(cluster: ClusterSpec) -> bool:
     """Return whether any principal has administrator access to the cluster."""
-    by_entry = (each for entry in cluster.access_entries for each in entry.policies)
-    return bool(
-        cluster.admins
-        or cluster.creator_is_admin
-        or any(each.policy == ADMIN_POLICY and not each.namespaces for each in by_entry)
-    )
+    return cluster.creator_is_admin or bool(administrators(cluster))

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from eks_hardware import facts, field_paths
-from eks_hardware.models import AccessEntry, S3BackendSpec
+from eks_hardware.models import AccessEntry, S3BackendSpec, Strategy
 from eks_hardware.printable import quoted
 from eks_hardware.resolve.access import has_admin
+from eks_hardware.resolve.karpenter import node_policy_arns
 from eks_hardware.rules.cluster import kms_keys
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.suggestions import did_you_mean
@@ -163,17 +164,26 @@ def _not_a_role(context: Context) -> Iterator[Breach]:
             yield path, f"must be the ARN of an IAM role (arn:aws:iam::<account>:role/<name>), got {arn}; {fix}"
 
 
+def account_of(strategy: Strategy) -> str | None:
+    """Return the account of the cluster, as far as the strategy says: ``aws.account_id``, or that of the role."""
+    return strategy.aws.account_id or _account_of_role(strategy)
+
+
+def _account_of_role(strategy: Strategy) -> str | None:
+    role = _ROLE.fullmatch(strategy.aws.assume_role.role_arn) if strategy.aws.assume_role else None
+    return role[1] if role else None
+
+
 @error("ACCOUNT_MISMATCH")
 def _account(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
-    role = _ROLE.fullmatch(strategy.aws.assume_role.role_arn) if strategy.aws.assume_role else None
-    account = strategy.aws.account_id or (role and role[1])
+    account, of_role = account_of(strategy), _account_of_role(strategy)
     if account is None:
         return
-    if role and role[1] != account:
+    if of_role and of_role != account:
         yield (
             "aws.assume_role.role_arn",
-            f"the role is in account {role[1]}, but aws.account_id is {account}, so Terraform refuses to run; change "
+            f"the role is in account {of_role}, but aws.account_id is {account}, so Terraform refuses to run; change "
             "one of them",
         )
     for path, policy in _policy_arns(context):
@@ -183,4 +193,32 @@ def _account(context: Context) -> Iterator[Breach]:
                 path,
                 f"a policy of a role in {account} must be in that account or managed by AWS, got one in {owner}; copy "
                 f"it to {account}",
+            )
+
+
+@warning("ROLE_POLICIES")
+def _role_policies(context: Context) -> Iterator[Breach]:
+    karpenter = context.strategy.karpenter
+    if karpenter is None:
+        return
+    own = node_policy_arns(facts.partition(context.strategy.region))
+    count, most = len({*own, *karpenter.node_policies}), facts.account()["role_policies"]["most"]
+    if count > most:
+        yield (
+            "karpenter.node_policies",
+            f"the role of Karpenter's nodes must have at most {most} managed policies (IAM's default quota), got "
+            f"{count} with the {len(own)} that let nodes join; combine yours, or ignore this with a higher quota",
+        )
+
+
+@error("TAG_CASE")
+def _tag_case(context: Context) -> Iterator[Breach]:
+    first: dict[str, str] = {}
+    for key in context.strategy.tags:
+        other = first.setdefault(key.lower(), key)
+        if other != key:
+            yield (
+                field_paths.below("tags", key),
+                f"IAM does not distinguish upper and lower case, so {quoted(key)} must differ from {quoted(other)} in "
+                "more than case; remove one",
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_hardware.resolve.access import has_admin
+from eks_hardware.resolve.access import administrators, has_admin
 from eks_hardware.resolve.charts import NodeNeeds, wanted_charts
 from eks_hardware.resolve.node import ami_family
 from eks_hardware.rules.registry import Breach, Context, error, warning
@@ -58,6 +58,20 @@ def _no_admin(context: Context) -> Iterator[Breach]:
         "no principal has permission to install charts; set cluster.creator_is_admin: true, list Terraform's role "
         f"under cluster.admins, {_OR_MANIFESTS}",
     )
+
+
+@error("KUBERNETES_DEPLOYER_NO_ADMIN")
+def _deployer_no_admin(context: Context) -> Iterator[Breach]:
+    strategy = context.strategy
+    role, cluster = strategy.aws.assume_role, strategy.cluster
+    if role is None or cluster.creator_is_admin or not has_admin(cluster) or not helm_installs(context):
+        return
+    if role.role_arn not in administrators(cluster):
+        yield (
+            "aws.assume_role.role_arn",
+            f"Terraform installs charts as {role.role_arn}, which must have administrator access to the cluster; add "
+            f"it to cluster.admins, set cluster.creator_is_admin: true, {_OR_MANIFESTS}",
+        )
 
 
 @error("KUBERNETES_EXTERNAL_ID")

@@ -176,6 +176,24 @@ def _no_ami(context: Context) -> Iterator[Breach]:
             yield path, f"no {family} image of EKS {what}; {fix}"
 
 
+@warning("ACCELERATOR_NO_DRIVER")
+def _no_driver(context: Context) -> Iterator[Breach]:
+    for node in context.nodes:
+        unserved = [
+            kind
+            for kind in context.types(node)
+            if kind.hardware is Hardware.OTHER and kind.accelerator and kind.ami_types and not kind.withdrawn
+        ]
+        if unserved and not node.ami.image_id:
+            device = unserved[0].accelerator
+            name = device.name if device else unserved[0].name
+            yield (
+                node_path(node, hardware_field(node)),
+                f"no EKS image has a driver for the {name} of {type_names(unserved)}, so pods can use only the CPUs; "
+                "set ami.image_id to an image with the driver, or choose other types",
+            )
+
+
 @error("AMI_TYPE_MISMATCH")
 def _ami_mismatch(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:

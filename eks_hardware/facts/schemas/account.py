@@ -61,9 +61,23 @@ class Permissions(Sourced):
     rows: list[Permission]
 
 
+class BucketNames(Sourced):
+    prefixes: list[str]
+    suffixes: dict[str, str]
+    """Reserved suffixes, with what they are reserved for."""
+    directory_suffix: str
+
+
+class RolePolicies(Sourced):
+    most: int
+    """Managed policies of a role; the account's quota can be higher."""
+
+
 class Account(About):
     service_linked_roles: ServiceLinkedRoles
     image_parameters: ImageParameters
     control_plane_addresses: ControlPlaneAddresses
     name_limits: NameLimits
+    bucket_names: BucketNames
+    role_policies: RolePolicies
     permissions: Permissions

@@ -44,6 +44,8 @@ MERGE_BOMB = "m0: &m0 {a: 1, b: 2}\n" + "".join(
         ("---\n", [("FILE_EMPTY", 0, 0)]),
         ("~\n", [("FILE_EMPTY", 0, 0)]),
         ("- a\n- b\n", [("FILE_NOT_A_MAPPING", 1, 1)]),
+        ("apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\n---\na: 1\n", [("FILE_MANIFEST", 1, 13)]),
+        ("kind: List\napiVersion: v1\n", [("FILE_MANIFEST", 2, 13)]),
         ("\n  text\n", [("FILE_NOT_A_MAPPING", 2, 3)]),
         ("a: 1\n---\nb: 2\n", [("YAML_DOCUMENTS", 2, 1)]),
         ("a: 1\n---\n", [("YAML_DOCUMENTS", 2, 1)]),

@@ -96,6 +96,13 @@ CASES = [
     ),
     Case("INSTANCE_TYPE_UNKNOWN", FIRST, one_group("p5.49xlarge"), one_group("p5.48xlarge")),
     Case("INSTANCE_TYPE_UNKNOWN", f"{GPU}.instance_types[1]", one_group(["m6i.xlarge", "zz9.metal"]), one_group()),
+    Case(
+        "ACCELERATOR_NO_DRIVER",
+        f"{GPU}.instance_types",
+        one_group("f2.6xlarge"),
+        one_group("f2.6xlarge", ami={"image_id": "ami-0123456789abcdef0"}),
+    ),
+    Case("ACCELERATOR_NO_DRIVER", f"{GPU}.instance_types", one_group("vt1.3xlarge"), one_group("c7i.4xlarge")),
     Case("INSTANCE_TYPE_UNSUPPORTED", FIRST, one_group("mac-m4pro.metal"), one_group("m8g.metal-24xl")),
     Case("INSTANCE_TYPE_UNSUPPORTED", FIRST, one_group("t1.micro"), one_group("t2.medium")),
     Case("INSTANCE_TYPE_WITHDRAWN", FIRST, one_group("p3.2xlarge"), one_group("p4d.24xlarge")),
@@ -420,7 +427,9 @@ ELSEWHERE = {
     "gpu": "gpu",
     "ignore": "ignore",
     "images": "images",
+    "identifiers": "identifiers",
     "karpenter": "karpenter",
+    "quantities": "quantities",
     "needs": "needs",
     "network": "network",
     "node_pools": "karpenter",
@@ -451,6 +460,7 @@ def test_rules_are_described() -> None:
 
 
 WARNINGS = {
+    "ACCELERATOR_NO_DRIVER",
     "CAPACITY_BLOCK_MINIMUM",
     "EFA_SPOT",
     "EFA_TRAINING",

@@ -37,6 +37,12 @@ def deploying_as(arn: str, **fields: Any) -> dict[str, Any]:
     return aws(assume_role={"role_arn": arn}, **fields)
 
 
+def node_policies(count: int) -> dict[str, Any]:
+    """Return Karpenter with managed policies for its nodes; four more are always there."""
+    arns = [f"arn:aws:iam::111122223333:policy/p{index}" for index in range(count)]
+    return {"karpenter": {"node_policies": arns}, "kubernetes": {"delivery": "manifests"}}
+
+
 CASES = [
     Case("CLUSTER_NO_ADMIN", "cluster", {"cluster": {}}, {"cluster": {"admins": [ADMIN]}}),
     Case(
@@ -217,6 +223,9 @@ CASES = [
             **pools(pool(), node_policies=[BOUNDARY, "arn:aws:iam::aws:policy/ReadOnlyAccess"]),
         },
     ),
+    Case("TAG_CASE", "tags.team", {"tags": {"Team": "a", "team": "b"}}, {"tags": {"Team": "a", "teams": "b"}}),
+    Case("TAG_CASE", "tags[cost center]", {"tags": {"Cost Center": "a", "cost center": "a"}}, {"tags": {"Cost": "a"}}),
+    Case("ROLE_POLICIES", "karpenter.node_policies", node_policies(8), node_policies(6)),
 ]
 
 
@@ -230,7 +239,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 def test_which_rules_warn() -> None:
-    assert warnings_of("access") == {"ACCESS_ENTRY_EMPTY", "CLUSTER_NO_ADMIN"}
+    assert warnings_of("access") == {"ACCESS_ENTRY_EMPTY", "CLUSTER_NO_ADMIN", "ROLE_POLICIES"}
 
 
 def test_policies_that_are_known() -> None:

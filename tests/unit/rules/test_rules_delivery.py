@@ -17,6 +17,7 @@ from helpers.rules import Case, check_case, rules_of, warnings_of
 from helpers.strategies import SHIPPED, SYSTEM, TODAY, group, shipped, strategy
 
 ADMIN = "arn:aws:iam::111122223333:role/admin"
+DEPLOYER = "arn:aws:iam::111122223333:role/ci/deploy"
 HELM = {"delivery": "helm"}
 OPEN = {"creator_is_admin": True, "endpoint": {"public_cidrs": ["93.184.216.0/24"]}}
 API = frozenset({"KUBERNETES_API_PRIVATE"})
@@ -36,6 +37,17 @@ def access(policy: str, *namespaces: str) -> dict[str, Any]:
         "creator_is_admin": False,
         "access_entries": [{"name": "a", "principal_arn": ADMIN, "policies": policies}],
     }
+
+
+def entry(policy: str, *namespaces: str) -> dict[str, Any]:
+    """Return the access entry of the role that deploys."""
+    policies = [{"policy": policy, "namespaces": list(namespaces)}]
+    return {"access_entries": [{"name": "deployer", "principal_arn": DEPLOYER, "policies": policies}]}
+
+
+def deployed_by_role(cluster: dict[str, Any]) -> dict[str, Any]:
+    access_settings = {**OPEN, "creator_is_admin": False, **cluster}
+    return installed_karpenter(access_settings, aws={"assume_role": {"role_arn": DEPLOYER}})
 
 
 def admin_role(**fields: Any) -> dict[str, Any]:
@@ -98,6 +110,16 @@ CASES = [
         installed_karpenter(access("AmazonEKSClusterAdminPolicy", "default")),
         {"cluster": {}, "kubernetes": HELM},
         NO_ADMIN,
+    ),
+    *(
+        Case("KUBERNETES_DEPLOYER_NO_ADMIN", "aws.assume_role.role_arn", deployed_by_role(bad), deployed_by_role(good))
+        for bad, good in (
+            ({"admins": [ADMIN]}, {"admins": [ADMIN, DEPLOYER]}),
+            ({"admins": [ADMIN]}, {"admins": [ADMIN], "creator_is_admin": True}),
+            ({"admins": [ADMIN, f"{DEPLOYER}s"]}, {"admins": [DEPLOYER]}),
+            ({"admins": [ADMIN], **entry("AmazonEKSAdminPolicy")}, entry("AmazonEKSClusterAdminPolicy")),
+            ({"admins": [ADMIN], **entry("AmazonEKSClusterAdminPolicy", "a")}, entry("AmazonEKSClusterAdminPolicy")),
+        )
     ),
     Case(
         "KUBERNETES_EXTERNAL_ID",

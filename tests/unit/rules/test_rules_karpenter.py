@@ -124,7 +124,13 @@ CASES = [
         neurons("trn1.32xlarge"),
         frozenset({"INSTANCE_TYPE_NOT_OFFERED"}),
     ),
-    Case("POOL_TYPE_UNSUPPORTED", FIRST, cpus(instance_types=["f2.6xlarge"]), cpus(instance_types=["m7i.xlarge"])),
+    Case(
+        "POOL_TYPE_UNSUPPORTED",
+        FIRST,
+        cpus(instance_types=["f2.6xlarge"]),
+        cpus(instance_types=["m7i.xlarge"]),
+        frozenset({"ACCELERATOR_NO_DRIVER"}),
+    ),
     Case(
         "POOL_MIXED_ARCHITECTURE",
         f"{POOL}.instance_families",

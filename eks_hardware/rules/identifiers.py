@@ -1,0 +1,114 @@
+"""Rules about names that belong to another region, partition or account than the strategy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from eks_hardware import facts, field_paths
+from eks_hardware.catalogue import Catalogue
+from eks_hardware.resolve.vpc import nat_mode
+from eks_hardware.rules.access import account_of
+from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
+
+_ARN = re.compile(r"\barn:(aws[a-z-]*):([a-z0-9-]*):([a-z0-9-]*):([0-9]{12})?:[A-Za-z0-9+=,.@_:/*-]*")
+_HOST = re.compile(r"\b([a-z0-9.-]+)\.([a-z]{2}(?:-[a-z]+)+-[0-9])\.amazonaws\.com")
+_ZONE_NAME = re.compile(r"\b([a-z]{2}(?:-[a-z]+)+-[0-9])[a-f]\b")
+_ZONE_ID = re.compile(r"\b([a-z]{3,5}[0-9]-az)[0-9]\b")
+
+
+@error("RESERVATION_REGION")
+def _reservation_region(context: Context) -> Iterator[Breach]:
+    region, account = context.strategy.region, account_of(context.strategy)
+    for group in context.strategy.node_groups:
+        arn = group.reservation.resource_group_arn if group.reservation else None
+        if not arn:
+            continue
+        _, _, _, given, owner, _ = arn.split(":", 5)
+        path = node_path(group, "reservation.resource_group_arn")
+        if given != region:
+            yield path, f"the resource group must be in {region} like the nodes, got {given}; use a group there"
+        elif account and owner != account:
+            yield (
+                path,
+                f"the resource group must be in the account {account} like the nodes, got {owner}; add the shared "
+                "reservation to a group of your own account",
+            )
+
+
+@warning("IDENTIFIER_REGION")
+def _region(context: Context) -> Iterator[Breach]:
+    region = context.strategy.region
+    registries = nat_mode(context.strategy.network) == "none"
+    for path, key, text in _texts(context):
+        elsewhere = sorted(set(_elsewhere(context.catalogue, key, text, region, registries=registries)))
+        if elsewhere:
+            named = " and ".join(f"{what} ({where})" for what, where in elsewhere[:2])
+            yield path, f"{named} is not in {region}, the strategy's region; write the one of {region}, or ignore this"
+
+
+@warning("IDENTIFIER_ACCOUNT")
+def _account(context: Context) -> Iterator[Breach]:
+    account = account_of(context.strategy)
+    if account is None:
+        return
+    for path, _, text in _texts(context):
+        roles = {found[0]: found[4] for found in _ARN.finditer(text) if found[2] == "iam" and ":role/" in found[0]}
+        for role, owner in roles.items():
+            if owner != account:
+                yield (
+                    path,
+                    f"{role} is in account {owner}, the cluster in {account}; correct the ARN, or ignore this if "
+                    f"{owner} trusts the cluster",
+                )
+
+
+def _elsewhere(
+    catalogue: Catalogue, key: str, text: str, region: str, *, registries: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield what a text names in another region or partition, with the region or partition."""
+    partition = facts.partition(region)
+    for arn, of_partition, _, of_region, _ in ((found[0], *found.groups()) for found in _ARN.finditer(text)):
+        if of_partition != partition:
+            yield arn, f"partition {of_partition}"
+        elif of_region and of_region != region:
+            yield arn, of_region
+    for found in _HOST.finditer(text):
+        # Pulling an image from the registry of another region works, but not without a way to the internet.
+        if found[2] != region and (registries or not found[1].endswith(".dkr.ecr")):
+            yield found[0], found[2]
+    for found in _ZONE_NAME.finditer(text):
+        if found[1] in catalogue.regions and found[1] != region:
+            yield found[0], found[1]
+    prefixes = {zone[:-1]: each for each in catalogue.regions for zone in catalogue.zone_ids(each)[:1]}
+    for found in _ZONE_ID.finditer(text):
+        if prefixes.get(found[1], region) != region:
+            yield found[0], prefixes[found[1]]
+    if key.lower().replace("_", "").endswith("region") and text in catalogue.regions and text != region:
+        yield text, "another region"
+
+
+def _texts(context: Context) -> Iterator[tuple[str, str, str]]:
+    """Yield path, key and value of every text that is passed on: settings of add-ons, charts and nodes, and buckets."""
+    strategy = context.strategy
+    for name, addon in strategy.cluster.addons.items():
+        yield from _leaves(field_paths.below("cluster.addons", name, "configuration"), addon.configuration)
+    for name, chart in strategy.kubernetes.charts.items():
+        settings = {"repository": chart.repository, "values": chart.values}
+        yield from _leaves(field_paths.below("kubernetes.charts", name), settings)
+    for node in context.nodes:
+        yield from _leaves(node_path(node, "user_data"), node.user_data)
+    for bucket in strategy.storage.s3_buckets:  # the name of a directory bucket contains its zone id
+        yield field_paths.below(field_paths.item("storage.s3_buckets", bucket.name), "name"), "name", bucket.name
+
+
+def _leaves(path: str, value: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from _leaves(field_paths.below(path, str(name)), each, str(name))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for where, each in field_paths.items(path, value):
+            yield from _leaves(where, each, key)
+    elif isinstance(value, str):
+        yield path, key, value

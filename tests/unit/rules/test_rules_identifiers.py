@@ -1,0 +1,132 @@
+"""Rules about names of other regions and accounts: a strategy that breaks each, and a similar one that does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from helpers.cases import in_one_test
+from helpers.rules import Case, rules_of, shown_codes, warnings_of
+from helpers.sections import cluster
+from helpers.strategies import SYSTEM, group
+
+ACCOUNT = "111122223333"
+CERTIFICATE = "arn:aws:acm:{}:111122223333:certificate/0123"
+IMAGE = "602401143452.dkr.ecr.{}.amazonaws.com/eks/coredns"
+ROLE = "arn:aws:iam::{}:role/reader"
+CHART = "kubernetes.charts.aws-load-balancer-controller.values"
+COREDNS = "cluster.addons.coredns.configuration"
+GPU = "node_groups[gpu]"
+
+
+def chart(**values: Any) -> dict[str, Any]:
+    return {"kubernetes": {"charts": {"aws-load-balancer-controller": {"values": values}}}}
+
+
+def coredns(**configuration: Any) -> dict[str, Any]:
+    return cluster(addons={"coredns": {"configuration": configuration}})
+
+
+def in_user_data(text: str) -> dict[str, Any]:
+    return {"node_groups": [SYSTEM, group("g6.xlarge", user_data={"kubelet": {"flags": [f"--node-labels={text}"]}})]}
+
+
+def from_group(region: str, account: str = ACCOUNT) -> dict[str, Any]:
+    arn = f"arn:aws:resource-groups:{region}:{account}:group/gpus"
+    reservation = {"resource_group_arn": arn, "zone": "usw2-az1"}
+    reserved = group("p5.48xlarge", capacity="reserved", reservation=reservation)
+    return {"node_groups": [SYSTEM, reserved], "aws": {"account_id": ACCOUNT}}
+
+
+def annotated(account: str) -> dict[str, Any]:
+    role = {"eks.amazonaws.com/role-arn": ROLE.format(account)}
+    return chart(serviceAccount={"annotations": role}) | {"aws": {"account_id": ACCOUNT}}
+
+
+def directory_bucket(zone: str) -> tuple[str, dict[str, Any]]:
+    name = f"models--{zone}--x-s3"
+    return f"storage.s3_buckets[{name}].name", {"storage": {"s3_buckets": [{"name": name}]}}
+
+
+ANNOTATION = f"{CHART}.serviceAccount.annotations[eks.amazonaws.com/role-arn]"
+CASES = [
+    Case(
+        "RESERVATION_REGION",
+        f"{GPU}.reservation.resource_group_arn",
+        from_group("us-east-1"),
+        from_group("us-west-2"),
+    ),
+    Case(
+        "RESERVATION_REGION",
+        f"{GPU}.reservation.resource_group_arn",
+        from_group("us-west-2", "444455556666"),
+        from_group("us-west-2"),
+    ),
+    Case("IDENTIFIER_ACCOUNT", ANNOTATION, annotated("444455556666"), annotated(ACCOUNT)),
+    Case(
+        "IDENTIFIER_REGION",
+        f"{CHART}.args[0]",
+        chart(args=[f"--certificate={CERTIFICATE.format('eu-west-1')}"]),
+        chart(args=[f"--certificate={CERTIFICATE.format('us-west-2')}"]),
+    ),
+    Case(
+        "IDENTIFIER_REGION",
+        f"{COREDNS}.nodeSelector[topology.kubernetes.io/zone]",
+        coredns(nodeSelector={"topology.kubernetes.io/zone": "us-east-1a"}),
+        coredns(nodeSelector={"topology.kubernetes.io/zone": "us-west-2a"}),
+    ),
+    Case(
+        "IDENTIFIER_REGION",
+        f"{COREDNS}.nodeSelector[topology.k8s.aws/zone-id]",
+        coredns(nodeSelector={"topology.k8s.aws/zone-id": "use1-az1"}),
+        coredns(nodeSelector={"topology.k8s.aws/zone-id": "usw2-az1"}),
+    ),
+    Case(
+        "IDENTIFIER_REGION",
+        f"{CHART}.args[0]",
+        chart(args=["--endpoint=https://sqs.us-east-1.amazonaws.com/1/queue"]),
+        chart(args=["--endpoint=https://sqs.us-west-2.amazonaws.com/1/queue"]),
+    ),
+    Case(
+        "IDENTIFIER_REGION",
+        f"{GPU}.user_data.kubelet.flags[0]",
+        in_user_data("site=us-east-1a"),
+        in_user_data("site=us-west-2a"),
+    ),
+    Case(
+        "IDENTIFIER_REGION",
+        f"{CHART}.args[0]",
+        chart(args=["arn:aws-cn:s3:::models"]),
+        chart(args=["arn:aws:s3:::models"]),
+    ),
+    Case("IDENTIFIER_REGION", *directory_bucket("use1-az4"), directory_bucket("usw2-az1")[1]),
+    Case(
+        "IDENTIFIER_REGION",
+        f"{CHART}.image.repository",
+        chart(image={"repository": IMAGE.format("us-east-1")}) | {"network": {"private": True}},
+        chart(image={"repository": IMAGE.format("us-west-2")}) | {"network": {"private": True}},
+    ),
+]
+
+
+@in_one_test("case", CASES)
+def test_rule(case: Case) -> None:
+    """The case's other findings are about its network or hardware, not about names."""
+    codes = rules_of("identifiers")
+    assert [path for code, path in shown_codes(case.bad) if code == case.code] == [case.path]
+    assert not codes & {code for code, _ in shown_codes(case.good)}
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("identifiers")
+    assert warnings_of("identifiers") == {"IDENTIFIER_REGION", "IDENTIFIER_ACCOUNT"}
+
+
+def test_an_image_of_another_region_can_be_pulled_through_the_internet() -> None:
+    found = shown_codes(chart(image={"repository": IMAGE.format("us-east-1")}))
+    assert "IDENTIFIER_REGION" not in {code for code, _ in found}
+
+
+def test_the_key_says_that_a_word_is_a_region() -> None:
+    (path,) = [path for code, path in shown_codes(chart(awsRegion="us-east-1")) if code == "IDENTIFIER_REGION"]
+    assert path == f"{CHART}.awsRegion"
+    assert "IDENTIFIER_REGION" not in {code for code, _ in shown_codes(chart(comment="us-east-1"))}

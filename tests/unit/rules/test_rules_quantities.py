@@ -1,0 +1,65 @@
+"""The rule about units of memory and CPU: strategies that break it, and similar ones that do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from helpers.cases import in_one_test
+from helpers.rules import Case, rules_of, shown_codes
+from helpers.strategies import SYSTEM, group, pool, pools
+
+
+def team(**fields: Any) -> dict[str, Any]:
+    return {"kubernetes": {"delivery": "manifests", "teams": [{"name": "research", **fields}]}}
+
+
+def kubelet(**fields: Any) -> dict[str, Any]:
+    return {"node_groups": [SYSTEM, group("g6.xlarge", kubelet=fields)]}
+
+
+TEAM = "kubernetes.teams[research]"
+CASES = [
+    Case("QUANTITY_UNIT", f"{TEAM}.quota.memory", team(quota={"memory": "500m"}), team(quota={"memory": "500M"})),
+    Case("QUANTITY_UNIT", f"{TEAM}.quota.cpu", team(quota={"cpu": "4Gi"}), team(quota={"cpu": "4k"})),
+    Case(
+        "QUANTITY_UNIT",
+        f"{TEAM}.container_defaults.requests.memory",
+        team(container_defaults={"requests": {"memory": "100m", "cpu": "100m"}}),
+        team(container_defaults={"requests": {"memory": "100Mi", "cpu": "100m"}}),
+    ),
+    Case(
+        "QUANTITY_UNIT",
+        f"{TEAM}.container_defaults.limits.cpu",
+        team(container_defaults={"limits": {"memory": "1Gi", "cpu": "1Gi"}}),
+        team(container_defaults={"limits": {"memory": "1Gi", "cpu": "1"}}),
+    ),
+    Case(
+        "QUANTITY_UNIT",
+        "node_groups[gpu].kubelet.kube_reserved.memory",
+        kubelet(kube_reserved={"memory": "900m"}),
+        kubelet(kube_reserved={"memory": "900Mi", "cpu": "80m"}),
+    ),
+    Case(
+        "QUANTITY_UNIT",
+        "node_groups[gpu].kubelet.system_reserved.ephemeral-storage",
+        kubelet(system_reserved={"ephemeral-storage": "500m"}),
+        kubelet(system_reserved={"ephemeral-storage": "5Gi"}),
+    ),
+    Case(
+        "QUANTITY_UNIT",
+        "karpenter.node_pools[pool].limits.memory",
+        pools(pool(limits={"nvidia.com/gpu": 4, "memory": "500m"})),
+        pools(pool(limits={"nvidia.com/gpu": 4, "memory": "500Gi"})),
+    ),
+]
+
+
+@in_one_test("case", CASES)
+def test_rule(case: Case) -> None:
+    """A tiny limit or reservation can have findings of its own."""
+    assert [path for code, path in shown_codes(case.bad) if code == case.code] == [case.path]
+    assert case.code not in {code for code, _ in shown_codes(case.good)}
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("quantities")
