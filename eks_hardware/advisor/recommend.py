@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.fitting.formats import narrower
-from eks_hardware.advisor.fitting.gates import learns, maturity, type_gates
+from eks_hardware.advisor.fitting.gates import learns, maturity, sold_as, type_gates
 from eks_hardware.advisor.model import Candidate, Fit, Gate, Miss, Plan, Recommendation, Request
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
@@ -28,10 +29,9 @@ from eks_hardware.advisor.speed.latency import fastest, latency_gates, quick_eno
 from eks_hardware.advisor.speed.replicas import replicas
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.catalogue.store import label_name
-from eks_hardware.cost import Purchase, instance_figure
+from eks_hardware.cost import Figure, Purchase, instance_figure
 from eks_hardware.printable import usd
 from eks_hardware.software import chip_of
-from eks_hardware.spellings import CAPACITY
 from eks_hardware.suggestions import close
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ def cheaper_way(found: Recommendation, *, catalogue: Catalogue | None = None, on
     basis: Basis = "usd_per_run" if best.usd_per_run is not None else "usd_per_hour"
     now = getattr(best, basis)
     for changed, option, caveat in narrower(found.request, best.fit.kind):
+        if now and basis == "usd_per_hour" and not _may_cost(now / 2, changed, catalogue, only):
+            continue
         branch = policy.branch(changed.workload, changed.shape)
         _, _, candidates = _searched(changed, branch, catalogue, only)
         cost = getattr(candidates[0], basis) if candidates else None
@@ -103,6 +105,16 @@ def cheaper_way(found: Recommendation, *, catalogue: Catalogue | None = None, on
             per = "run" if basis == "usd_per_run" else "hour"
             return f"{option} costs {usd(cost)} USD per {per} instead of {usd(now)}, on {name}; {caveat}"
     return None
+
+
+def _may_cost(usd_per_hour: float, request: Request, catalogue: Catalogue, only: Sequence[str]) -> bool:
+    """Return whether the work fits on any type for at most some US dollars per hour: faster than ranking all types."""
+    kinds = tuple(_considered(catalogue, only))
+    search = _Search(request, catalogue, kinds)
+    for kind in kinds:
+        if search.refused(kind) is None and search.least_price(kind) <= usd_per_hour:
+            search.take(kind)
+    return any(each.usd_per_hour is not None and each.usd_per_hour <= usd_per_hour for each in search.drafts)
 
 
 def unknown_of(catalogue: Catalogue, only: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -180,7 +192,7 @@ class _Search:
 
     def take(self, kind: InstanceType) -> None:
         """Try a type in every region that offers it."""
-        refused = self._refused(kind)
+        refused = self.refused(kind)
         if refused is not None:
             self.misses.append(refused)
             return
@@ -198,6 +210,12 @@ class _Search:
         self.misses += [each for each in found if isinstance(each, Miss)]
         if drafts and kind.hardware is Hardware.CPU:
             self._cpu_sizes[kind.family] += 1
+
+    def least_price(self, kind: InstanceType) -> float:
+        """Return the lowest price of a node per hour in US dollars; infinite if none is known."""
+        options = sold_as(self._request.workload.purchase, kind)
+        figures = (self._price(kind, region, each)[0] for region in self._request.regions for each in options)
+        return min((each.usd_per_hour for each in figures if each), default=math.inf)
 
     def drop_by_software(self) -> None:
         """Drop candidates with software below the request's; discontinued software is kept if nothing else fits."""
@@ -221,7 +239,7 @@ class _Search:
         self.drafts = kept
         self.misses += [_miss(kind, code, why(each)) for kind, each in dropped.items()]
 
-    def _refused(self, kind: InstanceType) -> Miss | None:
+    def refused(self, kind: InstanceType) -> Miss | None:
         """Return why a type is not tried."""
         refusing = tuple(type_gates(self._request, kind))
         if refusing:
@@ -232,14 +250,8 @@ class _Search:
             return _miss(kind, "FOR_INFERENCE", f"{chip_of(kind)} has no EFA and is sold for inference")
         if kind.hardware is not Hardware.CPU:
             return None
-        if self._no_cpu:
-            return _miss(kind, "CPU", self._no_cpu)
-        rules, text = facts.ranking()["cpu"], None
-        if not any(fnmatchcase(kind.family, each) for each in rules["families"]):
-            text = f"not a recommended CPU family: {rules['why']}"
-        elif kind.vcpus < rules["vcpus_at_least"]:
-            text = f"{kind.vcpus} vCPUs are fewer than the minimum of {rules['vcpus_at_least']}"
-        elif self._cpu_sizes[kind.family] >= _CPU_SIZES:
+        text = self._no_cpu or _not_recommended(kind)
+        if text is None and self._cpu_sizes[kind.family] >= _CPU_SIZES:
             text = "a smaller size of the family is enough"
         return None if text is None else _miss(kind, "CPU", text)
 
@@ -306,18 +318,22 @@ class _Search:
             self._of_replicas[sequences] = Fitter(request, self._catalogue, choose=cheapest)
         return self._of_replicas[sequences]
 
+    def _price(self, kind: InstanceType, region: str, purchase: str) -> tuple[Figure | None, bool]:
+        """Return the price of one node, and whether it is the On-Demand price of an option that costs at most that."""
+        priced_as = _PRICED_AS[purchase]
+        figure = instance_figure(self._catalogue, kind.name, region, priced_as) if priced_as else None
+        if figure is not None or purchase not in _BELOW_ON_DEMAND:
+            return figure, False
+        figure = instance_figure(self._catalogue, kind.name, region, "on-demand")
+        return figure, figure is not None
+
     def _in_region(self, sized: _Sized, region: str) -> list[Draft] | Miss:
         kind = sized.fit.kind
-        sold = [each for each in self._request.workload.purchase if CAPACITY[each].usage_class in kind.usage_classes]
         stands, why = maturity(self._request, kind)
         drafts: list[Draft] = []
         above: list[Plan] = []
-        for purchase in sold:
-            priced_as = _PRICED_AS[purchase]
-            figure = priced_as and instance_figure(self._catalogue, kind.name, region, priced_as)
-            at_most = figure is None and purchase in _BELOW_ON_DEMAND
-            if at_most:
-                figure = instance_figure(self._catalogue, kind.name, region, "on-demand")
+        for purchase in sold_as(self._request.workload.purchase, kind):
+            figure, at_most = self._price(kind, region, purchase)
             if figure is None and kind.hardware is Hardware.CPU:
                 continue  # enough other types have one
             draft = Draft(
@@ -325,7 +341,7 @@ class _Search:
                 region=region,
                 purchase=purchase,
                 figure=figure,
-                at_most=at_most and figure is not None,
+                at_most=at_most,
                 speed=sized.speed,
                 maturity=stands,
                 maturity_why=why,
@@ -342,16 +358,28 @@ class _Search:
         return drafts or _miss(kind, "PRICE", f"the price of {kind.family} in {region} is unknown")
 
 
+@cache
+def _not_recommended(kind: InstanceType) -> str | None:
+    """Return why a CPU type is recommended for no model; None if it can be."""
+    rules = facts.ranking()["cpu"]
+    if not any(fnmatchcase(kind.family, each) for each in rules["families"]):
+        return f"not a recommended CPU family: {rules['why']}"
+    if kind.vcpus < rules["vcpus_at_least"]:
+        return f"{kind.vcpus} vCPUs are fewer than the minimum of {rules['vcpus_at_least']}"
+    return None
+
+
 def _trains_little(kind: InstanceType) -> bool:
     """Return whether a chip can train, but is sold for inference."""
     return kind.hardware.is_neuron and facts.software()["neuron_chips"]["training"].get(chip_of(kind) or "") == "small"
 
 
+# Every search refuses most types, for one of a few reasons.
+@lru_cache(maxsize=2048)
 def _miss(kind: InstanceType, code: str, text: str) -> Miss:
     return Miss(kind=kind, gates=_gates(code, text), text=text)
 
 
-# Most types are refused, for one of a few reasons.
 @lru_cache
 def _gates(code: str, text: str) -> tuple[Gate, ...]:
     return (Gate(code, False, text, "config/policy/ranking.json"),)

@@ -69,6 +69,7 @@ def performance(accelerator: Accelerator) -> Performance:
     return next((known for memory_gib, known in rows if _is_of(accelerator, memory_gib)), _UNKNOWN)
 
 
+@cache
 def utilization(step: str, kind: str, accelerator: str | None = None) -> UtilizationRow | None:
     """Return the share of the peak that is reached; None if no figure is published.
 
@@ -81,6 +82,7 @@ def utilization(step: str, kind: str, accelerator: str | None = None) -> Utiliza
     return _closest(facts.performance()["utilization"], step, kind, accelerator)
 
 
+@cache
 def delay(step: str, kind: str, accelerator: str | None = None) -> DelayRow | None:
     """Return a part of the time of a pass that neither peak explains; None if nothing is known.
 

@@ -6,6 +6,7 @@ The rules for ``needs`` also use number formats and frameworks. Both get their f
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from eks_hardware import facts, software
@@ -61,23 +62,38 @@ def weight_format(request: Request, kind: InstanceType) -> str:
 
 def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
     """Yield failed gates that depend on the type itself: withdrawn, without an AMI, or with a fraction of a GPU."""
-    if kind.withdrawn:
-        yield Gate("WITHDRAWN", False, f"{kind.name}: {kind.withdrawn}", kind.source)
+    yield from _unusable(kind)
     if kind.hardware is Hardware.OTHER:
-        text = f"{chip_of(kind) or kind.name} is neither an NVIDIA GPU nor Trainium, Inferentia or a CPU"
-        yield Gate("HARDWARE", False, text, _CATALOGUE)
         return
-    if not kind.ami_types or kind.ami_types == ("CUSTOM",):
-        needs = f": it needs NVIDIA driver {kind.minimum_nvidia_driver}" if kind.minimum_nvidia_driver else ""
-        text = f"no EKS AMI supports {kind.family}{needs}"
-        yield Gate("AMI", False, text, "config/catalogue/ami_types.json")
     if kind.accelerator and kind.accelerator.fraction and learns(request.workload):
         text = f"{kind.name} has {kind.accelerator.fraction:g} of one {kind.accelerator.name}; training needs all of it"
         yield Gate("FRACTION", False, text, _CATALOGUE)
     wanted = request.workload.purchase
-    if not any(CAPACITY[each].usage_class in kind.usage_classes for each in wanted):
+    if not sold_as(wanted, kind):
         text = f"{kind.name} is not available as {' or '.join(wanted)}, only as {' or '.join(kind.usage_classes)}"
         yield Gate("PURCHASE", False, text, _CATALOGUE)
+
+
+@cache
+def _unusable(kind: InstanceType) -> tuple[Gate, ...]:
+    """Return the failed gates of a type that no request changes."""
+    found = []
+    if kind.withdrawn:
+        found.append(Gate("WITHDRAWN", False, f"{kind.name}: {kind.withdrawn}", kind.source))
+    if kind.hardware is Hardware.OTHER:
+        text = f"{chip_of(kind) or kind.name} is neither an NVIDIA GPU nor Trainium, Inferentia or a CPU"
+        found.append(Gate("HARDWARE", False, text, _CATALOGUE))
+    elif not kind.ami_types or kind.ami_types == ("CUSTOM",):
+        needs = f": it needs NVIDIA driver {kind.minimum_nvidia_driver}" if kind.minimum_nvidia_driver else ""
+        text = f"no EKS AMI supports {kind.family}{needs}"
+        found.append(Gate("AMI", False, text, "config/catalogue/ami_types.json"))
+    return tuple(found)
+
+
+@cache
+def sold_as(wanted: tuple[str, ...], kind: InstanceType) -> tuple[str, ...]:
+    """Return those of the wanted purchasing options that a type has."""
+    return tuple(each for each in wanted if CAPACITY[each].usage_class in kind.usage_classes)
 
 
 def efa_gate(request: Request, kind: InstanceType, nodes: int) -> Gate:

@@ -56,19 +56,18 @@ def train(memory: TrainingMemory, pool: Pool) -> Layout | Short:
         return Short(missing_gib=float("inf"), devices=pool.devices)
     if not pool.degrees:
         return Short(missing_gib=_least(memory, pool, 1) / GIB, devices=pool.devices)
-    if (least := _least(memory, pool, pool.most_nodes)) > room:
-        return Short(missing_gib=(least - room) / GIB, devices=pool.devices * pool.most_nodes)
+    found = _first(memory, pool, pool.most_nodes)
+    if found is None:
+        missing = (_least(memory, pool, pool.most_nodes) - room) / GIB
+        return Short(missing_gib=missing, devices=pool.devices * pool.most_nodes)
     few, enough = 0, pool.most_nodes
     while enough - few > 1:
         middle = (few + enough) // 2
-        if _least(memory, pool, middle) <= room:
-            enough = middle
+        if smaller := _first(memory, pool, middle):
+            found, enough = smaller, middle
         else:
             few = middle
-    for layout in _training_layouts(memory, pool, enough):
-        if sum(memory.need(layout)) <= room:
-            return Layout(nodes=enough, parallelism=layout)
-    raise AssertionError("a layout fitted before")
+    return Layout(nodes=enough, parallelism=found)
 
 
 def others(memory: TrainingMemory, pool: Pool, smallest: Layout, *, larger_batches: bool) -> Iterator[Layout]:
@@ -99,6 +98,12 @@ def on_nodes(
         tried.add(degrees)
         batches = memory.most_batches(each, room) if larger_batches and each.sharding == "zero-3" else 1
         yield Layout(nodes=nodes, parallelism=each, batches=batches)
+
+
+def _first(memory: TrainingMemory, pool: Pool, nodes: int) -> Parallelism | None:
+    """Return the first layout that fits on a number of nodes."""
+    room = pool.available_gib * GIB
+    return next((each for each in _training_layouts(memory, pool, nodes) if sum(memory.need(each)) <= room), None)
 
 
 def _least(memory: TrainingMemory, pool: Pool, nodes: int) -> float:

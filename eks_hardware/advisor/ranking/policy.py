@@ -69,6 +69,7 @@ def cautions(workload: WorkloadSpec, shape: Shape) -> tuple[Branch, ...]:
     return tuple(each for each in _cautions() if asked.meets(each.when))
 
 
+@cache
 def exclusion(kind: InstanceType) -> tuple[str, str] | None:
     """Return code and reason of the rule that excludes a type; None for most types."""
     for row in facts.ranking()["excluded"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_length, sequence_length
@@ -14,7 +15,7 @@ from eks_hardware.advisor.fitting.memory_inference import (
     weight_bytes,
     weight_bytes_of_tables,
 )
-from eks_hardware.advisor.model import Fit, Request, Shape
+from eks_hardware.advisor.model import Fit, Parallelism, Request, Shape
 from eks_hardware.advisor.speed import throughput
 from eks_hardware.advisor.speed.exchange import Exchange, exchange
 from eks_hardware.advisor.speed.throughput import Devices, Estimate, Weights
@@ -44,7 +45,7 @@ def speed(request: Request, fit: Fit) -> Speed:
     accelerator = fit.kind.accelerator
     if accelerator is None:
         return Speed(assumptions=("unknown: no source for the speed of models on CPUs",))
-    return _training(request, fit) if learns(request.workload) else _serving(request, fit, accelerator)
+    return _training(request, fit) if learns(request.workload) else _serving(_replica(request, fit, accelerator))
 
 
 # --- training
@@ -147,32 +148,61 @@ def _training(request: Request, fit: Fit) -> Speed:
 # --- inference
 
 
-def _serving(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
+@dataclass(frozen=True, kw_only=True)
+class _Replica:
+    """All that the speed of a replica depends on. It is the same on many types with the same accelerators."""
+
+    shape: Shape
+    accelerator: Accelerator
+    layout: Parallelism
+    cores: int  # of a device
+    precision: str  # format of the weights
+    kv_format: str | None
+    context_length: int
+    sequences: int  # concurrent
+    of_a_node: int  # replicas of a node
+
+
+def _replica(request: Request, fit: Fit, accelerator: Accelerator) -> _Replica:
+    return _Replica(
+        shape=request.shape,
+        accelerator=accelerator,
+        layout=fit.parallelism,
+        cores=cores_of(fit.kind),
+        precision=weight_format(request, fit.kind),
+        kv_format=request.workload.kv_cache_precision,
+        context_length=context_length(request.workload),
+        sequences=concurrent_sequences(request.workload),
+        of_a_node=fit.replicas_per_node,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _serving(replica: _Replica) -> Speed:
     """Return the speed of inference. Pipeline stages work on different sequences: one group per stage at a time."""
+    accelerator, shape, precision = replica.accelerator, replica.shape, replica.precision
     known = performance(accelerator)
-    precision = weight_format(request, fit.kind)
-    sequences = concurrent_sequences(request.workload)
-    groups = min(fit.parallelism.pipeline, sequences)
+    groups = min(replica.layout.pipeline, replica.sequences)
     devices = Devices(
-        count=fit.parallelism.tensor,
+        count=replica.layout.tensor,
         peak_tflops_each=known.peak_tflops(precision),
         bandwidth_gb_per_second_each=known.bandwidth_gb_per_second,
         kind=accelerator.kind,
         name=accelerator.name,
         link_gb_per_second=known.link_gb_per_second,
     )
-    weights = weights_of(request.shape, precision)
+    weights = weights_of(shape, precision)
     prompt = further = None
-    if request.shape.generates is False:
-        one, first = _answering(request, devices, weights)
+    if shape.generates is False:
+        one, first = _answering(replica, devices, weights)
     else:
-        one, first, prompt, further = _generating(request, fit, devices, weights, sequences / groups)
+        one, first, prompt, further = _generating(replica, devices, weights, replica.sequences / groups)
     per_replica = None if one.value is None else one.value * groups
     notes = list(one.assumptions)
-    if per_replica is not None and fit.replicas_per_node > 1:
-        notes.insert(0, f"all {fit.replicas_per_node} replicas of a node in use")
+    if per_replica is not None and replica.of_a_node > 1:
+        notes.insert(0, f"all {replica.of_a_node} replicas of a node in use")
     return Speed(
-        tokens_per_second=None if per_replica is None else per_replica * fit.replicas_per_node,
+        tokens_per_second=None if per_replica is None else per_replica * replica.of_a_node,
         per_replica=per_replica,
         prompt_ms=prompt,
         first_token_ms=None if first.value is None else _MS_PER_SECOND * first.value,
@@ -200,7 +230,7 @@ def weights_of(shape: Shape, precision: str) -> Weights:
 
 
 def _generating(
-    request: Request, fit: Fit, devices: Devices, weights: Weights, at_once: float
+    replica: _Replica, devices: Devices, weights: Weights, at_once: float
 ) -> tuple[Estimate, Estimate, float | None, float | None]:
     """Return tokens per second, seconds to the first token, and milliseconds per prompt and per further token.
 
@@ -208,11 +238,11 @@ def _generating(
     of the whole context, for which the model is compiled, and one prompt at a time. GPUs read several short prompts in
     one pass.
     """
-    shape, context = request.shape, context_length(request.workload)
+    shape, context = replica.shape, replica.context_length
     prompt = max(context // 2, 1)
     answer = max(context - prompt, 1)
-    value_bytes = kv_value_bytes(weight_format(request, fit.kind), request.workload.kv_cache_precision)
-    repeated = devices.count * cache_share(shape, devices.count, cores_of(fit.kind))
+    value_bytes = kv_value_bytes(replica.precision, replica.kv_format)
+    repeated = devices.count * cache_share(shape, devices.count, replica.cores)
     decode = throughput.decode_tokens_per_second(
         devices,
         weights,
@@ -236,15 +266,15 @@ def _generating(
     return served, first, _MS_PER_SECOND * each.value, _MS_PER_SECOND * at_once / decode.value
 
 
-def _answering(request: Request, devices: Devices, weights: Weights) -> tuple[Estimate, Estimate]:
+def _answering(replica: _Replica, devices: Devices, weights: Weights) -> tuple[Estimate, Estimate]:
     """Return tokens per second and seconds of a model that does not generate: one pass over all sequences."""
-    length, sequences = context_length(request.workload), concurrent_sequences(request.workload)
+    length, sequences, shape = replica.context_length, replica.sequences, replica.shape
     read = throughput.encoding_seconds(
         devices,
         weights,
         length=length,
         sequences=sequences,
-        attention_width=request.shape.layers * request.shape.attention_size,
+        attention_width=shape.layers * shape.attention_size,
     )
     per_second = None if read.value is None else length * sequences / read.value
     return Estimate(value=per_second, assumptions=read.assumptions), read
