@@ -11,8 +11,7 @@ from eks_hardware.cost.model import LEVELS, CostLine, Figure, StrategyCost
 from eks_hardware.resolve import (
     ResolvedCluster,
     ResolvedNetwork,
-    ResolvedNodeGroup,
-    ResolvedNodePool,
+    ResolvedNodes,
     ResolvedStorage,
     ResolvedStrategy,
 )
@@ -150,7 +149,7 @@ def _of_storage(storage: ResolvedStorage, region: str) -> Iterator[CostLine]:
 def _not_counted(resolved: ResolvedStrategy, catalogue: Catalogue) -> Iterator[str]:
     """Yield further items that AWS bills because of the strategy."""
     network, storage, cluster = resolved.network, resolved.storage, resolved.cluster
-    every: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*resolved.node_groups, *resolved.node_pools)
+    every: tuple[ResolvedNodes, ...] = (*resolved.node_groups, *resolved.node_pools)
     through = " and through NAT gateways and interface endpoints" if network.existing is None else ""
     yield f"data transfer: between zones, out of AWS{through}"
     yield "load balancers, volumes and snapshots that pods request"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from eks_hardware.models import Strategy
-from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
+from eks_hardware.resolve import ResolvedNodePool, ResolvedNodes, ResolvedStrategy
 from eks_hardware.spellings import capacity_of_eks
 
 POOL_INSTANCES = 4
@@ -50,5 +50,5 @@ def _of_pool(pool: ResolvedNodePool, *, is_block: bool) -> Iterator[dict[str, An
         }
 
 
-def _hardware(node: ResolvedNodeGroup | ResolvedNodePool, *, is_block: bool) -> dict[str, Any]:
+def _hardware(node: ResolvedNodes, *, is_block: bool) -> dict[str, Any]:
     return {"instance_type": node.instance_types[0], "zone_id": node.zone_ids[0], "is_block": is_block}

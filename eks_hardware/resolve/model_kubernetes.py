@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from eks_hardware.catalogue import EfaInterface, Hardware
+from eks_hardware.catalogue import EfaInterface
 from eks_hardware.resolve.model import ResolvedNodes
-from eks_hardware.resolve.values import BlockDevice, GpuShares, Resolved, ResolvedTaint
+from eks_hardware.resolve.values import Resolved, after
 
 
 @dataclass(frozen=True)
@@ -72,59 +72,35 @@ class CapacityOverlay:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResolvedNodePool(ResolvedNodes, Resolved):
+class ResolvedNodePool(ResolvedNodes):
     """A Karpenter NodePool with its EC2NodeClass; both have the pool's name.
 
     Attributes:
-        instance_types: every type that the pool can launch, by name.
         ami_alias: alias such as ``al2023@v20260820``; None with your own image.
-        image_id: id of your own image.
         capacity_types: values of ``karpenter.sh/capacity-type``.
+        subnet_ids: subnets by zone id, for an existing VPC whose subnets are not tagged; empty selects by tag.
         limits: maximum resources of all nodes together, as Kubernetes quantities.
-        efa_interfaces: network interfaces of a node with EFA; empty without EFA.
         network_interfaces: interfaces that the EC2NodeClass sets: ``efa_interfaces``, or one plain interface for a pool
             without EFA whose types support it; empty leaves them to Karpenter.
         kubelet: fields of ``spec.kubelet`` of the EC2NodeClass.
-        user_data: NodeConfig spec or Bottlerocket settings in addition to those that Karpenter writes.
-        shell: shell script lines that run before the node joins (AL2023 only).
-        subnet_ids: subnets by zone id, for an existing VPC whose subnets are not tagged; empty selects by tag.
+        tags: tags of the resources that Karpenter creates: instances, volumes, network interfaces.
 
     Examples:
         >>> resolved.node_pools[0].capacity_types
         ('spot',)
     """
 
-    name: str
-    cluster_name: str
-    workload: str
-    hardware: Hardware
-    instance_types: tuple[str, ...]
-    architecture: str
-    ami_family: str
-    ami_alias: str | None
-    image_id: str | None
-    capacity_types: tuple[str, ...]
+    ami_alias: str | None = field(metadata=after("ami_family"))
+    capacity_types: tuple[str, ...] = field(metadata=after("image_id"))
     reservations: tuple[ReservationSelector, ...]
-    zone_ids: tuple[str, ...]
-    subnet_ids: Mapping[str, str]
+    subnet_ids: Mapping[str, str] = field(metadata=after("zone_ids"))
     limits: Mapping[str, str]
     weight: int | None
-    labels: Mapping[str, str]
-    taints: tuple[ResolvedTaint, ...]
-    efa_interfaces: tuple[EfaInterface, ...]
-    network_interfaces: tuple[EfaInterface, ...]
+    network_interfaces: tuple[EfaInterface, ...] = field(metadata=after("efa_interfaces"))
     efa_security_group_name: str | None
-    placement_group_name: str | None
-    block_devices: tuple[BlockDevice, ...]
-    instance_store: str
-    kubelet: Mapping[str, Any]
-    user_data: Mapping[str, Any]
-    shell: tuple[str, ...]
-    metadata_hop_limit: int
-    detailed_monitoring: bool
-    disruption: ResolvedDisruption
-    gpu_shares: GpuShares | None
-    overlays: tuple[CapacityOverlay, ...]
+    kubelet: Mapping[str, Any] = field(metadata=after("instance_store"))
+    disruption: ResolvedDisruption = field(metadata=after("detailed_monitoring"))
+    overlays: tuple[CapacityOverlay, ...] = field(metadata=after("gpu_shares"))
     tags: Mapping[str, str]
 
 
