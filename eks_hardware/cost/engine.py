@@ -15,7 +15,6 @@ from eks_hardware.resolve import (
     ResolvedStorage,
     ResolvedStrategy,
 )
-from eks_hardware.spellings import of_api
 
 
 def cost_of(
@@ -138,7 +137,7 @@ def _of_network(network: ResolvedNetwork) -> Iterator[CostLine]:
 def _of_storage(storage: ResolvedStorage, region: str) -> Iterator[CostLine]:
     if lustre := storage.fsx_lustre:
         throughput = f", {lustre.throughput_mibps_per_tib} MB/s per TiB" if lustre.throughput_mibps_per_tib else ""
-        details = f"{of_api(lustre.deployment_type)}{throughput}"
+        details = f"{lustre.deployment}{throughput}"
         name = f"FSx for Lustre {lustre.size_gib} GiB"
         yield _line("storage.fsx_lustre", name, "storage", rates.lustre(region, lustre), 1, details=details)
 

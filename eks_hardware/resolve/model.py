@@ -13,6 +13,7 @@ from eks_hardware.catalogue import EfaInterface, Hardware, efa_count
 from eks_hardware.models import AssumeRole, FlowLogs
 from eks_hardware.resolve.values import BlockDevice, GpuShares, Resolved, ResolvedTaint, SubnetRole, after
 from eks_hardware.spellings import keeps_pods_off
+from eks_hardware.versions import ami_release
 
 
 @dataclass(frozen=True)
@@ -278,6 +279,12 @@ class ResolvedNodeGroup(ResolvedNodes):
     launch_template_name: str
     tags: Mapping[str, str]
     instance_tags: Mapping[str, str]
+
+    @property
+    def ami_release(self) -> str | None:
+        """Name of the pinned release of EKS's AMIs (``v20260714``, ``v1.61.0``); None for the latest."""
+        found = ami_release(self.ami_family, self.release_version) if self.release_version else None
+        return found.name if found else None
 
 
 @dataclass(frozen=True)

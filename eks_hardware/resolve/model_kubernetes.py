@@ -9,6 +9,7 @@ from typing import Any
 from eks_hardware.catalogue import EfaInterface
 from eks_hardware.resolve.model import ResolvedNodes
 from eks_hardware.resolve.values import Resolved, after
+from eks_hardware.spellings import FSX_DEPLOYMENTS
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class ResolvedNodePool(ResolvedNodes):
     """A Karpenter NodePool with its EC2NodeClass; both have the pool's name.
 
     Attributes:
-        ami_alias: alias such as ``al2023@v20260820``; None with your own image.
+        ami_version: release of EKS's AMIs, such as ``v20260820``, or ``latest``; None with your own image.
         capacity_types: values of ``karpenter.sh/capacity-type``.
         subnet_ids: subnets by zone id, for an existing VPC whose subnets are not tagged; empty selects by tag.
         limits: maximum resources of all nodes together, as Kubernetes quantities.
@@ -90,7 +91,7 @@ class ResolvedNodePool(ResolvedNodes):
         ('spot',)
     """
 
-    ami_alias: str | None = field(metadata=after("ami_family"))
+    ami_version: str | None = field(metadata=after("ami_family"))
     capacity_types: tuple[str, ...] = field(metadata=after("image_id"))
     reservations: tuple[ReservationSelector, ...]
     subnet_ids: Mapping[str, str] = field(metadata=after("zone_ids"))
@@ -102,6 +103,16 @@ class ResolvedNodePool(ResolvedNodes):
     disruption: ResolvedDisruption = field(metadata=after("detailed_monitoring"))
     overlays: tuple[CapacityOverlay, ...] = field(metadata=after("gpu_shares"))
     tags: Mapping[str, str]
+
+    @property
+    def ami_alias(self) -> str | None:
+        """Alias of the EC2NodeClass, such as ``al2023@v20260820``; None with your own image."""
+        return f"{self.ami_family}@{self.ami_version}" if self.ami_version else None
+
+    @property
+    def ami_release(self) -> str | None:
+        """Name of the pinned release of EKS's AMIs (``v20260714``, ``v1.61.0``); None for the latest."""
+        return None if self.ami_version == "latest" else self.ami_version
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +217,7 @@ class ResolvedFsxLustre(Resolved):
     """An FSx for Lustre file system.
 
     Attributes:
-        deployment_type: as in the FSx API: ``PERSISTENT_2``, ``SCRATCH_2``.
+        deployment: as in the strategy: ``persistent-2``, ``scratch-2``.
         ports: TCP port ranges that clients and servers use.
 
     Examples:
@@ -217,12 +228,17 @@ class ResolvedFsxLustre(Resolved):
     name: str
     zone_id: str
     size_gib: int
-    deployment_type: str
+    deployment: str
     throughput_mibps_per_tib: int | None
     lustre_version: str
     kms_key_arn: str | None
     security_group_name: str
     ports: tuple[tuple[int, int], ...]
+
+    @property
+    def deployment_type(self) -> str:
+        """The deployment in the spelling of the FSx API: ``PERSISTENT_2``, ``SCRATCH_2``."""
+        return FSX_DEPLOYMENTS[self.deployment]
 
 
 @dataclass(frozen=True, kw_only=True)

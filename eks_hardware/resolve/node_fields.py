@@ -600,20 +600,17 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             sources.append(facts.karpenter.cite(lambda file: file["accelerator_names"]["families"]))
         return from_catalogue(names, text, *sources)
 
-    def ami_alias(self) -> Derived[str | None]:
-        pool, family = self._spec, self._spec.ami.family
-        if pool.ami.image_id:
+    def ami_version(self) -> Derived[str | None]:
+        ami = self._spec.ami
+        if ami.image_id:
             return stated(None, "your own image")
-        if pool.ami.version:
-            return rule(f"{family}@{pool.ami.version}", "the release in the pool's ami.version", _ALIASES)
-        if chosen := getattr(self._ami_versions, family):
-            return rule(f"{family}@{chosen}", "the release in karpenter.ami_versions", _ALIASES)
-        row = facts.karpenter.cite(lambda file: file["ami_aliases"]["suggested"][family])
-        return rule(
-            f"{family}@{row.value}",
-            "a release without known problems, pinned so that images never change by themselves",
-            row,
-        )
+        if ami.version:
+            return stated(ami.version, "the release in the pool's ami.version", _ALIASES)
+        if given := getattr(self._ami_versions, ami.family):
+            return stated(given, "the release in karpenter.ami_versions", _ALIASES)
+        row = facts.karpenter.cite(lambda file: file["ami_aliases"]["suggested"][ami.family])
+        text = "a release without known problems, pinned so that images never change by themselves"
+        return default(row.value, text, row)
 
     def image_id(self) -> Derived[str | None]:
         return optional(self._spec.ami.image_id, "the EKS image of the alias")

@@ -180,11 +180,11 @@ class BlockDevice:
 
 @dataclass(frozen=True)
 class ResolvedTaint:
-    """A taint, spelled as in the EKS API (``NO_SCHEDULE``).
+    """A taint, spelled as in Kubernetes (``NoSchedule``).
 
     Examples:
         >>> resolved.node_groups[1].taints[0].effect
-        'NO_SCHEDULE'
+        'NoSchedule'
     """
 
     key: str

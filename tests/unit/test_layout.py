@@ -264,7 +264,8 @@ def test_nothing_below_constructs_needs_framework_or_sdk() -> None:
 
 
 def test_constructs_see_data_and_manifests_only() -> None:
-    allowed = "_cdk|adoption|aws_names|catalogue|constructs|facts|iam_policies|kubernetes|models|resolve|suggestions"
+    allowed = "_cdk|adoption|aws_names|catalogue|constructs|facts|iam_policies|kubernetes|models|resolve"
+    allowed += "|spellings|suggestions"
     assert _breaches(("constructs",), rf"^eks_hardware\.(?!({allowed})\b)") == []
 
 

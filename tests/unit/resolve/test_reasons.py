@@ -167,7 +167,7 @@ STATED: list[tuple[Callable[[ResolvedStrategy], Resolved], dict[str, Any], str]]
     (
         lambda found: found.storage.fsx_lustre or found,
         {"storage": {"fsx_lustre": {**SIZE, **DEFAULT}}},
-        "deployment_type",
+        "deployment",
     ),
     (lambda found: found, {"backend": {"type": "local"}}, "backend"),
     (lambda found: found.karpenter or found, {"karpenter": {"interruption_queue": True}}, "queue_name"),
