@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         WorkloadSpec,
     )
     from eks_hardware.resolve import ResolvedStrategy
-    from eks_hardware.stacks import Extension, HardwareStack, KubernetesStack, strategy_stacks
+    from eks_hardware.stacks import Extension, HardwareStack, KubernetesStack, StrategyStack, strategy_stacks
     from eks_hardware.validation import load_strategy, validate
 
 __version__ = "0.1.0"
@@ -100,6 +100,7 @@ __all__ = [
     "StorageSpec",
     "Strategy",
     "StrategyError",
+    "StrategyStack",
     "WorkloadSpec",
     "__version__",
     "load_adoption",
@@ -129,7 +130,7 @@ _MODULES = {
         "Strategy WorkloadSpec"
     ),
     "resolve": "ResolvedStrategy",
-    "stacks": "Extension HardwareStack KubernetesStack strategy_stacks",
+    "stacks": "Extension HardwareStack KubernetesStack StrategyStack strategy_stacks",
     "validation": "load_strategy validate",
 }
 __getattr__, __dir__ = _lazy_names(__name__, _MODULES)

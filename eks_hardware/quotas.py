@@ -19,7 +19,7 @@ from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Catalogue, InstanceType, address_count, load
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.models.node_lists import pools_of
-from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, SubnetRole
+from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodes, ResolvedStrategy, SubnetRole
 from eks_hardware.resolve.node import addresses_per_slot
 from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.spellings import CAPACITY
@@ -305,7 +305,7 @@ def _interface_part(nodes: _Nodes) -> Part:
 
 
 def _interfaces(
-    resolved: ResolvedNodeGroup | ResolvedNodePool,
+    resolved: ResolvedNodes,
     types: Sequence[InstanceType],
     max_pods: int | None,
     *,

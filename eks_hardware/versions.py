@@ -4,6 +4,32 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
+
+# 1.35.6-20260714: the kubelet's version and the day; 1.61.0-86a3fbfd: the version and the commit.
+_AMI_RELEASES = {
+    "al2023": re.compile(r"(?P<kubelet>[0-9]+\.[0-9]+\.[0-9]+)-(?P<name>[0-9]{8})"),
+    "bottlerocket": re.compile(r"(?P<name>[0-9]+\.[0-9]+\.[0-9]+)-[0-9a-f]{8}"),
+}
+
+
+class AmiRelease(NamedTuple):
+    """A release of EKS's AMIs: its name (``v20260714``, ``v1.61.0``), and on AL2023 the kubelet's version."""
+
+    name: str
+    kubelet: str | None
+
+
+def ami_release(family: str, text: str) -> AmiRelease | None:
+    """The release that a ``releaseVersion`` of the EKS API names; None for other text.
+
+    >>> ami_release("al2023", "1.35.6-20260714")
+    AmiRelease(name='v20260714', kubelet='1.35.6')
+    >>> ami_release("bottlerocket", "1.61.0-86a3fbfd")
+    AmiRelease(name='v1.61.0', kubelet=None)
+    """
+    found = _AMI_RELEASES[family].fullmatch(text)
+    return AmiRelease(f"v{found['name']}", found.groupdict().get("kubelet")) if found else None
 
 
 @lru_cache(maxsize=1024)

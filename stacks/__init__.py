@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from eks_hardware.stacks.hardware_stack import HardwareStack
     from eks_hardware.stacks.kubernetes_stack import KubernetesStack
     from eks_hardware.stacks.per_strategy import strategy_stacks
+    from eks_hardware.stacks.strategy_stack import StrategyStack
 
 __all__ = [
     "Extension",
     "HardwareStack",
     "KubernetesStack",
+    "StrategyStack",
     "define_backend",
     "main",
     "remote_state",
@@ -33,5 +35,6 @@ _MODULES = {
     "hardware_stack": "HardwareStack",
     "kubernetes_stack": "KubernetesStack",
     "per_strategy": "strategy_stacks",
+    "strategy_stack": "StrategyStack",
 }
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

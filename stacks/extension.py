@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from eks_hardware._cdk import Construct
     from eks_hardware.constructs.node_groups import NodeEnvironment, Nodes
     from eks_hardware.constructs.platform import Platform
-    from eks_hardware.stacks.hardware_stack import HardwareStack
+    from eks_hardware.stacks.strategy_stack import StrategyStack
 
 
 class Extension:
@@ -56,7 +56,7 @@ class Extension:
 
         return managed_node_group(scope, id_, resolved=resolved, environment=environment)
 
-    def resources(self, stack: HardwareStack, platform: Platform) -> None:
+    def resources(self, stack: StrategyStack, platform: Platform) -> None:
         """Define your own resources, after those of the strategy and before any chart.
 
         Args:
@@ -74,7 +74,7 @@ class Extension:
         """
         return bundle
 
-    def overrides(self, stack: HardwareStack) -> None:
+    def overrides(self, stack: StrategyStack) -> None:
         """Override attributes of resources, after everything is defined (``eks_hardware.constructs.resources``).
 
         Args:

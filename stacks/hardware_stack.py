@@ -8,7 +8,6 @@ from eks_hardware._cdk import (
     AwsProviderDefaultTags,
     Construct,
     TerraformOutput,
-    TerraformStack,
 )
 from eks_hardware.constructs.kubernetes import HelmReleases, cluster_helm_provider, platform_releases, references
 from eks_hardware.constructs.platform import Platform
@@ -17,9 +16,10 @@ from eks_hardware.kubernetes.terraform_text import holds_token
 from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.stacks.backend import define_backend
 from eks_hardware.stacks.extension import Extension
+from eks_hardware.stacks.strategy_stack import StrategyStack
 
 
-class HardwareStack(TerraformStack):
+class HardwareStack(StrategyStack):
     """The stack of one strategy: provider, backend, platform, Helm releases and outputs.
 
     With ``kubernetes.stack: separate`` the releases are in a :class:`KubernetesStack`. With ``delivery: manifests``
@@ -43,20 +43,10 @@ class HardwareStack(TerraformStack):
         >>> resource(hardware, "kubernetes/karpenter").add_override("timeout", 1200)
     """
 
-    resolved: ResolvedStrategy
-    """The strategy, as changed by the extension."""
-    bundle: Bundle
-    """Charts and objects on the cluster, however they are installed."""
-    platform: Platform
-    """All resources of the strategy."""
-    releases: HelmReleases | None
-    """The Helm releases, if this stack installs any."""
-
     def __init__(self, scope: Construct, *, resolved: ResolvedStrategy, extension: Extension | None = None) -> None:
         extension = extension or Extension()
         resolved = extension.change(resolved)
-        super().__init__(scope, resolved.name)
-        self.resolved = resolved
+        super().__init__(scope, resolved=resolved)
         define_backend(self, resolved.backend)
         self._provider(resolved)
         self.platform = Platform(self, "platform", resolved=resolved, define_node_group=extension.node_group)

@@ -11,6 +11,7 @@ from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.constructs.node_groups.launch_template import launch_template
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import ResolvedNodeGroup, resolve_node_group
+from eks_hardware.spellings import eks_effect
 
 _AUTO_SCALING_ROLE = "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
 
@@ -110,7 +111,7 @@ class NodeGroup(Construct):
             node_repair_config=_cdk.EksNodeGroupNodeRepairConfig(enabled=resolved.node_repair),
             labels=dict(resolved.labels),
             taint=[
-                _cdk.EksNodeGroupTaint(key=taint.key, value=taint.value or None, effect=taint.effect)
+                _cdk.EksNodeGroupTaint(key=taint.key, value=taint.value or None, effect=eks_effect(taint.effect))
                 for taint in resolved.taints
             ]
             or None,

@@ -11,12 +11,10 @@ from eks_hardware.cost.model import LEVELS, CostLine, Figure, StrategyCost
 from eks_hardware.resolve import (
     ResolvedCluster,
     ResolvedNetwork,
-    ResolvedNodeGroup,
-    ResolvedNodePool,
+    ResolvedNodes,
     ResolvedStorage,
     ResolvedStrategy,
 )
-from eks_hardware.spellings import of_api
 
 
 def cost_of(
@@ -139,7 +137,7 @@ def _of_network(network: ResolvedNetwork) -> Iterator[CostLine]:
 def _of_storage(storage: ResolvedStorage, region: str) -> Iterator[CostLine]:
     if lustre := storage.fsx_lustre:
         throughput = f", {lustre.throughput_mibps_per_tib} MB/s per TiB" if lustre.throughput_mibps_per_tib else ""
-        details = f"{of_api(lustre.deployment_type)}{throughput}"
+        details = f"{lustre.deployment}{throughput}"
         name = f"FSx for Lustre {lustre.size_gib} GiB"
         yield _line("storage.fsx_lustre", name, "storage", rates.lustre(region, lustre), 1, details=details)
 
@@ -150,7 +148,7 @@ def _of_storage(storage: ResolvedStorage, region: str) -> Iterator[CostLine]:
 def _not_counted(resolved: ResolvedStrategy, catalogue: Catalogue) -> Iterator[str]:
     """Yield further items that AWS bills because of the strategy."""
     network, storage, cluster = resolved.network, resolved.storage, resolved.cluster
-    every: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*resolved.node_groups, *resolved.node_pools)
+    every: tuple[ResolvedNodes, ...] = (*resolved.node_groups, *resolved.node_pools)
     through = " and through NAT gateways and interface endpoints" if network.existing is None else ""
     yield f"data transfer: between zones, out of AWS{through}"
     yield "load balancers, volumes and snapshots that pods request"

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.explain.values import EMPTY, lines
-from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
+from eks_hardware.kubernetes.nodes import Node
+from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy
 
-Node = ResolvedNodeGroup | ResolvedNodePool
 _Lines = tuple[str, ...]
 
 _NAMED = frozenset({"name", "launch_template_name", "placement_group_name", "tags", "instance_tags", "reasons"})

@@ -9,6 +9,7 @@ from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.doctor.aws import Aws
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+from eks_hardware.kubernetes.nodes import Node
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool
 
 NAME = "images"
@@ -32,12 +33,10 @@ def probes(subject: Subject) -> Iterator[Probe]:
         path = field_paths.node_pool(pool.name, "ami")
         if pool.image_id:
             yield _of_image(subject, f"{path}.image_id", pool.image_id, pool.architecture)
-        elif pool.ami_alias:
-            release = pool.ami_alias.partition("@")[2]
+        elif pool.ami_version:
             kinds = map(subject.catalogue.get, pool.instance_types)
-            yield _of_release(
-                subject, f"{path}.version", release, {_of_type(subject, pool, kind, release) for kind in kinds}
-            )
+            parameters = {_of_type(subject, pool, kind) for kind in kinds}
+            yield _of_release(subject, f"{path}.version", pool.ami_version, parameters)
 
 
 def _of_image(subject: Subject, path: str, image_id: str, architecture: str) -> Probe:
@@ -57,31 +56,27 @@ def _of_group(group: ResolvedNodeGroup) -> str | None:
     variant = facts.account()["image_parameters"]["variants"].get(group.ami_type)
     if variant is None:
         return None
-    release = group.release_version
-    # 1.35.0-20261101 on AL2023, 1.50.0-abcdef12 on Bottlerocket.
-    if release:
-        first, _, last = release.partition("-")
-        release = f"v{last}" if group.ami_family == "al2023" else first
-    return _parameter(group.ami_family, group.kubernetes_version, group.architecture, variant, release)
+    return _parameter(group, group.kubernetes_version, group.architecture, variant)
 
 
-def _of_type(subject: Subject, pool: ResolvedNodePool, kind: InstanceType, release: str) -> str:
+def _of_type(subject: Subject, pool: ResolvedNodePool, kind: InstanceType) -> str:
     """Return the SSM parameter that Karpenter reads for one type of a pool."""
     accelerated = kind.accelerator is not None
-    version = None if release == "latest" else release
     if pool.ami_family == "al2023":
         variant = "neuron" if kind.hardware.is_neuron else "nvidia" if accelerated else "standard"
     else:
         variant = "-nvidia" if accelerated and not kind.hardware.is_neuron else ""
-        version = version and version.removeprefix("v")
-    kubernetes = subject.resolved.cluster.kubernetes_version
-    return _parameter(pool.ami_family, kubernetes, kind.architecture, variant, version)
+    return _parameter(pool, subject.resolved.cluster.kubernetes_version, kind.architecture, variant)
 
 
-def _parameter(family: str, kubernetes: str, architecture: str, variant: str, version: str | None) -> str:
-    known = facts.account()["image_parameters"]["by_family"][family]
+def _parameter(node: Node, kubernetes: str, architecture: str, variant: str) -> str:
+    known = facts.account()["image_parameters"]["by_family"][node.ami_family]
     values = {"kubernetes": kubernetes, "architecture": architecture, "variant": variant}
-    release = known["release"].format(**values, version=version) if version else known["newest"]
+    release = known["newest"]
+    if name := node.ami_release:
+        # Bottlerocket's parameters have no v.
+        version = name if node.ami_family == "al2023" else name.removeprefix("v")
+        release = known["release"].format(**values, version=version)
     return known["path"].format(**values, release=release)
 
 

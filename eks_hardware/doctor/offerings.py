@@ -8,7 +8,7 @@ from functools import partial
 from eks_hardware import field_paths
 from eks_hardware.doctor.aws import Aws
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
-from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool
+from eks_hardware.resolve import ResolvedNodes
 from eks_hardware.suggestions import some
 
 NAME = "offerings"
@@ -24,7 +24,7 @@ _SHOWN = 3
 def probes(subject: Subject) -> Iterator[Probe]:
     """Yield one probe for the zones, then one for each group and pool."""
     yield Probe("network.zones", "zones of the account", partial(_zones, subject))
-    by_path: dict[str, ResolvedNodeGroup | ResolvedNodePool] = {
+    by_path: dict[str, ResolvedNodes] = {
         **{field_paths.node_group(each.name): each for each in subject.resolved.node_groups},
         **{field_paths.node_pool(each.name): each for each in subject.resolved.node_pools},
     }
@@ -50,7 +50,7 @@ def _zones(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
             )
 
 
-def _offered(subject: Subject, path: str, nodes: ResolvedNodeGroup | ResolvedNodePool, aws: Aws) -> Iterator[Diagnosis]:
+def _offered(subject: Subject, path: str, nodes: ResolvedNodes, aws: Aws) -> Iterator[Diagnosis]:
     types, zone_ids = nodes.instance_types, nodes.zone_ids
     offered = {
         (each["InstanceType"], each["Location"])

@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 from eks_hardware import resolve
 from eks_hardware.catalogue import EfaInterface, efa_count
-from eks_hardware.spellings import kubernetes_effect
 
 EMPTY = "-"
 """Shown for no value."""
@@ -106,7 +105,7 @@ def _disk(disk: resolve.BlockDevice) -> Iterator[str]:
 
 def _taint(taint: resolve.ResolvedTaint) -> str:
     value = f"={taint.value}" if taint.value else ""
-    return f"{taint.key}{value}:{kubernetes_effect(taint.effect)}"
+    return f"{taint.key}{value}:{taint.effect}"
 
 
 def _existing(existing: resolve.ExistingSubnets) -> Iterator[str]:

@@ -9,7 +9,13 @@ from fractions import Fraction
 from eks_hardware.catalogue import Accelerator, Catalogue, Hardware
 from eks_hardware.explain import lines
 from eks_hardware.printable import joined
-from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, accelerator_resource
+from eks_hardware.resolve import (
+    ResolvedNodeGroup,
+    ResolvedNodePool,
+    ResolvedNodes,
+    ResolvedStrategy,
+    accelerator_resource,
+)
 from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import amount
@@ -136,7 +142,7 @@ def _within_limits(pool: ResolvedNodePool, catalogue: Catalogue) -> int:
     return most
 
 
-def _marks(nodes: ResolvedNodeGroup | ResolvedNodePool) -> Iterator[str]:
+def _marks(nodes: ResolvedNodes) -> Iterator[str]:
     if nodes.gpu_shares and nodes.gpu_shares.mig_profile:
         yield f"MIG {nodes.gpu_shares.mig_profile}"
     elif nodes.gpu_shares:

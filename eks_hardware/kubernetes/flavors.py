@@ -18,7 +18,7 @@ from eks_hardware.resolve import (
     extended_resources_of,
 )
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
-from eks_hardware.spellings import DNS_LABEL, keeps_pods_off, kubernetes_effect
+from eks_hardware.spellings import DNS_LABEL, keeps_pods_off
 from eks_hardware.units import GIB, MIB, amount
 
 
@@ -107,7 +107,7 @@ def _own_taints(node: Node) -> tuple[tuple[tuple[str, str], ...], ...]:
 def _keys(node: Node) -> tuple[tuple[str, str], ...]:
     """Return key and effect of the taints that keep other pods off the accelerator."""
     resource = accelerator_resource(node.hardware)
-    return tuple((taint.key, kubernetes_effect(taint.effect)) for taint in node.taints if taint.key == resource)
+    return tuple((taint.key, taint.effect) for taint in node.taints if taint.key == resource)
 
 
 def _flavor(name: str, labels: Mapping[str, str], members: list[Node]) -> Flavor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from eks_hardware.catalogue import Hardware
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, ResolvedTaint
-from eks_hardware.spellings import KUBERNETES_ARCHITECTURES, kubernetes_effect
+from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
 
 Node = ResolvedNodeGroup | ResolvedNodePool
 
@@ -68,7 +68,7 @@ def selecting_labels(node: Node) -> dict[str, str]:
 def taint_object(taint: ResolvedTaint) -> dict[str, str]:
     """Return a taint as in a Kubernetes object."""
     value = {"value": taint.value} if taint.value else {}
-    return {"key": taint.key, **value, "effect": kubernetes_effect(taint.effect)}
+    return {"key": taint.key, **value, "effect": taint.effect}
 
 
 def tolerations(of: Iterable[Node]) -> list[dict[str, str]]:
@@ -77,7 +77,7 @@ def tolerations(of: Iterable[Node]) -> list[dict[str, str]]:
     ``Exists`` instead of ``Equal``: a team may change a taint's value on its nodes, and the device plugin must still
     run there (https://github.com/NVIDIA/k8s-device-plugin/issues/1934).
     """
-    keys = sorted({(taint.key, kubernetes_effect(taint.effect)) for node in of for taint in node.taints})
+    keys = sorted({(taint.key, taint.effect) for node in of for taint in node.taints})
     return [{"key": key, "operator": "Exists", "effect": each} for key, each in keys]
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from eks_hardware.models import Strategy
-from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
-from eks_hardware.spellings import capacity_of_eks
+from eks_hardware.resolve import ResolvedNodePool, ResolvedNodes, ResolvedStrategy
 
 POOL_INSTANCES = 4
 """The instances of a pool's reservation; that of a group has as many as the group can have nodes."""
@@ -30,7 +29,7 @@ def named(strategy: Strategy, resolved: ResolvedStrategy) -> list[dict[str, Any]
 def _of_groups(resolved: ResolvedStrategy) -> Iterator[dict[str, Any]]:
     for group in resolved.node_groups:
         if target := group.capacity_target:
-            is_block = capacity_of_eks(group.capacity_type) == _BLOCK
+            is_block = group.capacity == _BLOCK
             yield {
                 **_hardware(group, is_block=is_block),
                 "count": max(group.max_size, 1),
@@ -50,5 +49,5 @@ def _of_pool(pool: ResolvedNodePool, *, is_block: bool) -> Iterator[dict[str, An
         }
 
 
-def _hardware(node: ResolvedNodeGroup | ResolvedNodePool, *, is_block: bool) -> dict[str, Any]:
+def _hardware(node: ResolvedNodes, *, is_block: bool) -> dict[str, Any]:
     return {"instance_type": node.instance_types[0], "zone_id": node.zone_ids[0], "is_block": is_block}

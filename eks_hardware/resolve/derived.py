@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -12,7 +12,7 @@ from eks_hardware.aws_names import NameKind
 from eks_hardware.data import Cited
 from eks_hardware.models.base import StrategyModel
 from eks_hardware.resolve.mappings import frozen
-from eks_hardware.resolve.values import Origin, Reason, Resolved
+from eks_hardware.resolve.values import Origin, Reason, Resolved, field_names
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -40,11 +40,6 @@ def _derived(value: T, origin: Origin, text: str, sources: tuple[Source, ...]) -
 @lru_cache(maxsize=4096)
 def _reason(origin: Origin, text: str, source: str | None) -> Reason:
     return Reason(origin, text, source)
-
-
-@cache
-def _values_of(kind: type[Resolved]) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind) if each.name != "reasons")
 
 
 def stated(value: T, text: str = "as set in the strategy", *sources: Source) -> Derived[T]:
@@ -115,8 +110,7 @@ class Resolver(Generic[R]):
         """Derive every field."""
         values: dict[str, Any] = {}
         reasons: dict[str, Reason] = {}
-        # mypy checks whether an object of the class is hashable, not whether the class is.
-        for name in _values_of(self.kind):  # type: ignore[arg-type]
+        for name in field_names(self.kind):
             derived: Derived[Any] = getattr(self, name)()
             values[name], reasons[name] = frozen(derived.value), derived.reason
         return self.kind(**values, reasons=MappingProxyType(reasons))

@@ -23,7 +23,7 @@ from eks_hardware.resolve.derived import (
     stated_or,
 )
 from eks_hardware.resolve.mappings import frozen
-from eks_hardware.resolve.model import ResolvedNodeGroup
+from eks_hardware.resolve.model import ResolvedNodeGroup, ResolvedNodes
 from eks_hardware.resolve.model_kubernetes import (
     ResolvedChart,
     ResolvedKubernetes,
@@ -37,7 +37,7 @@ from eks_hardware.resolve.pool_types import lacks_price
 _NODE_OVERLAYS = "https://karpenter.sh/docs/concepts/nodeoverlays/"
 
 
-def _needs(path: str, nodes: Sequence[ResolvedNodeGroup | ResolvedNodePool]) -> Iterator[NodeNeeds]:
+def _needs(path: str, nodes: Sequence[ResolvedNodes]) -> Iterator[NodeNeeds]:
     for each in nodes:
         yield NodeNeeds(field_paths.item(path, each.name), each.hardware, each.ami_family, bool(each.efa_interfaces))
 

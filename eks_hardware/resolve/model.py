@@ -6,13 +6,14 @@ Constructs and commands read only these objects. ``resolved.why("ami_type")`` re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from eks_hardware.catalogue import EfaInterface, Hardware, efa_count
 from eks_hardware.models import AssumeRole, FlowLogs
-from eks_hardware.resolve.values import BlockDevice, GpuShares, Resolved, ResolvedTaint, SubnetRole
+from eks_hardware.resolve.values import BlockDevice, GpuShares, Resolved, ResolvedTaint, SubnetRole, after
 from eks_hardware.spellings import keeps_pods_off
+from eks_hardware.versions import ami_release
 
 
 @dataclass(frozen=True)
@@ -191,16 +192,43 @@ class CapacityTarget:
     resource_group_arn: str | None
 
 
-class ResolvedNodes:
-    """Properties that groups and pools share. Each declares its own fields, in the order in which they are printed.
+@dataclass(frozen=True, kw_only=True)
+class ResolvedNodes(Resolved):
+    """A node group or pool: the fields and properties that both have.
+
+    Attributes:
+        instance_types: every type of the group, or every type that the pool can launch, by name.
+        image_id: id of your own image; None for an EKS image.
+        efa_interfaces: network interfaces of a node with EFA; empty without EFA.
+        user_data: NodeConfig spec or Bottlerocket settings. In a group, ``resolve.user_data`` writes them as text, and
+            empty leaves all settings to EKS; in a pool, Karpenter adds its own.
+        shell: shell script lines that run before the node joins (AL2023 only).
 
     Examples:
         >>> [nodes.efa_count for nodes in (*resolved.node_groups, *resolved.node_pools)]
         [0, 32, 0]
     """
 
-    efa_interfaces: tuple[EfaInterface, ...]
+    name: str
+    cluster_name: str
+    workload: str
+    hardware: Hardware
+    instance_types: tuple[str, ...]
+    architecture: str
+    ami_family: str
+    image_id: str | None
+    zone_ids: tuple[str, ...]
+    labels: Mapping[str, str]
     taints: tuple[ResolvedTaint, ...]
+    efa_interfaces: tuple[EfaInterface, ...]
+    placement_group_name: str | None
+    block_devices: tuple[BlockDevice, ...]
+    instance_store: str
+    user_data: Mapping[str, Any]
+    shell: tuple[str, ...]
+    metadata_hop_limit: int
+    detailed_monitoring: bool
+    gpu_shares: GpuShares | None
 
     @property
     def efa_count(self) -> int:
@@ -214,20 +242,16 @@ class ResolvedNodes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResolvedNodeGroup(ResolvedNodes, Resolved):
+class ResolvedNodeGroup(ResolvedNodes):
     """A managed node group with its launch template.
 
     Attributes:
         capacity_type: as in the EKS API: ON_DEMAND, SPOT, CAPACITY_BLOCK.
         market_type: ``capacity-block`` if the launch template must set it.
         instance_type_in_launch_template: EKS requires a Capacity Block's type in the template, not in the group.
-        efa_interfaces: network interfaces of the launch template; empty keeps the one default interface.
-        user_data: NodeConfig spec or Bottlerocket settings (``resolve.user_data`` writes them as text); empty leaves
-            all settings to EKS.
-        shell: shell script lines that run before the node joins (AL2023 only).
+        max_pods: maximum pods per node; None keeps the kubelet's own number.
         tags: tags of the group and its launch template.
         instance_tags: tags of the resources that the template creates: instances, volumes, network interfaces.
-        max_pods: maximum pods per node; None keeps the kubelet's own number.
 
     Examples:
         >>> gpu = resolved.node_groups[1]
@@ -235,46 +259,32 @@ class ResolvedNodeGroup(ResolvedNodes, Resolved):
         ('AL2023_x86_64_NVIDIA', 32, True)
     """
 
-    name: str
-    cluster_name: str
-    workload: str
-    hardware: Hardware
-    instance_types: tuple[str, ...]
-    architecture: str
-    ami_type: str
-    ami_family: str
-    image_id: str | None
-    release_version: str | None
+    ami_type: str = field(metadata=after("architecture"))
+    release_version: str | None = field(metadata=after("image_id"))
     kubernetes_version: str
     capacity: str
     capacity_type: str
     market_type: str | None
     capacity_target: CapacityTarget | None
     instance_type_in_launch_template: bool
-    zone_ids: tuple[str, ...]
-    min_size: int
+    min_size: int = field(metadata=after("zone_ids"))
     desired_size: int
     max_size: int
     autoscaled: bool
-    labels: Mapping[str, str]
-    taints: tuple[ResolvedTaint, ...]
-    efa_interfaces: tuple[EfaInterface, ...]
-    placement_group_name: str | None
-    block_devices: tuple[BlockDevice, ...]
-    instance_store: str
-    max_pods: int | None
-    user_data: Mapping[str, Any]
-    shell: tuple[str, ...]
-    metadata_hop_limit: int
-    detailed_monitoring: bool
-    node_repair: bool
+    max_pods: int | None = field(metadata=after("instance_store"))
+    node_repair: bool = field(metadata=after("detailed_monitoring"))
     max_unavailable: int | None
     max_unavailable_percentage: int | None
     update_strategy: str | None
     launch_template_name: str
     tags: Mapping[str, str]
     instance_tags: Mapping[str, str]
-    gpu_shares: GpuShares | None
+
+    @property
+    def ami_release(self) -> str | None:
+        """Name of the pinned release of EKS's AMIs (``v20260714``, ``v1.61.0``); None for the latest."""
+        found = ami_release(self.ami_family, self.release_version) if self.release_version else None
+        return found.name if found else None
 
 
 @dataclass(frozen=True)

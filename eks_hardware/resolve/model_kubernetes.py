@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from eks_hardware.catalogue import EfaInterface, Hardware
+from eks_hardware.catalogue import EfaInterface
 from eks_hardware.resolve.model import ResolvedNodes
-from eks_hardware.resolve.values import BlockDevice, GpuShares, Resolved, ResolvedTaint
+from eks_hardware.resolve.values import Resolved, after
+from eks_hardware.spellings import FSX_DEPLOYMENTS
 
 
 @dataclass(frozen=True)
@@ -72,60 +73,46 @@ class CapacityOverlay:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResolvedNodePool(ResolvedNodes, Resolved):
+class ResolvedNodePool(ResolvedNodes):
     """A Karpenter NodePool with its EC2NodeClass; both have the pool's name.
 
     Attributes:
-        instance_types: every type that the pool can launch, by name.
-        ami_alias: alias such as ``al2023@v20260820``; None with your own image.
-        image_id: id of your own image.
+        ami_version: release of EKS's AMIs, such as ``v20260820``, or ``latest``; None with your own image.
         capacity_types: values of ``karpenter.sh/capacity-type``.
+        subnet_ids: subnets by zone id, for an existing VPC whose subnets are not tagged; empty selects by tag.
         limits: maximum resources of all nodes together, as Kubernetes quantities.
-        efa_interfaces: network interfaces of a node with EFA; empty without EFA.
         network_interfaces: interfaces that the EC2NodeClass sets: ``efa_interfaces``, or one plain interface for a pool
             without EFA whose types support it; empty leaves them to Karpenter.
         kubelet: fields of ``spec.kubelet`` of the EC2NodeClass.
-        user_data: NodeConfig spec or Bottlerocket settings in addition to those that Karpenter writes.
-        shell: shell script lines that run before the node joins (AL2023 only).
-        subnet_ids: subnets by zone id, for an existing VPC whose subnets are not tagged; empty selects by tag.
+        tags: tags of the resources that Karpenter creates: instances, volumes, network interfaces.
 
     Examples:
         >>> resolved.node_pools[0].capacity_types
         ('spot',)
     """
 
-    name: str
-    cluster_name: str
-    workload: str
-    hardware: Hardware
-    instance_types: tuple[str, ...]
-    architecture: str
-    ami_family: str
-    ami_alias: str | None
-    image_id: str | None
-    capacity_types: tuple[str, ...]
+    ami_version: str | None = field(metadata=after("ami_family"))
+    capacity_types: tuple[str, ...] = field(metadata=after("image_id"))
     reservations: tuple[ReservationSelector, ...]
-    zone_ids: tuple[str, ...]
-    subnet_ids: Mapping[str, str]
+    subnet_ids: Mapping[str, str] = field(metadata=after("zone_ids"))
     limits: Mapping[str, str]
     weight: int | None
-    labels: Mapping[str, str]
-    taints: tuple[ResolvedTaint, ...]
-    efa_interfaces: tuple[EfaInterface, ...]
-    network_interfaces: tuple[EfaInterface, ...]
+    network_interfaces: tuple[EfaInterface, ...] = field(metadata=after("efa_interfaces"))
     efa_security_group_name: str | None
-    placement_group_name: str | None
-    block_devices: tuple[BlockDevice, ...]
-    instance_store: str
-    kubelet: Mapping[str, Any]
-    user_data: Mapping[str, Any]
-    shell: tuple[str, ...]
-    metadata_hop_limit: int
-    detailed_monitoring: bool
-    disruption: ResolvedDisruption
-    gpu_shares: GpuShares | None
-    overlays: tuple[CapacityOverlay, ...]
+    kubelet: Mapping[str, Any] = field(metadata=after("instance_store"))
+    disruption: ResolvedDisruption = field(metadata=after("detailed_monitoring"))
+    overlays: tuple[CapacityOverlay, ...] = field(metadata=after("gpu_shares"))
     tags: Mapping[str, str]
+
+    @property
+    def ami_alias(self) -> str | None:
+        """Alias of the EC2NodeClass, such as ``al2023@v20260820``; None with your own image."""
+        return f"{self.ami_family}@{self.ami_version}" if self.ami_version else None
+
+    @property
+    def ami_release(self) -> str | None:
+        """Name of the pinned release of EKS's AMIs (``v20260714``, ``v1.61.0``); None for the latest."""
+        return None if self.ami_version == "latest" else self.ami_version
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,7 +217,7 @@ class ResolvedFsxLustre(Resolved):
     """An FSx for Lustre file system.
 
     Attributes:
-        deployment_type: as in the FSx API: ``PERSISTENT_2``, ``SCRATCH_2``.
+        deployment: as in the strategy: ``persistent-2``, ``scratch-2``.
         ports: TCP port ranges that clients and servers use.
 
     Examples:
@@ -241,12 +228,17 @@ class ResolvedFsxLustre(Resolved):
     name: str
     zone_id: str
     size_gib: int
-    deployment_type: str
+    deployment: str
     throughput_mibps_per_tib: int | None
     lustre_version: str
     kms_key_arn: str | None
     security_group_name: str
     ports: tuple[tuple[int, int], ...]
+
+    @property
+    def deployment_type(self) -> str:
+        """The deployment in the spelling of the FSx API: ``PERSISTENT_2``, ``SCRATCH_2``."""
+        return FSX_DEPLOYMENTS[self.deployment]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from eks_hardware.resolve.derived import Derived, rule, stated_field, stated_or
 from eks_hardware.resolve.extended_resources import accelerator_resource
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.values import BlockDevice, ResolvedTaint
-from eks_hardware.spellings import eks_effect
+from eks_hardware.spellings import kubernetes_effect
 
 _LARGE_IMAGES = "accelerator images are large"
 
@@ -146,12 +146,12 @@ def plugin_labels(hardware: Hardware, *, efa: bool, bottlerocket: bool) -> dict[
 
 def taints(template: NodeTemplate, hardware: Hardware) -> tuple[ResolvedTaint, ...]:
     """Return the strategy's taints, after the one that keeps other pods off accelerated nodes."""
-    own = tuple(ResolvedTaint(taint.key, taint.value, eks_effect(taint.effect)) for taint in template.taints)
+    own = tuple(ResolvedTaint(taint.key, taint.value, kubernetes_effect(taint.effect)) for taint in template.taints)
     # Device plugins tolerate a taint with the name of their resource.
     key = accelerator_resource(hardware)
     if key is None or not template.accelerator_taint or any(taint.key == key for taint in own):
         return own
-    return (ResolvedTaint(key, "true", "NO_SCHEDULE"), *own)
+    return (ResolvedTaint(key, "true", "NoSchedule"), *own)
 
 
 def disk_size(template: NodeTemplate, hardware: Hardware) -> Derived[int]:

@@ -335,6 +335,17 @@ class NodeFields(Resolver[R], Generic[R, S]):
     def gpu_shares(self) -> Derived[GpuShares | None]:
         return stated_if(self._shares is not None, self._shares, "pods get whole accelerators")
 
+    def _cite_purchase(self) -> Cited[str]:
+        return facts.choices.cite(lambda file: file["capacity"]["purchase"])
+
+    def _tags_of_instances(self, name: str, creator: str) -> Derived[Mapping[str, str]]:
+        """Derive the tags of instances, volumes and network interfaces."""
+        return rule(
+            {"Name": name, **self._cluster.common_tags, **self._spec.tags},
+            f"the provider's default tags do not apply to resources that {creator} creates",
+            _DEFAULT_TAGS,
+        )
+
 
 # --- node groups
 
@@ -405,8 +416,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         return rule(self._kubernetes_version, "the cluster's version; EKS accepts no other", page)
 
     def capacity(self) -> Derived[str]:
-        row = facts.choices.cite(lambda file: file["capacity"]["purchase"])
-        return stated_field(self._spec, "capacity", row, _ON_DEMAND)
+        return stated_field(self._spec, "capacity", self._cite_purchase(), _ON_DEMAND)
 
     def capacity_type(self) -> Derived[str]:
         capacity = self._spec.capacity
@@ -526,11 +536,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         return {f"{_AUTOSCALER_RESOURCE}{name}": str(count) for name, count in resources.items()}
 
     def instance_tags(self) -> Derived[Mapping[str, str]]:
-        return rule(
-            {"Name": self.launch_template_name().value, **self._cluster.common_tags, **self._spec.tags},
-            "the provider's default tags do not apply to resources that a launch template creates",
-            _DEFAULT_TAGS,
-        )
+        return self._tags_of_instances(self.launch_template_name().value, "a launch template")
 
 
 # --- node pools
@@ -597,28 +603,24 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             sources.append(facts.karpenter.cite(lambda file: file["accelerator_names"]["families"]))
         return from_catalogue(names, text, *sources)
 
-    def ami_alias(self) -> Derived[str | None]:
-        pool, family = self._spec, self._spec.ami.family
-        if pool.ami.image_id:
+    def ami_version(self) -> Derived[str | None]:
+        ami = self._spec.ami
+        if ami.image_id:
             return stated(None, "your own image")
-        if pool.ami.version:
-            return rule(f"{family}@{pool.ami.version}", "the release in the pool's ami.version", _ALIASES)
-        if chosen := getattr(self._ami_versions, family):
-            return rule(f"{family}@{chosen}", "the release in karpenter.ami_versions", _ALIASES)
-        row = facts.karpenter.cite(lambda file: file["ami_aliases"]["suggested"][family])
-        return rule(
-            f"{family}@{row.value}",
-            "a release without known problems, pinned so that images never change by themselves",
-            row,
-        )
+        if ami.version:
+            return stated(ami.version, "the release in the pool's ami.version", _ALIASES)
+        if given := getattr(self._ami_versions, ami.family):
+            return stated(given, "the release in karpenter.ami_versions", _ALIASES)
+        row = facts.karpenter.cite(lambda file: file["ami_aliases"]["suggested"][ami.family])
+        text = "a release without known problems, pinned so that images never change by themselves"
+        return default(row.value, text, row)
 
     def image_id(self) -> Derived[str | None]:
         return optional(self._spec.ami.image_id, "the EKS image of the alias")
 
     def capacity_types(self) -> Derived[tuple[str, ...]]:
         types = tuple(dict.fromkeys(CAPACITY[each].karpenter for each in self._spec.capacity))
-        purchase = facts.choices.cite(lambda file: file["capacity"]["purchase"])
-        row = purchase.part(lambda each: (CAPACITY[each].karpenter,))
+        row = self._cite_purchase().part(lambda each: (CAPACITY[each].karpenter,))
         return chosen("capacity" in self._spec.model_fields_set, types, row, _ON_DEMAND)
 
     def reservations(self) -> Derived[tuple[ReservationSelector, ...]]:
@@ -755,12 +757,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             yield CapacityOverlay(f"{self._spec.name}-huge-pages-{mib}", names, capacity)
 
     def tags(self) -> Derived[Mapping[str, str]]:
-        name = f"{self._cluster.name}/{self._spec.name}"
-        return rule(
-            {"Name": name, **self._cluster.common_tags, **self._spec.tags},
-            "the provider's default tags do not apply to resources that Karpenter creates",
-            _DEFAULT_TAGS,
-        )
+        return self._tags_of_instances(f"{self._cluster.name}/{self._spec.name}", "Karpenter")
 
 
 def _by_value(numbers: Mapping[str, int]) -> list[tuple[int, tuple[str, ...]]]:

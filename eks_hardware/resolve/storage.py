@@ -10,7 +10,6 @@ from eks_hardware.models import Efs, FsxLustre, StorageSpec
 from eks_hardware.resolve.derived import (
     Derived,
     Resolver,
-    chosen,
     default,
     optional,
     rule,
@@ -20,7 +19,6 @@ from eks_hardware.resolve.derived import (
     stated_or,
 )
 from eks_hardware.resolve.model_kubernetes import ResolvedBucket, ResolvedEfs, ResolvedFsxLustre, ResolvedStorage
-from eks_hardware.spellings import FSX_DEPLOYMENTS
 
 
 def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]]) -> str | None:
@@ -88,12 +86,9 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
         row = facts.choices.cite(lambda file: file["fsx_lustre_size"]["size_gib"])
         return stated_field(self._spec, "size_gib", row, "the smallest size of FSx")
 
-    def deployment_type(self) -> Derived[str]:
-        deployment = FSX_DEPLOYMENTS[self._spec.deployment]
-        given = facts.choices.cite(lambda file: file["fsx_lustre_deployment"]["deployment"])
-        row = given.part(lambda each: FSX_DEPLOYMENTS[each])
-        said = "deployment" in self._spec.model_fields_set
-        return chosen(said, deployment, row, "data survives a server failure")
+    def deployment(self) -> Derived[str]:
+        row = facts.choices.cite(lambda file: file["fsx_lustre_deployment"]["deployment"])
+        return stated_field(self._spec, "deployment", row, "data survives a server failure")
 
     def throughput_mibps_per_tib(self) -> Derived[int | None]:
         if self._spec.deployment != "persistent-2":

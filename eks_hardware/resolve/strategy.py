@@ -37,6 +37,7 @@ from eks_hardware.resolve.model import (
     ResolvedKarpenter,
     ResolvedNetwork,
     ResolvedNodeGroup,
+    ResolvedNodes,
     ResolvedProvider,
 )
 from eks_hardware.resolve.model_kubernetes import ResolvedKubernetes, ResolvedNodePool, ResolvedStorage
@@ -215,7 +216,7 @@ class _Strategy(Resolver[ResolvedStrategy]):
         return rule(kubernetes, "see its fields")
 
     def storage(self) -> Derived[ResolvedStorage]:
-        every: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*self._node_groups, *self._node_pools)
+        every: tuple[ResolvedNodes, ...] = (*self._node_groups, *self._node_pools)
         by_efa = sorted(every, key=lambda each: not each.efa_interfaces)
         zone_id = fsx_zone(self._spec.storage, [(each.workload, each.zone_ids) for each in by_efa])
         zone_ids = self._zones.zone_ids

@@ -75,11 +75,7 @@ class Resolved:
 
     def explained(self) -> list[tuple[str, Any, Reason]]:
         """Return every field with its value and reason, in the order of the class."""
-        return [
-            (each.name, getattr(self, each.name), self.reasons[each.name])
-            for each in fields(self)
-            if each.name != "reasons"
-        ]
+        return [(name, getattr(self, name), self.reasons[name]) for name in field_names(type(self))]
 
     def changed(self: R, *, because: str = CHANGED, place: str = "", **values: Any) -> R:
         """Return a copy with other values and their reason; other values are not derived again.
@@ -104,7 +100,7 @@ class Resolved:
 
     def _checked(self, name: str, value: Any, place: str) -> Any:
         """Return a value converted to the type of its field."""
-        known = {each.name for each in fields(self)} - {"reasons"}
+        known = field_names(type(self))
         if name not in known:
             raise ValueError(f"SETTING_UNKNOWN {place}: there is no such field; {did_you_mean(name, known)}")
         try:
@@ -114,6 +110,30 @@ class Resolved:
         except ValidationError as error:
             said = "; ".join(f"{_inside(each['loc'])}{each['msg'].lower()}" for each in error.errors())
             raise ValueError(f"SETTING_TYPE {place}: {value!r} does not fit: {said}") from None
+
+
+def after(name: str) -> Mapping[str, str]:
+    """Return metadata that places a field, and the following fields of its class, after an inherited field."""
+    return {"after": name}
+
+
+def field_names(kind: type[Resolved]) -> tuple[str, ...]:
+    """Return the fields of a class in the order in which they are printed, without ``reasons``."""
+    # mypy checks whether an object of the class is hashable, not whether the class is.
+    return _field_names(kind)  # type: ignore[arg-type]
+
+
+@cache
+def _field_names(kind: type[Resolved]) -> tuple[str, ...]:
+    names: list[str] = []
+    place = 0
+    for each in fields(kind):
+        if each.name == "reasons":
+            continue
+        place = names.index(each.metadata["after"]) + 1 if "after" in each.metadata else place
+        names.insert(place, each.name)
+        place += 1
+    return tuple(names)
 
 
 @cache
@@ -160,11 +180,11 @@ class BlockDevice:
 
 @dataclass(frozen=True)
 class ResolvedTaint:
-    """A taint, spelled as in the EKS API (``NO_SCHEDULE``).
+    """A taint, spelled as in Kubernetes (``NoSchedule``).
 
     Examples:
         >>> resolved.node_groups[1].taints[0].effect
-        'NO_SCHEDULE'
+        'NoSchedule'
     """
 
     key: str

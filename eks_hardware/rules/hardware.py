@@ -493,7 +493,7 @@ def _tolerates(toleration: object, taint: ResolvedTaint) -> bool:
         return False
     key, operator, value = (toleration.get(name) or "" for name in ("key", "operator", "value"))
     effect = str(toleration.get("effect") or "")
-    if effect and kubernetes_effect(effect) != kubernetes_effect(taint.effect):
+    if effect and kubernetes_effect(effect) != taint.effect:
         return False
     if operator == "Exists":
         return key in ("", taint.key)

@@ -16,10 +16,7 @@ from eks_hardware.resolve.node import ami_family
 from eks_hardware.rules.karpenter import image_releases
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 from eks_hardware.rules.releases import day, day_fault, known_faults, kubernetes_fault, variant
-from eks_hardware.versions import numbers
-
-_AL2023 = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+-[0-9]{8}")
-_BOTTLEROCKET = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+-[0-9a-f]{8}")
+from eks_hardware.versions import ami_release, numbers
 
 
 @error("AMI_CONFLICT")
@@ -69,25 +66,21 @@ def _pins(context: Context) -> Iterator[tuple[NodeGroupSpec, str, str, str]]:
 def _releases(context: Context) -> Iterator[_Release]:
     """Yield the pinned releases with a valid format."""
     for group, path, family, text in _pins(context):
-        if _format_fault(context, family, text) is None:
-            if family == "al2023":
-                kubelet, _, published = text.partition("-")
-                yield _Release(group, path, family, f"v{published}", kubelet)
-            else:
-                yield _Release(group, path, family, f"v{text.partition('-')[0]}", None)
+        if _format_fault(context, family, text) is None and (release := ami_release(family, text)):
+            yield _Release(group, path, family, release.name, release.kubelet)
 
 
 def _format_fault(context: Context, family: str, text: str) -> str | None:
     """Return why the text cannot be a release; None if it can."""
-    name = f"v{text.rpartition('-')[2]}"
+    al2023, bottlerocket = ami_release("al2023", text), ami_release("bottlerocket", text)
     if family == "al2023":
-        if _AL2023.fullmatch(text):
-            return day_fault(name, context.today)
-        other = "bottlerocket" if _BOTTLEROCKET.fullmatch(text) else None
+        if al2023:
+            return day_fault(al2023.name, context.today)
+        other = "bottlerocket" if bottlerocket else None
     else:
         # Eight digits that form a date are not a commit.
-        other = "al2023" if _AL2023.fullmatch(text) and day(name) else None
-        if other is None and _BOTTLEROCKET.fullmatch(text):
+        other = "al2023" if al2023 and day(al2023.name) else None
+        if other is None and bottlerocket:
             return None
     if other:
         return f"must be a release of {family}, got {text}, a release of {other}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from eks_hardware import software
@@ -12,7 +11,7 @@ from eks_hardware.kubernetes.nodes import nodes as all_nodes
 from eks_hardware.models import NodeTemplate, Strategy
 from eks_hardware.models.node_lists import pools_of
 from eks_hardware.printable import quoted
-from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
+from eks_hardware.resolve import ResolvedNodePool, ResolvedStrategy
 from eks_hardware.suggestions import did_you_mean
 from eks_hardware.workloads.request import WorkloadError
 
@@ -65,21 +64,9 @@ class Target:
         if self.node.image_id or not (self.hardware is Hardware.NVIDIA_GPU or self.hardware.is_neuron):
             return None
         found = software.image_driver(
-            self.hardware, self.node.ami_family, self._release, self.resolved.kubernetes.kubernetes_version
+            self.hardware, self.node.ami_family, self.node.ami_release, self.resolved.kubernetes.kubernetes_version
         )
         return found.driver if found else None
-
-    @property
-    def _release(self) -> str | None:
-        """The release of its AMI in the notation of AMI releases (``v20260714``, ``v1.61.0``); None for the newest."""
-        node = self.node
-        if isinstance(node, ResolvedNodeGroup):
-            # 1.35.6-20260714, and on Bottlerocket 1.61.0-86a3fbfd.
-            pattern = r".*-(\d{8})" if node.ami_family == "al2023" else r"(\d+\.\d+\.\d+)-.*"
-            found = re.fullmatch(pattern, node.release_version or "")
-        else:
-            found = re.fullmatch(r"[a-z0-9]+@v?(\d[0-9.]*)", node.ami_alias or "")
-        return f"v{found[1]}" if found else None
 
 
 def find_target(strategy: Strategy, resolved: ResolvedStrategy, name: str, catalogue: Catalogue) -> Target:

@@ -30,7 +30,7 @@ from constructs import Construct
 from eks_hardware.constructs.iam import Role, account_id
 from eks_hardware.constructs.platform import Platform
 from eks_hardware.iam_policies.document import assumed_by_pods
-from eks_hardware.stacks import Extension, HardwareStack, main
+from eks_hardware.stacks import Extension, StrategyStack, main
 
 STRATEGIES = Path(__file__).parent / "strategies"
 NAMESPACE, SERVICE_ACCOUNT = "research", "dataset-reader"
@@ -109,7 +109,7 @@ class Datasets(Construct):
 class Ours(Extension):
     """The team's resources in the stack of each of its strategies."""
 
-    def resources(self, stack: HardwareStack, platform: Platform) -> None:
+    def resources(self, stack: StrategyStack, platform: Platform) -> None:
         name = stack.resolved.name
         datasets = Datasets(stack, "datasets", name=f"{name}-datasets-{account_id(stack)}")
         role = Role(stack, "dataset-reader", name=f"{name}-dataset-reader", assume_role_policy=assumed_by_pods())

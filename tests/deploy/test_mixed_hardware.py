@@ -28,6 +28,7 @@ from eks_hardware.local.named_reservations import named
 from eks_hardware.local.readback import Account
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedNodePool, ResolvedStrategy, resolve
+from eks_hardware.spellings import eks_effect
 from eks_hardware.validation import load_strategy
 from helpers.cluster_programs import programs
 from helpers.kubernetes.installed import Installed, installed, long_running, source_of
@@ -167,7 +168,7 @@ def test_node_group_exists_as_resolved(deployed: Deployed, resolved: ResolvedStr
     assert actual["instanceTypes"] == list(expected.instance_types)
     assert actual["labels"] == dict(expected.labels)
     assert [(each["key"], each["value"], each["effect"]) for each in actual.get("taints", [])] == [
-        (taint.key, taint.value, taint.effect) for taint in expected.taints
+        (taint.key, taint.value, eks_effect(taint.effect)) for taint in expected.taints
     ]
     assert actual["scalingConfig"] == {
         "minSize": expected.min_size,
@@ -434,9 +435,9 @@ def test_karpenter_launches_what_the_strategy_says(
         assert lifecycle == ("spot" if "spot" in pool.capacity_types else "on-demand")
         assert zones[instance["Placement"]["AvailabilityZone"]] in pool.zone_ids
         (image,) = ec2.describe_images(ImageIds=[instance["ImageId"]])["Images"]
-        assert pool.ami_alias is not None
+        assert pool.ami_version is not None
         variant = "nvidia" if kind.hardware is Hardware.NVIDIA_GPU else "neuron"
-        assert image["Name"] == f"amazon-eks-node-al2023-x86_64-{variant}-1.35-{pool.ami_alias.partition('@')[2]}"
+        assert image["Name"] == f"amazon-eks-node-al2023-x86_64-{variant}-1.35-{pool.ami_version}"
         interfaces = [each["InterfaceType"] for each in instance["NetworkInterfaces"]]
         wanted = [each.interface_type for each in pool.network_interfaces] or ["interface"]
         assert sorted(interfaces) == sorted(wanted)

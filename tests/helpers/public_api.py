@@ -110,7 +110,7 @@ def initializer(found: ast.ClassDef) -> ast.FunctionDef | None:
 def is_construct(found: Definition) -> bool:
     """Return whether it is a class of constructs or stacks."""
     bases = [ast.unparse(base) for base in found.bases] if isinstance(found, ast.ClassDef) else []
-    return bool({"Construct", "TerraformStack"} & set(bases))
+    return bool({"Construct", "StrategyStack", "TerraformStack"} & set(bases))
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -19,7 +19,7 @@ from helpers.guides import blocks, stacks_of_program
 from helpers.paths import GOLDEN, ROOT, SHIPPED
 
 if TYPE_CHECKING:
-    from eks_hardware.stacks import HardwareStack
+    from eks_hardware.stacks import HardwareStack, StrategyStack
 
 GUIDE = (ROOT / "docs" / "guides" / "change-a-setting.md").read_text(encoding="utf-8")
 PROGRAM, PROPERTIES, LISTING = blocks("change-a-setting")
@@ -50,7 +50,7 @@ def test_an_override_of_every_resource_arrives(tmp_path: Path) -> None:
     from eks_hardware.stacks import Extension, strategy_stacks
 
     class Marked(Extension):
-        def overrides(self, stack: HardwareStack) -> None:
+        def overrides(self, stack: StrategyStack) -> None:
             for path, each in resources(stack).items():
                 each.add_override("timeouts.delete", path)
 

@@ -206,12 +206,12 @@ def _module(file: Path) -> str:
 
 
 @cache
-def _imported_modules() -> dict[str, set[str]]:
-    """Return each module's imports of our modules, at the top or later, except imports for types."""
+def _imported_modules(*, types: bool = False) -> dict[str, set[str]]:
+    """Return each module's imports of our modules, at the top or later; without ``types`` not those for types."""
     files = {_module(file): file for file in _files(*CODE)}
     return {
         module: {
-            name for name in _imports(file, types=False) if name in files and not f"{module}.".startswith(f"{name}.")
+            name for name in _imports(file, types=types) if name in files and not f"{module}.".startswith(f"{name}.")
         }
         for module, file in files.items()
     }
@@ -235,7 +235,8 @@ def test_imports_go_downwards() -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    graph = _imported_modules()
+    """Imports for types count, too."""
+    graph = _imported_modules(types=True)
     done: set[str] = set()
 
     def visit(module: str, path: tuple[str, ...]) -> None:
@@ -264,7 +265,8 @@ def test_nothing_below_constructs_needs_framework_or_sdk() -> None:
 
 
 def test_constructs_see_data_and_manifests_only() -> None:
-    allowed = "_cdk|adoption|aws_names|catalogue|constructs|facts|iam_policies|kubernetes|models|resolve|suggestions"
+    allowed = "_cdk|adoption|aws_names|catalogue|constructs|facts|iam_policies|kubernetes|models|resolve"
+    allowed += "|spellings|suggestions"
     assert _breaches(("constructs",), rf"^eks_hardware\.(?!({allowed})\b)") == []
 
 
@@ -318,14 +320,40 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     return ast.unparse(arguments)
 
 
-def test_contributors_find_the_files_that_the_guide_names() -> None:
+NAMED_PATH = re.compile(
+    r"`((?:[\w.-]+/)*[\w-]+\.(?:css|html|js|json|md|mjs|mod|py|toml|txt|yaml|yml)|(?:[\w.-]+/)+\w*)`"
+)
+# Files of the AWS provider, of users and of the build, and a layout that was rejected.
+NOT_OURS = {
+    "cdktf_cdktf_provider_aws/__init__.py",
+    "lib/index.js",
+    "lib/lazy-index.js",
+    "config.json",
+    "src/",
+    ".build/answers",
+}
+
+
+def _endings() -> set[str]:
+    """Return the paths of all files and folders, and every shorter way to name each: ``resolve/zones.py``."""
+    folders = (*CODE, ".github", "benchmarks", "config", "docs", "examples", "tests")
+    found = [*ROOT.glob("*"), *(path for folder in folders for path in (ROOT / folder).rglob("*"))]
+    parts = [path.relative_to(ROOT).parts for path in found]
+    return {"/".join(each[start:]) for each in parts for start in range(len(each))}
+
+
+def test_guide_and_decisions_name_files_that_exist() -> None:
+    endings = _endings()
+    for file in (ROOT / "CONTRIBUTING.md", ROOT / "README.md", *(ROOT / "docs" / "adr").glob("*.md")):
+        paths = set(NAMED_PATH.findall(file.read_text(encoding="utf-8"))) - NOT_OURS
+        lacking = [path for path in paths if path.rstrip("/") not in endings and not (ROOT / path).exists()]
+        assert lacking == [], file.name
     guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     tables = re.findall(r"^## (?:Where is what|Follow a field)\n(.*?)(?=^## )", guide, re.DOTALL | re.MULTILINE)
-    paths = [path for table in tables for path in re.findall(r"`(\w+/[\w./]+)`", table)]
-    assert len(paths) > 30
-    assert [
-        path for path in paths if not any((folder / path).exists() for folder in (ROOT, ROOT / "eks_hardware"))
-    ] == []
+    paths = [path for table in tables for path in NAMED_PATH.findall(table) if "/" in path]
+    assert len(paths) > 40
+    # A newcomer opens these from the root or from the package.
+    assert [each for each in paths if not any((top / each).exists() for top in (ROOT, ROOT / "eks_hardware"))] == []
 
 
 def test_functions_are_short_and_flat() -> None:

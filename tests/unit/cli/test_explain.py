@@ -80,7 +80,7 @@ def test_plugins_name_the_groups_that_need_them() -> None:
 def test_pools_name_their_rows() -> None:
     pool = explained_values("mixed-hardware", "--pool", "gpu-inference")["karpenter.node_pools[gpu-inference]"]
     assert "offerings.json row g5.xlarge" in pool["instance_types"]["source"]
-    assert pool["ami_alias"]["source"].startswith("facts/karpenter.json ami_aliases.suggested.al2023, ")
+    assert pool["ami_version"]["source"].startswith("facts/karpenter.json ami_aliases.suggested.al2023, ")
     assert pool["disruption.expire_after"]["value"] == "720h"
 
 

@@ -22,7 +22,7 @@ from eks_hardware.catalogue import NetworkCard
 from eks_hardware.catalogue.efa import efa_layout
 from eks_hardware.explain import Section, plain
 from eks_hardware.models import Strategy
-from eks_hardware.spellings import CAPACITY, kubernetes_effect
+from eks_hardware.spellings import CAPACITY
 from eks_hardware.validation import load_strategy
 from helpers.cases import in_one_test
 from helpers.explained import FILES, explained
@@ -367,7 +367,7 @@ def _taints(case: Case) -> bool:
     if not case.value:
         device = case.instance(case.types[0], "accelerator")
         return (device["name"] if device else "has no accelerator") in case.text
-    effects = {kubernetes_effect(each["effect"]) for each in case.value}
+    effects = {each["effect"] for each in case.value}
     by_default = any("effect" not in taint.model_fields_set for taint in case.spec.taints)
     if by_default and case.held(f"{CHOICES} taint.effect") not in effects:
         return False
@@ -545,9 +545,8 @@ CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
     ("groups", "launch_template_name"): lambda case: _longest(case, "launch_template"),
     ("pools", "kubelet"): lambda case: case.value.get("maxPods") == _pods(case),
     ("pools", "instance_types"): _types,
-    ("pools", "ami_alias"): lambda case: (
-        case.value
-        == f"{case.of('ami_family')}@{case.held('facts/karpenter.json ami_aliases.suggested.' + case.of('ami_family'))}"
+    ("pools", "ami_version"): lambda case: (
+        case.value == case.held(f"facts/karpenter.json ami_aliases.suggested.{case.of('ami_family')}")
     ),
     ("pools", "limits"): _limits,
     ("pools", "network_interfaces"): _interfaces_written,
@@ -581,9 +580,7 @@ CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
     ("karpenter", "queue_name"): lambda case: (
         bool(case.value) is case.held(f"{CHOICES} karpenter_interruptions.enabled")
     ),
-    ("storage", "deployment_type"): lambda case: (
-        case.value == case.held(f"{CHOICES} fsx_lustre_deployment.deployment").upper().replace("-", "_")
-    ),
+    ("storage", "deployment"): lambda case: case.value == case.held(f"{CHOICES} fsx_lustre_deployment.deployment"),
     ("storage", "buckets"): lambda case: (
         case.held(f"{CHOICES} mounted_bucket.read_only") in [each["read_only"] for each in case.value]
     ),

@@ -41,7 +41,7 @@ SOURCED = {
         "metadata_hop_limit instance_tags"
     ),
     "pools": (
-        "hardware architecture ami_alias instance_types zone_ids subnet_ids labels taints "
+        "hardware architecture ami_version instance_types zone_ids subnet_ids labels taints "
         "efa_interfaces network_interfaces efa_security_group_name placement_group_name block_devices instance_store "
         "kubelet user_data limits overlays metadata_hop_limit tags disruption.consolidation_policy "
         "disruption.consolidate_after disruption.expire_after disruption.budgets disruption.termination_grace_period"
@@ -145,7 +145,7 @@ def test_a_reason(name: str, path: str, field: str, origin: str, text: str, sour
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("ami_type", ("CUSTOM",)), ("ami_alias", ("-",)), ("image_id", None)],
+    [("ami_type", ("CUSTOM",)), ("ami_version", ("-",)), ("image_id", None)],
     ids=lambda each: str(each),
 )
 def test_an_image_of_ones_own_is_what_the_strategy_says(field: str, value: tuple[str, ...] | None) -> None:

@@ -45,7 +45,7 @@ CASES: dict[str, tuple[Any, tuple[str, ...]]] = {
     ),
     "EFA on one card": (efa_layout("g6.8xlarge"), ("2 interfaces, 1 EFA", "(0,0) interface", "(0,1) efa-only")),
     "taints": (
-        (ResolvedTaint("nvidia.com/gpu", "true", "NO_SCHEDULE"), ResolvedTaint("a", "", "PREFER_NO_SCHEDULE")),
+        (ResolvedTaint("nvidia.com/gpu", "true", "NoSchedule"), ResolvedTaint("a", "", "PreferNoSchedule")),
         ("nvidia.com/gpu=true:NoSchedule", "a:PreferNoSchedule"),
     ),
     "disks": (

@@ -17,7 +17,6 @@ from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
 from eks_hardware.kubernetes.nodes import Node, nodes
 from eks_hardware.kubernetes.teams import QUEUES_LABEL
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy, extended_resources_of, resolve
-from eks_hardware.spellings import kubernetes_effect
 from eks_hardware.units import amount
 from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL
@@ -76,9 +75,9 @@ def test_every_node_for_jobs_is_in_one_flavor_that_its_pods_get_onto(file: Path)
             tolerated = {(each["key"], each["effect"]) for each in flavor.tolerations}
             named = {(each["key"], each.get("value", ""), each["effect"]) for each in flavor.taints}
             for taint in node.taints:
-                effect = kubernetes_effect(taint.effect)
-                known = (taint.key, effect) in tolerated or (taint.key, taint.value, effect) in named
-                assert known or effect == "PreferNoSchedule", (node.name, taint)
+                named_so = (taint.key, taint.value, taint.effect) in named
+                known = named_so or (taint.key, taint.effect) in tolerated
+                assert known or taint.effect == "PreferNoSchedule", (node.name, taint)
 
 
 @in_one_test("file", FILES, ids=lambda file: str(file.stem))

@@ -21,8 +21,8 @@ from helpers.cases import in_one_test
 from helpers.strategies import group, strategy
 
 CATALOGUE = load()
-GPU_TAINT = (ResolvedTaint("nvidia.com/gpu", "true", "NO_SCHEDULE"),)
-NEURON_TAINT = (ResolvedTaint("aws.amazon.com/neuron", "true", "NO_SCHEDULE"),)
+GPU_TAINT = (ResolvedTaint("nvidia.com/gpu", "true", "NoSchedule"),)
+NEURON_TAINT = (ResolvedTaint("aws.amazon.com/neuron", "true", "NoSchedule"),)
 KEY = "arn:aws:kms:us-west-2:111122223333:key/1234abcd"
 RESERVATION = {"id": "cr-0123456789abcdef0", "zone": "usw2-az1"}
 
@@ -222,7 +222,7 @@ def test_capacity(
 
 # --- overrides: one per field of NodeGroup and of the models below it
 
-OWN_TAINT = ResolvedTaint("team", "a", "NO_EXECUTE")
+OWN_TAINT = ResolvedTaint("team", "a", "NoExecute")
 OVERRIDES: list[tuple[str, dict[str, Any], str, Any]] = [
     # field, strategy value, resolved field, resolved value
     ("workload", {"workload": "inference"}, "workload", "inference"),
@@ -276,7 +276,7 @@ OVERRIDES: list[tuple[str, dict[str, Any], str, Any]] = [
         "taints",
         {"taints": [{"key": "nvidia.com/gpu", "effect": "PREFER_NO_SCHEDULE"}]},
         "taints",
-        (ResolvedTaint("nvidia.com/gpu", "", "PREFER_NO_SCHEDULE"),),
+        (ResolvedTaint("nvidia.com/gpu", "", "PreferNoSchedule"),),
     ),
     ("kubelet.max_pods", {"kubelet": {"max_pods": 30}}, "max_pods", 30),
     ("update.max_unavailable", {"update": {"max_unavailable": 3}}, "max_unavailable", 3),

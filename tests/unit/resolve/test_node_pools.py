@@ -242,6 +242,19 @@ def test_alias(ami: dict[str, Any], versions: dict[str, str], alias: str | None)
     assert (resolved.ami_alias, resolved.image_id) == (alias, ami.get("image_id"))
 
 
+@pytest.mark.parametrize(
+    ("ami", "release"),
+    [
+        ({"version": "v20260714"}, "v20260714"),
+        ({**BOTTLEROCKET, "version": "v1.61.0"}, "v1.61.0"),
+        ({"version": "latest"}, None),
+        ({"image_id": "ami-01234567"}, None),
+    ],
+)
+def test_the_release_of_the_alias(ami: dict[str, Any], release: str | None) -> None:
+    assert resolved_pool(ami=ami).ami_release == release
+
+
 def test_no_image_moves_alone() -> None:
     # trap: awslabs/amazon-eks-ami#2712
     assert all("latest" not in version for version in (SUGGESTED["al2023"], SUGGESTED["bottlerocket"]))
@@ -492,7 +505,7 @@ def test_max_pods_are_the_least_of_the_types_and_leave_out_what_is_not_known() -
 
 # --- overrides: one per field of NodePool and of the models below it
 
-OWN_TAINT = ResolvedTaint("team", "a", "NO_EXECUTE")
+OWN_TAINT = ResolvedTaint("team", "a", "NoExecute")
 OVERRIDES: list[tuple[str, dict[str, Any], str, Any]] = [
     ("workload", {"workload": "inference"}, "workload", "inference"),
     ("capacity", {"capacity": ["spot"]}, "capacity_types", ("spot",)),

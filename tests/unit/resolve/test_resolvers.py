@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
+from inspect import get_annotations
 from typing import Any, get_args, get_origin, get_type_hints
 
-from eks_hardware.resolve import Resolved
+from eks_hardware.resolve import Resolved, ResolvedNodeGroup, ResolvedNodePool, ResolvedNodes
 from eks_hardware.resolve.derived import Derived, Resolver
+from eks_hardware.resolve.node_fields import NodeFields
+from eks_hardware.resolve.values import after, field_names
 from helpers.cases import in_one_test
 
 
@@ -21,8 +24,40 @@ def _below(kind: type[Any]) -> Iterator[type[Any]]:
 RESOLVERS = [each for each in _below(Resolver) if "kind" in vars(each)]
 
 
+def _own(kind: type[Any]) -> set[str]:
+    """Return the names that a class declares itself: methods of a resolver, fields of a resolved class."""
+    return {name for name in (*vars(kind), *get_annotations(kind)) if not name.startswith("_")} - {"kind"}
+
+
 def test_every_resolved_class_has_a_resolver() -> None:
-    assert sorted(each.kind.__name__ for each in RESOLVERS) == sorted(each.__name__ for each in _below(Resolved))
+    resolved = {each.__name__ for each in _below(Resolved)} - {ResolvedNodes.__name__}
+    assert sorted(each.kind.__name__ for each in RESOLVERS) == sorted(resolved)
+
+
+def test_what_groups_and_pools_share_is_written_once() -> None:
+    shared = {each.name for each in fields(ResolvedNodes)} - {"reasons"}
+    group, pool = _own(ResolvedNodeGroup), _own(ResolvedNodePool)
+    assert not shared & (group | pool)
+    # A group's tags are those of the group and its template; a pool's tags are those of its instances.
+    assert group & pool == {"tags"}
+    derived = _own(NodeFields)
+    assert derived <= shared
+    assert shared - derived == {"instance_types", "image_id", "user_data"}, "each has its own rule"
+
+
+def test_fields_are_in_the_order_that_is_printed() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Shared(Resolved):
+        first: int
+        last: int
+
+    @dataclass(frozen=True, kw_only=True)
+    class Own(Shared):
+        second: int = field(metadata=after("first"))
+        third: int
+        fifth: int = field(metadata=after("last"))
+
+    assert field_names(Own) == ("first", "second", "third", "last", "fifth")
 
 
 @in_one_test("resolver", RESOLVERS, ids=lambda each: each.__name__)
