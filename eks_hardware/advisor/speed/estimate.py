@@ -14,6 +14,7 @@ from eks_hardware.advisor.fitting.memory_inference import (
     weight_bytes,
     weight_bytes_of_tables,
 )
+from eks_hardware.advisor.measured.factors import Factor, Work, said
 from eks_hardware.advisor.model import Fit, Request, Shape
 from eks_hardware.advisor.speed import throughput
 from eks_hardware.advisor.speed.exchange import Exchange, exchange
@@ -140,6 +141,10 @@ def _training(request: Request, fit: Fit) -> Speed:
         notes.append(f"{fit.batch_size} sequences per device in one pass (batch_size), the most that fit")
     if one.waits:
         notes.append(f"limited by the exchange of weights over {exchanged.over}; a larger batch_size hides it")
+    factor = _measured(request, fit, "training")
+    if factor:
+        per_second *= factor.value
+        notes.append(f"speed: {said(factor)}")
     hours = count(workload.training_tokens) / per_second / _SECONDS_PER_HOUR if workload.training_tokens else None
     return Speed(tokens_per_second=per_second, per_replica=per_second, hours=hours, assumptions=tuple(notes))
 
@@ -164,7 +169,7 @@ def _serving(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
     weights = weights_of(request.shape, precision)
     prompt = further = None
     if request.shape.generates is False:
-        one, first = _answering(request, devices, weights)
+        one, first = _answering(request, fit, devices, weights)
     else:
         one, first, prompt, further = _generating(request, fit, devices, weights, sequences / groups)
     per_replica = None if one.value is None else one.value * groups
@@ -220,6 +225,7 @@ def _generating(
         context_length=context if devices.kind == "neuron" else prompt + answer / 2,
         concurrent_sequences=at_once,
     )
+    decode = _faster(decode, _measured(request, fit, "generation"), "tokens")
     width = shape.layers * shape.attention_size
     prefill = throughput.prefill_seconds(devices, weights, prompt_tokens=prompt, attention_width=width)
     together = min(max(1, int(at_once)), max(1, facts.memory()["inference"]["batched_tokens"] // prompt))
@@ -229,6 +235,8 @@ def _generating(
         )
     else:
         each = prefill
+    of_prompts = _measured(request, fit, "prompt")
+    prefill, each = (_shorter(one, of_prompts, "prompts") for one in (prefill, each))
     served = throughput.served_tokens_per_second(output_tokens=answer, prefill=each, decode=decode)
     first = throughput.first_token_seconds(devices, prefill)
     if decode.value is None or each.value is None:
@@ -236,7 +244,28 @@ def _generating(
     return served, first, _MS_PER_SECOND * each.value, _MS_PER_SECOND * at_once / decode.value
 
 
-def _answering(request: Request, devices: Devices, weights: Weights) -> tuple[Estimate, Estimate]:
+def _measured(request: Request, fit: Fit, work: Work) -> Factor | None:
+    return request.measured.speed(work, request, fit.kind) if request.measured else None
+
+
+def _faster(rate: Estimate, factor: Factor | None, what: str) -> Estimate:
+    """Return a rate with the factor of the user's measurements."""
+    if factor is None or rate.value is None:
+        return rate
+    return Estimate(
+        value=rate.value * factor.value, assumptions=(f"speed of {what}: {said(factor)}", *rate.assumptions)
+    )
+
+
+def _shorter(seconds: Estimate, factor: Factor | None, what: str) -> Estimate:
+    """Return a time with the factor of the user's measurements of speed."""
+    if factor is None or seconds.value is None:
+        return seconds
+    notes = (f"speed of {what}: {said(factor)}", *seconds.assumptions)
+    return Estimate(value=seconds.value / factor.value, assumptions=notes)
+
+
+def _answering(request: Request, fit: Fit, devices: Devices, weights: Weights) -> tuple[Estimate, Estimate]:
     """Return tokens per second and seconds of a model that does not generate: one pass over all sequences."""
     length, sequences = context_length(request.workload), concurrent_sequences(request.workload)
     read = throughput.encoding_seconds(
@@ -246,5 +275,6 @@ def _answering(request: Request, devices: Devices, weights: Weights) -> tuple[Es
         sequences=sequences,
         attention_width=request.shape.layers * request.shape.attention_size,
     )
+    read = _shorter(read, _measured(request, fit, "encoder"), "passes")
     per_second = None if read.value is None else length * sequences / read.value
     return Estimate(value=per_second, assumptions=read.assumptions), read

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from eks_hardware.advisor.measured.factors import Compared, Measured
     from eks_hardware.advisor.model import Candidate, Miss, Plan, Recommendation, Request
     from eks_hardware.cost import Purchase
 
@@ -79,6 +80,31 @@ def content(found: Recommendation, cheaper: str | None = None) -> dict[str, Any]
         "unreasonable": found.unreasonable and _plan(found.unreasonable),
         "cheaper": cheaper,
         "notes": list(found.notes),
+        **({"measurements": _measurements(found.request.measured)} if found.request.measured else {}),
+    }
+
+
+def _measurements(measured: Measured) -> dict[str, Any]:
+    """Return how far the estimates are from a user's measurements; ratios are measured / estimated."""
+    return {
+        "file": measured.file,
+        "off": [
+            {"accelerator": chip, "work": work, "ratio": factor.value, "rows": factor.rows}
+            for chip, work, factor in measured.off()
+        ],
+        "rows": [
+            {
+                "id": each.outcome.row["id"],
+                "accelerator": each.outcome.chip,
+                "work": each.work,
+                "measured": each.outcome.row["figure"],
+                "estimate": each.outcome.estimate,
+                "unit": each.outcome.row["unit"],
+                "ratio": each.ratio,
+                "reason": each.outcome.reason,
+            }
+            for each in measured.rows
+        ],
     }
 
 
@@ -173,6 +199,8 @@ def show(found: Recommendation, *, top: int, everything: bool, pick: int = 1, ch
     out.print()
     out.print(fitted(_table(best[:top], chosen), out))
     _print(out, *_without_price(best[:top]))
+    if found.request.measured:
+        _print(out, "", *_off(found.request.measured, best))
     if everything:
         _explain(out, found, best, top)
     else:
@@ -184,15 +212,51 @@ def show(found: Recommendation, *, top: int, everything: bool, pick: int = 1, ch
     _print(out, _dates(best[:top], more=len(best) - top, everything=everything), _choice(chosen))
 
 
+def _off(measured: Measured, best: Sequence[Candidate]) -> Iterator[str]:
+    """Yield by how much the estimates were off for the user."""
+    off = [
+        f"{chip} {'' if work.startswith('memory') else 'speed of '}{work} {factor.value:.2f} "
+        f"({counted(factor.rows, 'row')})"
+        for chip, work, factor in measured.off()
+    ]
+    yield f"Measured / estimated in {measured.file}: {', '.join(off) or 'no row has an estimate'}."
+    wrong = [each.outcome.row["id"] for each in measured.rows if _is_wrong(each)]
+    if wrong:
+        yield f"The estimate is wrong about what fits in {', '.join(wrong)}."
+    chips = {each.outcome.chip for each in measured.rows if each.ratio}
+    if not any(each.fit.kind.accelerator and each.fit.kind.accelerator.name in chips for each in best):
+        yield "No candidate has a measured accelerator: speeds are unchanged."
+
+
+def _is_wrong(each: Compared) -> bool:
+    """Return whether the estimate disagrees about what fits."""
+    estimate, row = each.outcome.estimate, each.outcome.row
+    return row["kind"] == "fits" and estimate is not None and (estimate <= 1) is not row["figure"]
+
+
 def _explain(out: Console, found: Recommendation, best: Sequence[Candidate], top: int) -> None:
     _section(out, "Why", _whys(best[:top]))
     _section(out, _title(best[0]), _winner(best[0], found))
     if len(found.request.regions) > 1:
         out.print("\n[bold]Regions[/], $/h of each family's best size")
         out.print(_regions(best[:top], found, out))
+    if found.request.measured:
+        _section(out, "Measurements", _each_measured(found.request.measured))
     _section(out, "Not chosen", _rejected(found))
     _section(out, "Notes", ((each, "") for each in found.notes if not each.startswith(_URGENT)))
     out.print()
+
+
+def _each_measured(measured: Measured) -> Iterator[tuple[str, str]]:
+    for each in measured.rows:
+        row, estimate = each.outcome.row, each.outcome.estimate
+        if estimate is None:
+            yield f"{row['id']}: not compared, {each.outcome.reason}", ""
+        elif row["kind"] == "fits":
+            yield f"{row['id']}: {'ran' if row['figure'] else 'out of memory'}; estimate {estimate:.0%} of memory", ""
+        else:
+            ratio = f"measured / estimated {each.ratio:.2f}"
+            yield f"{row['id']}: {row['figure']:g} {row['unit']}, estimate {estimate:.4g}; {ratio}", ""
 
 
 def show_choices(found: Recommendation, *, top: int) -> None:
