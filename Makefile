@@ -90,6 +90,7 @@ schema: .venv/.installed ## rewrite the JSON Schemas after a change of the model
 	$(python) -m eks_hardware.models.json_schema
 	$(python) -m eks_hardware.adoption
 	$(python) -m eks_hardware.advisor.measured.file
+	$(python) -m eks_hardware.advisor.ranking.policy_file
 
 schema-check: .venv/.installed
 	@cp $(schema) .build/schema.before

@@ -15,6 +15,7 @@ from eks_hardware.models import WorkloadSpec
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.measured.factors import Measured
+    from eks_hardware.advisor.ranking.policy import Policy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +169,7 @@ class Request:
     regions: tuple[str, ...]
     efa: bool | None = None  # whether several nodes need EFA; None: the advisor decides
     measured: Measured | None = None  # the user's measurements, which correct the estimates
+    policy: Policy | None = None  # decision trees; None: the shipped ones
 
 
 Maturity = Literal["mature", "maintenance", "beta", "archived", "unknown"]

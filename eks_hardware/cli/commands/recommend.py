@@ -22,10 +22,19 @@ from eks_hardware.printable import reason
 if TYPE_CHECKING:
     from eks_hardware.advisor.measured.factors import Measured
     from eks_hardware.advisor.model import Recommendation, Request
+    from eks_hardware.advisor.ranking.policy import Policy
     from eks_hardware.advisor.ranking.workload_file import WorkloadFile
     from eks_hardware.loader import Document
 
 _STDIN = "-"
+
+
+def _print_policy(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from eks_hardware.data import FOLDER
+
+        click.echo((FOLDER / "policy" / "selection_guide.json").read_text(encoding="utf-8"), nl=False)
+        context.exit()
 
 
 @click.command(epilog=exit_codes("no hardware fits, or errors in a file"))
@@ -59,6 +68,20 @@ _STDIN = "-"
     type=parameters.FILE,
     metavar="FILE",
     help="Your measurements of memory and speed, such as rows of `python -m benchmarks.gpu`; they correct estimates.",
+)
+@click.option(
+    "--policy",
+    type=parameters.FILE,
+    metavar="FILE",
+    help="Decision trees that name hardware for workloads, in place of the shipped ones.",
+)
+@click.option(
+    "--print-policy",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_policy,
+    help="Print the shipped decision trees, to change them for --policy, and exit.",
 )
 @click.option(
     "--top", type=click.IntRange(1, 100), metavar="N", default=5, show_default=True, help="Number of families to show."
@@ -153,9 +176,10 @@ def recommend(
 
 def _with_files(options: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:
     """Return the request with the files of the options, and the hardware to choose from."""
-    measurements = options.pop("measurements")
+    measurements, policy = options.pop("measurements"), options.pop("policy")
     request, only = _request(given_fields(options), file)
-    return replace(request, measured=_measured(measurements) if measurements else None), only
+    measured = _measured(measurements) if measurements else None
+    return replace(request, measured=measured, policy=_policy(policy) if policy else None), only
 
 
 def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:
@@ -199,6 +223,16 @@ def _measured(file: Path) -> Measured:
 
     try:
         return read_measurements(file)
+    except StrategyError as error:
+        fail_with(error.findings)
+
+
+def _policy(file: Path) -> Policy:
+    from eks_hardware.advisor.ranking.policy_file import read_policy
+    from eks_hardware.findings import StrategyError
+
+    try:
+        return read_policy(file)
     except StrategyError as error:
         fail_with(error.findings)
 

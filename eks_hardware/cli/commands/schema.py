@@ -6,7 +6,7 @@ import click
 
 from eks_hardware.cli.errors import exit_codes
 
-_KINDS = ("strategy", "adoption", "measurements")
+_KINDS = ("strategy", "adoption", "measurements", "policy")
 
 
 @click.command(epilog=exit_codes())
@@ -14,8 +14,8 @@ _KINDS = ("strategy", "adoption", "measurements")
     "kind",
     type=click.Choice(_KINDS),
     default=_KINDS[0],
-    help="strategy; adoption: node pools for an existing cluster; or measurements: the file of "
-    "`recommend --measurements`. Default: strategy.",
+    help="strategy; adoption: node pools for an existing cluster; measurements or policy: the file of that option of "
+    "`recommend`. Default: strategy.",
 )
 def schema(kind: str) -> None:
     """Print the JSON Schema of strategy files, for completion and checks in an editor.

@@ -40,8 +40,6 @@ _URGENT = ("the context is", "add --tokens")
 """Starts of notes about probable mistakes and missing options."""
 _CAUTIONS = ("software", "tight fit", "Spot price", "Capacity Block price", "price of", "the price of", "each Capacity")
 """Starts of reasons to hesitate."""
-_PARTS = {"policy": "selection guide"}
-"""Names of parts of a score that differ from their JSON keys."""
 # Reasons that are grouped; `--all` and `--format json` list them for each family.
 _TOGETHER = {
     "OFFERED": "OFFERED, not available in these regions",
@@ -55,7 +53,7 @@ _TOGETHER = {
 
 def content(found: Recommendation, cheaper: str | None = None) -> dict[str, Any]:
     """Return the whole recommendation with stable keys."""
-    branch = policy.branch(found.request.workload, found.request.shape)
+    branch = policy.branch_for(found.request)
     best = best_of_families(found.candidates)
     return {
         "request": {
@@ -235,7 +233,7 @@ def _is_wrong(each: Compared) -> bool:
 
 
 def _explain(out: Console, found: Recommendation, best: Sequence[Candidate], top: int) -> None:
-    _section(out, "Why", _whys(best[:top]))
+    _section(out, "Why", _whys(best[:top], policy.policy_for(found.request).name))
     _section(out, _title(best[0]), _winner(best[0], found))
     if len(found.request.regions) > 1:
         out.print("\n[bold]Regions[/], $/h of each family's best size")
@@ -448,11 +446,12 @@ def _devices(each: Candidate) -> str:
     return f"{used} of {held} {chip.name}" if used < held else f"{held} x {chip.name}"
 
 
-def _whys(best: Sequence[Candidate]) -> Iterator[tuple[str, str]]:
+def _whys(best: Sequence[Candidate], policy_name: str) -> Iterator[tuple[str, str]]:
     for rank, each in enumerate(best, 1):
         bought = "" if each.purchase == "on-demand" else f"{each.purchase}; "
         yield bought + "; ".join(each.reasons), str(rank)
-        yield ", ".join(f"{_PARTS.get(name, name)} {value:.2f}" for name, value in each.scores.items()), ""
+        names = {"policy": policy_name}
+        yield ", ".join(f"{names.get(name, name)} {value:.2f}" for name, value in each.scores.items()), ""
 
 
 def _title(best: Candidate) -> str:
@@ -470,25 +469,31 @@ def _winner(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]
         yield each, "" if index else "assumed"
     for index, each in enumerate(best.reasons[_REASONS:]):
         yield each, "" if index else "notes"
-    yield _guide(found), "guide"
+    yield _guide(found), "policy" if found.request.policy else "guide"
 
 
 def _why_in_short(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]:
-    """Yield three lines: cost and speed; memory and layout; the first caution, or what the selection guide says."""
+    """Yield up to three lines: cost and speed; memory and layout; the first caution, or the user's own policy."""
     yield "; ".join(best.reasons[:2]), "why"
     layout = ", ".join(text for text, _ in _layout(best))
     speed = "" if best.tokens_per_second is None else f"; {best.tokens_per_second:,.0f} tokens/s (estimate)"
     yield f"{best.fit.memory_gib:.1f} of {best.fit.available_gib:.1f} GiB, {layout}{speed}", "fit"
     cautions = (each for each in best.reasons[2:] if each.startswith(_CAUTIONS))
     caution = next(cautions, None)
-    branch = policy.branch(found.request.workload, found.request.shape)
-    yield (caution, "caution") if caution else (f'"{plain(branch.quote)}"', "guide")
+    branch = policy.branch_for(found.request)
+    if caution:
+        yield caution, "caution"
+    elif found.request.policy and branch.applies:
+        yield f'"{plain(branch.quote)}"', "policy"
 
 
 def _guide(found: Recommendation) -> str:
-    """Return what the selection guide says about such workloads."""
-    branch = policy.branch(found.request.workload, found.request.shape)
-    return f'"{plain(branch.quote)}" ({branch.under.strip("*#: ")}, {branch.document})'
+    """Return what the policy says about such workloads."""
+    branch = policy.branch_for(found.request)
+    if not branch.applies:
+        return branch.reading
+    where = ", ".join(each for each in (branch.under.strip("*#: "), branch.document) if each)
+    return f'"{plain(branch.quote)}" ({where})'
 
 
 def _of_available(best: Candidate) -> str:
