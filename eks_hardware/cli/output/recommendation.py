@@ -343,6 +343,8 @@ def _work(request: Request) -> str:
     for value in (workload.precision, workload.framework, workload.attention):
         if value:
             parts.append(value)
+    if workload.kv_cache_precision:
+        parts.append(f"KV cache {workload.kv_cache_precision}")
     if workload.context_length:
         parts.append(f"context {workload.context_length}")
     if workload.concurrent_sequences:
