@@ -89,6 +89,8 @@ golden: setup ## rewrite the golden files after an intended change
 schema: .venv/.installed ## rewrite the JSON Schemas after a change of the models
 	$(python) -m eks_hardware.models.json_schema
 	$(python) -m eks_hardware.adoption
+	$(python) -m eks_hardware.advisor.measured.file
+	$(python) -m eks_hardware.advisor.ranking.policy_file
 
 schema-check: .venv/.installed
 	@cp $(schema) .build/schema.before

@@ -21,9 +21,10 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import workspace
-from benchmarks.estimates import HALVES, MEMORY, Outcome, outcomes
+from benchmarks.estimates import HALVES, half, outcomes
 from benchmarks.goals import goals
 from benchmarks.report import BEGIN, END, table
+from eks_hardware.advisor.measured.outcomes import MEMORY, Outcome
 from eks_hardware.catalogue import Hardware, load
 
 FLOORS = Path(__file__).with_name("accuracy.json")
@@ -60,7 +61,7 @@ def shares(found: Iterable[Outcome]) -> Shares:
 
 def reserved(found: Iterable[Outcome]) -> list[Outcome]:
     """Return the outcomes that must not be used to calibrate the estimates."""
-    return [each for each in found if each.half == HALVES[1]]
+    return [each for each in found if half(each.row["id"]) == HALVES[1]]
 
 
 def by_kind(found: Iterable[Outcome]) -> dict[str, Shares]:
@@ -91,7 +92,7 @@ def report(found: Sequence[Outcome]) -> str:
     rated = sum(each.estimate is not None for each in found)
     parts = [f"{len(found)} rows, {rated} with an estimate. Median and range: estimate / measured."]
     for name in HALVES:
-        of_half = [each for each in found if each.half == name]
+        of_half = [each for each in found if half(each.row["id"]) == name]
         parts += [
             f"**{name.capitalize()}**, all kinds:",
             _table(("kind", *head), ((kind, *each.cells) for kind, each in by_kind(of_half).items())),

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.estimates import HALVES, half, outcome
+from benchmarks.estimates import HALVES, half
 from benchmarks.report import table
 from eks_hardware import facts
+from eks_hardware.advisor.measured.estimates import outcome
 from eks_hardware.facts.schemas.measurements import MeasurementRow
 
 NAMES = ("share", "half_width", "microseconds", "link_share", "gb_per_second")

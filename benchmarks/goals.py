@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
-from benchmarks.estimates import MEMORY, Outcome
+from eks_hardware.advisor.measured.outcomes import MEMORY, Outcome
 from eks_hardware.catalogue import Hardware, load
 
 SERVING = ("serving-throughput", "serving-latency")

@@ -8,10 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import WorkloadSpec
+
+if TYPE_CHECKING:
+    from eks_hardware.advisor.measured.factors import Measured
+    from eks_hardware.advisor.ranking.policy import Policy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +168,8 @@ class Request:
     shape: Shape
     regions: tuple[str, ...]
     efa: bool | None = None  # whether several nodes need EFA; None: the advisor decides
+    measured: Measured | None = None  # the user's measurements, which correct the estimates
+    policy: Policy | None = None  # decision trees; None: the shipped ones
 
 
 Maturity = Literal["mature", "maintenance", "beta", "archived", "unknown"]

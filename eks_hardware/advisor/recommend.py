@@ -58,7 +58,7 @@ def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Seq
     ``only`` lists families, accelerators, kinds of hardware or instance types (or patterns of them) to choose from.
     """
     catalogue = catalogue or load()
-    branch = policy.branch(request.workload, request.shape)
+    branch = policy.branch_for(request)
     search, basis, candidates = _searched(request, branch, catalogue, only)
     rejections = rejections_of(search.misses, {each.fit.kind.family for each in candidates})
     notes = notes_of(request, branch, best_of_families(candidates), rejections, basis)
@@ -96,7 +96,7 @@ def cheaper_way(found: Recommendation, *, catalogue: Catalogue | None = None, on
     for changed, option, caveat in narrower(found.request, best.fit.kind):
         if now and basis == "usd_per_hour" and not _may_cost(now / 2, changed, catalogue, only):
             continue
-        branch = policy.branch(changed.workload, changed.shape)
+        branch = policy.branch_for(changed)
         _, _, candidates = _searched(changed, branch, catalogue, only)
         cost = getattr(candidates[0], basis) if candidates else None
         if now and cost and cost <= now / 2:
@@ -401,7 +401,7 @@ def _ranked(
 ) -> tuple[Basis, tuple[Candidate, ...]]:
     """Return the measure of cost, and the candidates, best first."""
     workload = request.workload
-    cautions = policy.cautions(workload, request.shape)
+    cautions = policy.policy_for(request).warnings(workload, request.shape)
     drafts = _on_fewest_nodes(drafts)
     weighed = [_weighed(each, request, branch, cautions) for each in drafts]
     basis = basis_of(workload, weighed)

@@ -85,7 +85,7 @@ def words_of(*fields: str) -> Completer:
             each
             for schema in (properties[field] for field in fields)
             for part in (schema, schema.get("items", {}), *schema.get("anyOf", ()))
-            for each in part.get("enum", ())
+            for each in part.get("enum", [part["const"]] if "const" in part else [])
         ]
         return _beginning(incomplete, choices)
 

@@ -12,12 +12,13 @@ from eks_hardware.cli.errors import FAILED, fail
 from eks_hardware.cli.parameters import model_of
 from eks_hardware.cli.questions import WrongAnswerError, ask, choose
 from eks_hardware.cli.spending_limit import Offer, amount_of_option, limit_and_number
-from eks_hardware.cli.workload_options import in_full, option_of, request_of_fields, request_or_stop
+from eks_hardware.cli.workload_options import in_full, option_of, request_of_fields, request_or_stop, task_fields
 from eks_hardware.printable import joined
 from eks_hardware.spellings import (
     DEFAULT_FORMAT,
     DEFAULT_TASK,
     TRAINED_FORMATS,
+    Method,
     Priority,
     Task,
     WeightFormat,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 DEFAULT_REGION = "us-west-2"
 DEFAULT_MODEL = "8B"
 TASKS: tuple[Task, ...] = get_args(Task)
+TUNED: tuple[Method, ...] = ("lora", "qlora")
+"""Methods of fine-tuning that the question about the task accepts too."""
 KINDS = ("gpu", "trainium", "inferentia", "cpu", "mixed")
 SHOWN = 4
 """Rows of the table: the best type, and the three next best."""
@@ -125,7 +128,7 @@ def _of_model(fields: dict[str, Any], said: Options, asks: bool) -> Hardware:
     from eks_hardware.cli.output.recommendation import show_choices
 
     if "task" not in fields:
-        fields["task"] = _task(TASKS, asks=asks)
+        fields |= task_fields(_task((*TASKS, *TUNED), asks=asks))
     request, _ = request_or_stop(fields)
     for field, question, default in _questions(request) if asks else ():
         if field not in fields and (value := _value(fields, field, question, default)) is not None:

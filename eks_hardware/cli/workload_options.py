@@ -53,6 +53,7 @@ OPTIONS = {
     "nodes": ("--nodes",),
     "software": ("--software",),
     "precision": ("--precision",),
+    "kv_cache_precision": ("--kv-cache",),
     "budget": ("--priority", "--budget"),
     "region": ("--region",),
     "regions": ("--region",),
@@ -115,6 +116,13 @@ _DECORATORS = (
         "checkpoint's.",
     ),
     click.option(
+        "--kv-cache",
+        "kv_cache_precision",
+        metavar="FORMAT",
+        shell_complete=completers.words_of("kv_cache_precision"),
+        help="Inference: format of the KV cache: fp8, which halves it; default: 16 bits.",
+    ),
+    click.option(
         "--software",
         metavar="LEVEL",
         shell_complete=completers.words_of("software"),
@@ -143,9 +151,14 @@ def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
     if found.get("model"):
         found["model"] = parameters.model_of(found["model"])
-    if found.get("task") in METHODS:
-        found |= {"task": "fine-tuning", "method": found["task"]}
+    if "task" in found:
+        found |= task_fields(found["task"])
     return found
+
+
+def task_fields(task: str) -> dict[str, Any]:
+    """Return the fields for a task, or for the method of fine-tuning instead of one."""
+    return {"task": "fine-tuning", "method": task} if task in METHODS else {"task": task}
 
 
 def request_of_fields(fields: Mapping[str, Any], *, folder: Path | None = None) -> tuple[Request, tuple[str, ...]]:

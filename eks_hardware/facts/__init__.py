@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.measurements import MeasuredModels, Measurements
     from eks_hardware.facts.schemas.models import Memory, ModelTypes, NamedModels, NeuronModels
     from eks_hardware.facts.schemas.nodes import AmiReleases, BottlerocketSettings, Mig, NodeConfig, Nodes, Storage
-    from eks_hardware.facts.schemas.policy import Ranking, Starters
+    from eks_hardware.facts.schemas.policy import Ranking, SelectionGuide, Starters
     from eks_hardware.facts.schemas.prices import OnDemand, Reserved, ServiceQuotas, Services, Spot, Volumes
     from eks_hardware.facts.schemas.replacements import Replacements
     from eks_hardware.facts.schemas.software import Software, WorkloadImages
@@ -82,6 +82,7 @@ spot_prices: DataFile[Spot] = DataFile("prices/spot.json")
 volume_prices: DataFile[Volumes] = DataFile("prices/volumes.json")
 service_quotas: DataFile[ServiceQuotas] = DataFile("quotas/service_quotas.json")
 ranking: DataFile[Ranking] = DataFile("policy/ranking.json")
+selection_guide: DataFile[SelectionGuide] = DataFile("policy/selection_guide.json")
 starters: DataFile[Starters] = DataFile("policy/starters.json")
 
 

@@ -12,6 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from docs.hooks.reference import commands
+from eks_hardware.advisor.measured.file import read_measurements
+from eks_hardware.advisor.ranking.policy_file import read_policy
 from eks_hardware.cli import app
 from eks_hardware.validation import validate
 from helpers.cases import in_one_test
@@ -76,7 +78,8 @@ def invocations(text: str) -> Iterator[list[str]]:
 
 def complete_strategies(text: str) -> list[str]:
     """Return the code blocks that are complete strategies."""
-    whole = [each for each in code_blocks(text, "yaml") if {"version", "name"} <= set(re.findall(r"(?m)^(\w+):", each))]
+    keys = {each: set(re.findall(r"(?m)^(\w+):", each)) for each in code_blocks(text, "yaml")}
+    whole = [each for each, named in keys.items() if {"version", "name"} <= named and "trees" not in named]
     return [each for each in whole if "shortened" not in each]
 
 
@@ -95,6 +98,14 @@ def test_whole_strategies_are_accepted(name: str, text: str, tmp_path: Path) -> 
     found = {finding.code for finding in validate([file]).errors}
     # A command on the page writes a lock file.
     assert found - {"LOCK_MISSING"} == WRONG.get(name, set())
+
+
+def test_policies_and_measurements_of_the_guide_are_valid() -> None:
+    blocks = code_blocks(page_text("docs/guides/recommend.md"), "yaml")
+    (own_policy,) = (each for each in blocks if "\ntrees:" in each)
+    (rows,) = (each for each in blocks if "\nrows:" in each)
+    assert read_policy(own_policy).name == "platform policy"
+    assert all(each.ratio for each in read_measurements(rows).rows)
 
 
 @pytest.mark.parametrize("name", ["docs/guides/capacity-blocks.md", "docs/guides/efa.md", "docs/guides/explain.md"])

@@ -20,6 +20,7 @@ from eks_hardware.advisor.fitting.gates import (
 from eks_hardware.advisor.fitting.layout import Layout, Pool, Short, on_nodes, others, serve, train
 from eks_hardware.advisor.fitting.memory_inference import InferenceMemory, Serving
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory, TrainingRun
+from eks_hardware.advisor.measured.factors import measured_difference
 from eks_hardware.advisor.model import Fit, Gate, Miss, Request
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.units import GIB
@@ -141,11 +142,13 @@ class Fitter:
         room = available(kind, training=self._learns)
         if room is None:
             return _Missed(missing_gib=None, text="the memory of its accelerators is unknown")
+        measured = self.request.measured and self.request.measured.memory(self.request, kind, training=self._learns)
+        usable = room / measured.value if measured else room
         short: Short | None = None
         best: _Found | None = None
         for cores in ways(self.request, kind):
             memory = self._memory(kind, cores)
-            pool = pool_of(self.request, kind, available_gib=room, cores=cores, many=many)
+            pool = pool_of(self.request, kind, available_gib=usable, cores=cores, many=many)
             tried = train(memory, pool) if isinstance(memory, TrainingMemory) else serve(memory, pool)
             if isinstance(tried, Layout):
                 if best is None or tried.nodes < best.layout.nodes:
@@ -188,6 +191,7 @@ class Fitter:
         copies = cores_of(kind) // found.cores
         if copies > 1:
             parts = tuple(replace(part, gib=part.gib * copies) for part in parts)
+        parts = (*parts, *measured_difference(self.request, kind, parts, training=self._learns))
         return Fit(
             kind=kind,
             nodes=layout.nodes,

@@ -1,6 +1,7 @@
 """The policy: which branch of the decision trees a workload takes, and how well hardware matches it.
 
-Trees, branches and weights are data (``policy/ranking.json``), with exact quotes from the documents.
+The shipped trees are data (``policy/selection_guide.json``), with exact quotes from the documents. Users can have their
+own (``--policy FILE``).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import Shape
@@ -18,7 +19,7 @@ from eks_hardware.catalogue import InstanceType, load
 from eks_hardware.models import WorkloadSpec
 
 if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.policy import Branch as BranchRow
+    from eks_hardware.advisor.model import Request
     from eks_hardware.facts.schemas.policy import Today, When
 
 Match = Literal["named", "instead", "hardware", "other"]
@@ -30,6 +31,7 @@ class Branch:
 
     id: str
     tree: str
+    policy: str  # name of the policy, as sentences call it
     quote: str  # its exact words
     under: str  # the line above it: the heading of its tree, or a closer one
     document: str  # title of the document
@@ -39,6 +41,11 @@ class Branch:
     hardware: tuple[str, ...]  # kinds of hardware that it names
     instead: tuple[str, ...]  # current substitutes for these families
     today: Today | None  # changes to the hardware that it names since then; None if its words are still correct
+
+    @property
+    def applies(self) -> bool:
+        """Whether it is a branch of the policy; false if none applies."""
+        return self is not _NO_BRANCH
 
     def names_family(self, family: str) -> bool:
         """Return whether it names a family, and not only a kind of hardware."""
@@ -57,16 +64,49 @@ class Branch:
         return facts.ranking()["match"][self.match(kind)]["score"]
 
 
-def branch(workload: WorkloadSpec, shape: Shape) -> Branch:
-    """Return the branch for a workload: the first whose conditions are met. There is always one."""
-    asked = _Asked.by(workload, shape)
-    return next(each for each in branches() if asked.meets(each.when))
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """Decision trees."""
+
+    name: str  # as sentences call it: selection guide
+    branches: tuple[Branch, ...]  # of all trees, in the order in which they are checked
+    cautions: tuple[Branch, ...]  # warnings about hardware, whatever the branch
+
+    def branch(self, workload: WorkloadSpec, shape: Shape) -> Branch:
+        """Return the branch for a workload: the first whose conditions are met, or one that names nothing."""
+        asked = _Asked.by(workload, shape)
+        return next((each for each in self.branches if asked.meets(each.when)), _NO_BRANCH)
+
+    def warnings(self, workload: WorkloadSpec, shape: Shape) -> tuple[Branch, ...]:
+        """Return the cautions for a workload."""
+        asked = _Asked.by(workload, shape)
+        return tuple(each for each in self.cautions if asked.meets(each.when))
 
 
-def cautions(workload: WorkloadSpec, shape: Shape) -> tuple[Branch, ...]:
-    """Return warnings of the documents about hardware for a workload, whatever its branch."""
-    asked = _Asked.by(workload, shape)
-    return tuple(each for each in _cautions() if asked.meets(each.when))
+_NO_BRANCH = Branch(
+    id="none",
+    tree="none",
+    policy="policy",
+    quote="",
+    under="",
+    document="",
+    reading="no branch of the policy applies",
+    when={},
+    families=(),
+    hardware=(),
+    instead=(),
+    today=None,
+)
+
+
+def policy_for(request: Request) -> Policy:
+    """Return the policy of a request: its own, or the shipped one."""
+    return request.policy or shipped()
+
+
+def branch_for(request: Request) -> Branch:
+    """Return the branch of the request's policy for its workload."""
+    return policy_for(request).branch(request.workload, request.shape)
 
 
 @cache
@@ -157,36 +197,44 @@ def _hardware_of(patterns: tuple[str, ...]) -> frozenset[str]:
     return frozenset(known.select(family=family)[0].hardware.value for family in families)
 
 
-# --- from the data file
+# --- from a file
 
 
 @cache
-def branches() -> tuple[Branch, ...]:
-    """Return every branch, in the order in which they are checked."""
-    return tuple(
-        _branch(row, tree["id"], tree["document"], tree["heading"], {**tree["when"], **row["when"]})
-        for tree in facts.ranking()["trees"]
-        for row in tree["branches"]
+def shipped() -> Policy:
+    """Return the shipped policy: the decision trees of the documents on which the project is based."""
+    content = facts.selection_guide()
+    return policy_of(content)
+
+
+def policy_of(content: Mapping[str, Any]) -> Policy:
+    """Return the policy of a file with valid content."""
+    content = {"documents": {}, "cautions": (), **content}
+    return Policy(
+        name=content["name"],
+        branches=tuple(
+            _branch(content, row, tree, cast("When", {**tree.get("when", {}), **row.get("when", {})}))
+            for tree in content["trees"]
+            for row in tree["branches"]
+        ),
+        cautions=tuple(_branch(content, row, row, row.get("when", {})) for row in content["cautions"]),
     )
 
 
-@cache
-def _cautions() -> tuple[Branch, ...]:
-    return tuple(_branch(row, row["id"], row["document"], "", row["when"]) for row in facts.ranking()["cautions"])
-
-
-def _branch(row: BranchRow, tree: str, document: str, heading: str, when: When) -> Branch:
-    today = row.get("today")
+def _branch(content: Mapping[str, Any], row: Mapping[str, Any], tree: Mapping[str, Any], when: When) -> Branch:
+    today: Today | None = row.get("today")
+    named = row["names"]
     return Branch(
         id=row["id"],
-        tree=tree,
+        tree=tree["id"],
+        policy=content["name"],
         quote=row["quote"],
-        under=row.get("under", heading),
-        document=facts.ranking()["documents"][document],
-        reading=row["reading"],
+        under=row.get("under", tree.get("heading", "")),
+        document=content["documents"].get(tree.get("document"), content["name"]),
+        reading=row.get("reading", ""),
         when=when,
-        families=tuple(row["names"].get("families", ())),
-        hardware=tuple(row["names"].get("hardware", ())),
+        families=tuple(named.get("families", ())),
+        hardware=tuple(named.get("hardware", ())),
         instead=tuple(row.get("instead", ())),
-        today=today and {**today, "source": facts.ranking()["sources"][today["source"]]},
+        today=today and {**today, "source": content["sources"][today["source"]]},
     )

@@ -28,10 +28,10 @@ _NAMED = 4
 _SHORT_CONTEXT = 128
 """Smaller contexts are more often thousands of tokens without their k than meant."""
 _POLICY: dict[Match, str] = {
-    "named": "recommended by the selection guide",
-    "instead": "replaces what the selection guide recommends",
-    "hardware": "same kind of hardware as the selection guide recommends",
-    "other": "the selection guide recommends other hardware",
+    "named": "recommended by the {name}",
+    "instead": "replaces what the {name} recommends",
+    "hardware": "same kind of hardware as the {name} recommends",
+    "other": "the {name} recommends other hardware",
 }
 _UNITS = (("T", 10**12), ("B", 10**9), ("M", 10**6), ("K", 10**3))
 
@@ -54,12 +54,13 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
     yield _speed(draft, scored)
     kind = draft.fit.kind
     match = branch.match(kind)
-    yield _POLICY[match]
+    if branch.applies:
+        yield _POLICY[match].format(name=branch.policy)
     if branch.today and match in ("named", "instead"):
         yield f"update: {branch.today['text']}"
     for each in cautions:
         if each.match(kind) == "named":
-            yield f'the selection guide warns: "{plain(each.quote)}" ({each.document})'
+            yield f'the {each.policy} warns: "{plain(each.quote)}" ({each.document})'
     if draft.maturity != "mature":
         stands = "software of unknown maturity" if draft.maturity == "unknown" else f"software: {draft.maturity}"
         why = f"; {draft.maturity_why}" if draft.maturity_why else ""
@@ -164,10 +165,10 @@ def _of_first(request: Request, best: Sequence[Candidate]) -> Iterator[str]:
 
 def _of_named(branch: Branch, best: Sequence[Candidate], rejections: Sequence[Rejection]) -> Iterator[str]:
     """Yield the rank of the recommended hardware, if it is not first."""
-    if best and branch.match(best[0].fit.kind) == "named":
+    if not branch.applies or (best and branch.match(best[0].fit.kind) == "named"):
         return
     others = "other instance types: " if best else ""
-    cited = f'the selection guide recommends {others}"{plain(branch.quote)}"'
+    cited = f'the {branch.policy} recommends {others}"{plain(branch.quote)}"'
     since = f"; {branch.today['text']}" if branch.today else ""
     for place, each in enumerate(best, 1):
         if branch.match(each.fit.kind) == "named":

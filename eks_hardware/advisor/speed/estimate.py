@@ -15,6 +15,7 @@ from eks_hardware.advisor.fitting.memory_inference import (
     weight_bytes,
     weight_bytes_of_tables,
 )
+from eks_hardware.advisor.measured.factors import Factor, Work, said
 from eks_hardware.advisor.model import Fit, Parallelism, Request, Shape
 from eks_hardware.advisor.speed import throughput
 from eks_hardware.advisor.speed.exchange import Exchange, exchange
@@ -141,6 +142,10 @@ def _training(request: Request, fit: Fit) -> Speed:
         notes.append(f"{fit.batch_size} sequences per device in one pass (batch_size), the most that fit")
     if one.waits:
         notes.append(f"limited by the exchange of weights over {exchanged.over}; a larger batch_size hides it")
+    factor = _measured(request, fit, "training")
+    if factor:
+        per_second *= factor.value
+        notes.append(f"speed: {said(factor)}")
     hours = count(workload.training_tokens) / per_second / _SECONDS_PER_HOUR if workload.training_tokens else None
     return Speed(tokens_per_second=per_second, per_replica=per_second, hours=hours, assumptions=tuple(notes))
 
@@ -161,6 +166,9 @@ class _Replica:
     context_length: int
     sequences: int  # concurrent
     of_a_node: int  # replicas of a node
+    of_prompts: Factor | None  # of the user's measurements, like the following
+    of_tokens: Factor | None
+    of_passes: Factor | None
 
 
 def _replica(request: Request, fit: Fit, accelerator: Accelerator) -> _Replica:
@@ -174,6 +182,9 @@ def _replica(request: Request, fit: Fit, accelerator: Accelerator) -> _Replica:
         context_length=context_length(request.workload),
         sequences=concurrent_sequences(request.workload),
         of_a_node=fit.replicas_per_node,
+        of_prompts=_measured(request, fit, "prompt"),
+        of_tokens=_measured(request, fit, "generation"),
+        of_passes=_measured(request, fit, "encoder"),
     )
 
 
@@ -250,6 +261,7 @@ def _generating(
         context_length=context if devices.kind == "neuron" else prompt + answer / 2,
         concurrent_sequences=at_once,
     )
+    decode = _faster(decode, replica.of_tokens, "tokens")
     width = shape.layers * shape.attention_size
     prefill = throughput.prefill_seconds(devices, weights, prompt_tokens=prompt, attention_width=width)
     together = min(max(1, int(at_once)), max(1, facts.memory()["inference"]["batched_tokens"] // prompt))
@@ -259,11 +271,33 @@ def _generating(
         )
     else:
         each = prefill
+    prefill, each = (_shorter(one, replica.of_prompts, "prompts") for one in (prefill, each))
     served = throughput.served_tokens_per_second(output_tokens=answer, prefill=each, decode=decode)
     first = throughput.first_token_seconds(devices, prefill)
     if decode.value is None or each.value is None:
         return served, first, None, None
     return served, first, _MS_PER_SECOND * each.value, _MS_PER_SECOND * at_once / decode.value
+
+
+def _measured(request: Request, fit: Fit, work: Work) -> Factor | None:
+    return request.measured.speed(work, request, fit.kind) if request.measured else None
+
+
+def _faster(rate: Estimate, factor: Factor | None, what: str) -> Estimate:
+    """Return a rate with the factor of the user's measurements."""
+    if factor is None or rate.value is None:
+        return rate
+    return Estimate(
+        value=rate.value * factor.value, assumptions=(f"speed of {what}: {said(factor)}", *rate.assumptions)
+    )
+
+
+def _shorter(seconds: Estimate, factor: Factor | None, what: str) -> Estimate:
+    """Return a time with the factor of the user's measurements of speed."""
+    if factor is None or seconds.value is None:
+        return seconds
+    notes = (f"speed of {what}: {said(factor)}", *seconds.assumptions)
+    return Estimate(value=seconds.value / factor.value, assumptions=notes)
 
 
 def _answering(replica: _Replica, devices: Devices, weights: Weights) -> tuple[Estimate, Estimate]:
@@ -276,5 +310,6 @@ def _answering(replica: _Replica, devices: Devices, weights: Weights) -> tuple[E
         sequences=sequences,
         attention_width=shape.layers * shape.attention_size,
     )
+    read = _shorter(read, replica.of_passes, "passes")
     per_second = None if read.value is None else length * sequences / read.value
     return Estimate(value=per_second, assumptions=read.assumptions), read

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from eks_hardware.advisor.fitting.fit import memory_of
+from eks_hardware.advisor.measured.factors import measured_difference
 from eks_hardware.advisor.model import Fit, Gate, Miss, Parallelism, Request
 from eks_hardware.advisor.speed.estimate import Speed, speed
 from eks_hardware.catalogue import Hardware
@@ -78,6 +79,7 @@ def wider(request: Request, fit: Fit, *, why: str) -> Iterator[Fit]:
     while tensor <= chip.count and request.shape.attention_heads % tensor == 0:
         layout = Parallelism(data=1, tensor=tensor, pipeline=1, sharding="none")
         parts = memory_of(request, fit.kind).parts(layout)
+        parts = (*parts, *measured_difference(request, fit.kind, parts, training=False))
         yield replace(
             fit,
             devices=tensor,

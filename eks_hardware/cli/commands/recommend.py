@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -19,14 +20,24 @@ from eks_hardware.cli.workload_options import given_fields, request_or_stop, wor
 from eks_hardware.printable import reason
 
 if TYPE_CHECKING:
+    from eks_hardware.advisor.measured.factors import Measured
     from eks_hardware.advisor.model import Recommendation, Request
+    from eks_hardware.advisor.ranking.policy import Policy
     from eks_hardware.advisor.ranking.workload_file import WorkloadFile
     from eks_hardware.loader import Document
 
 _STDIN = "-"
 
 
-@click.command(epilog=exit_codes("no hardware fits, or errors in the file of --from"))
+def _print_policy(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from eks_hardware.data import FOLDER
+
+        click.echo((FOLDER / "policy" / "selection_guide.json").read_text(encoding="utf-8"), nl=False)
+        context.exit()
+
+
+@click.command(epilog=exit_codes("no hardware fits, or errors in a file"))
 @workload_options
 @click.option(
     "--region",
@@ -51,6 +62,26 @@ _STDIN = "-"
     type=parameters.FILE,
     metavar="FILE",
     help="Workload file, which can set more fields than the options; - is stdin.",
+)
+@click.option(
+    "--measurements",
+    type=parameters.FILE,
+    metavar="FILE",
+    help="Your measurements of memory and speed, such as rows of `python -m benchmarks.gpu`; they correct estimates.",
+)
+@click.option(
+    "--policy",
+    type=parameters.FILE,
+    metavar="FILE",
+    help="Decision trees that name hardware for workloads, in place of the shipped ones.",
+)
+@click.option(
+    "--print-policy",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_policy,
+    help="Print the shipped decision trees, to change them for --policy, and exit.",
 )
 @click.option(
     "--top", type=click.IntRange(1, 100), metavar="N", default=5, show_default=True, help="Number of families to show."
@@ -112,7 +143,7 @@ def recommend(
     needing = {"--pick": pick > 1, "--api-access": api_access, "--force": force, "--project": project}
     if output is None and any(needing.values()):
         fail(f"{next(name for name, given in needing.items() if given)} requires --output FILE")
-    request, only = _request(given_fields(options), file)
+    request, only = _with_files(options, file)
     found = recommend(request, only=only)
     cheaper = cheaper_way(found, only=only)
     if output and project:
@@ -141,6 +172,14 @@ def recommend(
 
 
 # --- what is asked
+
+
+def _with_files(options: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:
+    """Return the request with the files of the options, and the hardware to choose from."""
+    measurements, policy = options.pop("measurements"), options.pop("policy")
+    request, only = _request(given_fields(options), file)
+    measured = _measured(measurements) if measurements else None
+    return replace(request, measured=measured, policy=_policy(policy) if policy else None), only
 
 
 def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:
@@ -176,6 +215,26 @@ def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[st
     if "spot" in said.get("purchase", ()):
         before.setdefault("interruptible", True)
     return request_or_stop(merged(before, said), folder=folder)
+
+
+def _measured(file: Path) -> Measured:
+    from eks_hardware.advisor.measured.file import read_measurements
+    from eks_hardware.findings import StrategyError
+
+    try:
+        return read_measurements(file)
+    except StrategyError as error:
+        fail_with(error.findings)
+
+
+def _policy(file: Path) -> Policy:
+    from eks_hardware.advisor.ranking.policy_file import read_policy
+    from eks_hardware.findings import StrategyError
+
+    try:
+        return read_policy(file)
+    except StrategyError as error:
+        fail_with(error.findings)
 
 
 def _described(model: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:

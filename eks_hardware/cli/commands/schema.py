@@ -1,4 +1,4 @@
-"""``eks-hardware schema``: the JSON Schema of strategy files and adoptions, for editors and other tools."""
+"""``eks-hardware schema``: the JSON Schemas of strategies and other files, for editors and other tools."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 from eks_hardware.cli.errors import exit_codes
 
-_KINDS = ("strategy", "adoption")
+_KINDS = ("strategy", "adoption", "measurements", "policy")
 
 
 @click.command(epilog=exit_codes())
@@ -14,7 +14,8 @@ _KINDS = ("strategy", "adoption")
     "kind",
     type=click.Choice(_KINDS),
     default=_KINDS[0],
-    help="strategy, or adoption: node pools for an existing cluster; default: strategy.",
+    help="strategy; adoption: node pools for an existing cluster; measurements or policy: the file of that option of "
+    "`recommend`. Default: strategy.",
 )
 def schema(kind: str) -> None:
     """Print the JSON Schema of strategy files, for completion and checks in an editor.

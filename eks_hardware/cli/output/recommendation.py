@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from eks_hardware.advisor.measured.factors import Compared, Measured
     from eks_hardware.advisor.model import Candidate, Miss, Plan, Recommendation, Request
     from eks_hardware.cost import Purchase
 
@@ -39,8 +40,6 @@ _URGENT = ("the context is", "add --tokens")
 """Starts of notes about probable mistakes and missing options."""
 _CAUTIONS = ("software", "tight fit", "Spot price", "Capacity Block price", "price of", "the price of", "each Capacity")
 """Starts of reasons to hesitate."""
-_PARTS = {"policy": "selection guide"}
-"""Names of parts of a score that differ from their JSON keys."""
 # Reasons that are grouped; `--all` and `--format json` list them for each family.
 _TOGETHER = {
     "OFFERED": "OFFERED, not available in these regions",
@@ -54,7 +53,7 @@ _TOGETHER = {
 
 def content(found: Recommendation, cheaper: str | None = None) -> dict[str, Any]:
     """Return the whole recommendation with stable keys."""
-    branch = policy.branch(found.request.workload, found.request.shape)
+    branch = policy.branch_for(found.request)
     best = best_of_families(found.candidates)
     return {
         "request": {
@@ -79,6 +78,31 @@ def content(found: Recommendation, cheaper: str | None = None) -> dict[str, Any]
         "unreasonable": found.unreasonable and _plan(found.unreasonable),
         "cheaper": cheaper,
         "notes": list(found.notes),
+        **({"measurements": _measurements(found.request.measured)} if found.request.measured else {}),
+    }
+
+
+def _measurements(measured: Measured) -> dict[str, Any]:
+    """Return how far the estimates are from a user's measurements; ratios are measured / estimated."""
+    return {
+        "file": measured.file,
+        "off": [
+            {"accelerator": chip, "work": work, "ratio": factor.value, "rows": factor.rows}
+            for chip, work, factor in measured.off()
+        ],
+        "rows": [
+            {
+                "id": each.outcome.row["id"],
+                "accelerator": each.outcome.chip,
+                "work": each.work,
+                "measured": each.outcome.row["figure"],
+                "estimate": each.outcome.estimate,
+                "unit": each.outcome.row["unit"],
+                "ratio": each.ratio,
+                "reason": each.outcome.reason,
+            }
+            for each in measured.rows
+        ],
     }
 
 
@@ -173,6 +197,8 @@ def show(found: Recommendation, *, top: int, everything: bool, pick: int = 1, ch
     out.print()
     out.print(fitted(_table(best[:top], chosen), out))
     _print(out, *_without_price(best[:top]))
+    if found.request.measured:
+        _print(out, "", *_off(found.request.measured, best))
     if everything:
         _explain(out, found, best, top)
     else:
@@ -184,15 +210,51 @@ def show(found: Recommendation, *, top: int, everything: bool, pick: int = 1, ch
     _print(out, _dates(best[:top], more=len(best) - top, everything=everything), _choice(chosen))
 
 
+def _off(measured: Measured, best: Sequence[Candidate]) -> Iterator[str]:
+    """Yield by how much the estimates were off for the user."""
+    off = [
+        f"{chip} {'' if work.startswith('memory') else 'speed of '}{work} {factor.value:.2f} "
+        f"({counted(factor.rows, 'row')})"
+        for chip, work, factor in measured.off()
+    ]
+    yield f"Measured / estimated in {measured.file}: {', '.join(off) or 'no row has an estimate'}."
+    wrong = [each.outcome.row["id"] for each in measured.rows if _is_wrong(each)]
+    if wrong:
+        yield f"The estimate is wrong about what fits in {', '.join(wrong)}."
+    chips = {each.outcome.chip for each in measured.rows if each.ratio}
+    if not any(each.fit.kind.accelerator and each.fit.kind.accelerator.name in chips for each in best):
+        yield "No candidate has a measured accelerator: speeds are unchanged."
+
+
+def _is_wrong(each: Compared) -> bool:
+    """Return whether the estimate disagrees about what fits."""
+    estimate, row = each.outcome.estimate, each.outcome.row
+    return row["kind"] == "fits" and estimate is not None and (estimate <= 1) is not row["figure"]
+
+
 def _explain(out: Console, found: Recommendation, best: Sequence[Candidate], top: int) -> None:
-    _section(out, "Why", _whys(best[:top]))
+    _section(out, "Why", _whys(best[:top], policy.policy_for(found.request).name))
     _section(out, _title(best[0]), _winner(best[0], found))
     if len(found.request.regions) > 1:
         out.print("\n[bold]Regions[/], $/h of each family's best size")
         out.print(_regions(best[:top], found, out))
+    if found.request.measured:
+        _section(out, "Measurements", _each_measured(found.request.measured))
     _section(out, "Not chosen", _rejected(found))
     _section(out, "Notes", ((each, "") for each in found.notes if not each.startswith(_URGENT)))
     out.print()
+
+
+def _each_measured(measured: Measured) -> Iterator[tuple[str, str]]:
+    for each in measured.rows:
+        row, estimate = each.outcome.row, each.outcome.estimate
+        if estimate is None:
+            yield f"{row['id']}: not compared, {each.outcome.reason}", ""
+        elif row["kind"] == "fits":
+            yield f"{row['id']}: {'ran' if row['figure'] else 'out of memory'}; estimate {estimate:.0%} of memory", ""
+        else:
+            ratio = f"measured / estimated {each.ratio:.2f}"
+            yield f"{row['id']}: {row['figure']:g} {row['unit']}, estimate {estimate:.4g}; {ratio}", ""
 
 
 def show_choices(found: Recommendation, *, top: int) -> None:
@@ -281,6 +343,8 @@ def _work(request: Request) -> str:
     for value in (workload.precision, workload.framework, workload.attention):
         if value:
             parts.append(value)
+    if workload.kv_cache_precision:
+        parts.append(f"KV cache {workload.kv_cache_precision}")
     if workload.context_length:
         parts.append(f"context {workload.context_length}")
     if workload.concurrent_sequences:
@@ -384,11 +448,12 @@ def _devices(each: Candidate) -> str:
     return f"{used} of {held} {chip.name}" if used < held else f"{held} x {chip.name}"
 
 
-def _whys(best: Sequence[Candidate]) -> Iterator[tuple[str, str]]:
+def _whys(best: Sequence[Candidate], policy_name: str) -> Iterator[tuple[str, str]]:
     for rank, each in enumerate(best, 1):
         bought = "" if each.purchase == "on-demand" else f"{each.purchase}; "
         yield bought + "; ".join(each.reasons), str(rank)
-        yield ", ".join(f"{_PARTS.get(name, name)} {value:.2f}" for name, value in each.scores.items()), ""
+        names = {"policy": policy_name}
+        yield ", ".join(f"{names.get(name, name)} {value:.2f}" for name, value in each.scores.items()), ""
 
 
 def _title(best: Candidate) -> str:
@@ -406,25 +471,31 @@ def _winner(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]
         yield each, "" if index else "assumed"
     for index, each in enumerate(best.reasons[_REASONS:]):
         yield each, "" if index else "notes"
-    yield _guide(found), "guide"
+    yield _guide(found), "policy" if found.request.policy else "guide"
 
 
 def _why_in_short(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]:
-    """Yield three lines: cost and speed; memory and layout; the first caution, or what the selection guide says."""
+    """Yield up to three lines: cost and speed; memory and layout; the first caution, or the user's own policy."""
     yield "; ".join(best.reasons[:2]), "why"
     layout = ", ".join(text for text, _ in _layout(best))
     speed = "" if best.tokens_per_second is None else f"; {best.tokens_per_second:,.0f} tokens/s (estimate)"
     yield f"{best.fit.memory_gib:.1f} of {best.fit.available_gib:.1f} GiB, {layout}{speed}", "fit"
     cautions = (each for each in best.reasons[2:] if each.startswith(_CAUTIONS))
     caution = next(cautions, None)
-    branch = policy.branch(found.request.workload, found.request.shape)
-    yield (caution, "caution") if caution else (f'"{plain(branch.quote)}"', "guide")
+    branch = policy.branch_for(found.request)
+    if caution:
+        yield caution, "caution"
+    elif found.request.policy and branch.applies:
+        yield f'"{plain(branch.quote)}"', "policy"
 
 
 def _guide(found: Recommendation) -> str:
-    """Return what the selection guide says about such workloads."""
-    branch = policy.branch(found.request.workload, found.request.shape)
-    return f'"{plain(branch.quote)}" ({branch.under.strip("*#: ")}, {branch.document})'
+    """Return what the policy says about such workloads."""
+    branch = policy.branch_for(found.request)
+    if not branch.applies:
+        return branch.reading
+    where = ", ".join(each for each in (branch.under.strip("*#: "), branch.document) if each)
+    return f'"{plain(branch.quote)}" ({where})'
 
 
 def _of_available(best: Candidate) -> str:

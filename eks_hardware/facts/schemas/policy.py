@@ -1,4 +1,4 @@
-"""``policy/*.json``: the documents' decision trees, and the groups of a first strategy."""
+"""``policy/*.json``: the documents' decision trees, the rules of the ranking, the groups of a first strategy."""
 
 from __future__ import annotations
 
@@ -158,11 +158,18 @@ class Excluded(TypedDict):
     why: Text
 
 
-class Ranking(About, Sourced):
+class SelectionGuide(About, Sourced):
+    """``selection_guide.json``, the shipped policy."""
+
+    version: int
+    name: str
     documents: dict[str, str]
     sources: dict[str, str]
     trees: list[Tree]
     cautions: list[Caution]
+
+
+class Ranking(About, Sourced):
     match: dict[str, Score]
     weights: dict[str, Weights]
     cost_basis: dict[str, CostBasis]

@@ -136,7 +136,7 @@ CASES = [
 
 def taken(case: Case) -> policy.Branch:
     workload = WorkloadSpec.model_validate({"model": {"parameters": "8B"}} | case.said)
-    return policy.branch(workload, shaped(case.parameters, case.architecture))
+    return policy.shipped().branch(workload, shaped(case.parameters, case.architecture))
 
 
 @in_one_test("case", CASES, ids=lambda case: case.branch)
@@ -148,10 +148,10 @@ def test_a_workload_takes_the_branch_that_its_document_says(case: Case) -> None:
 
 
 def test_every_branch_is_tested() -> None:
-    assert [each.id for each in policy.branches() if each.id not in {case.branch for case in CASES}] == []
+    assert [each.id for each in policy.shipped().branches if each.id not in {case.branch for case in CASES}] == []
 
 
-@in_one_test("branch", policy.branches(), ids=lambda branch: branch.id)
+@in_one_test("branch", policy.shipped().branches, ids=lambda branch: branch.id)
 def test_a_branch_is_cited(branch: policy.Branch) -> None:
     assert branch.document in (TRAINING, OPTIONS, AMAZON)
     assert "\n" not in branch.quote
@@ -160,14 +160,14 @@ def test_a_branch_is_cited(branch: policy.Branch) -> None:
     named = [kind for name in catalogue().names if branch.match(kind := catalogue().get(name)) == "named"]
     assert named, "names nothing that the catalogue has"
     if branch.today:
-        assert branch.today["source"] in facts.ranking()["sources"].values()
+        assert branch.today["source"] in facts.selection_guide()["sources"].values()
         assert branch.today["as_of"]
 
 
 def test_the_document_decides_by_the_number_of_parameters() -> None:
     """Large is more than 7B, medium 1B to 7B, and the GPU guide covers smaller models."""
     workload = WorkloadSpec.model_validate(TRAIN | {"model": {"parameters": "8B"}})
-    found = {size: policy.branch(workload, shaped(size)).tree for size in (0.9e9, 1e9, 7e9, 7.1e9)}
+    found = {size: policy.shipped().branch(workload, shaped(size)).tree for size in (0.9e9, 1e9, 7e9, 7.1e9)}
     assert found == {0.9e9: "gpu-guide", 1e9: "medium-training", 7e9: "medium-training", 7.1e9: "large-training"}
 
 
@@ -189,7 +189,7 @@ def test_there_is_a_branch_for_everything() -> None:
                     for size in (1, 99e6, 1e9, 7e9, 8e9, 70e9, 1e15):
                         said = {"task": task, "budget": budget, "framework": framework, "model": {"parameters": "8B"}}
                         workload = WorkloadSpec.model_validate(said)
-                        assert policy.branch(workload, shaped(size, architecture)).id
+                        assert policy.shipped().branch(workload, shaped(size, architecture)).id
 
 
 def test_withdrawn_hardware_has_a_stand_in() -> None:
@@ -217,7 +217,7 @@ def test_what_the_documents_warn_of(
     said: dict[str, str], architecture: str | None, kind: str, quote: str, document: str
 ) -> None:
     workload = WorkloadSpec.model_validate(SERVE | {"model": {"parameters": "8B"}} | said)
-    (found,) = policy.cautions(workload, shaped(8e9, architecture))
+    (found,) = policy.shipped().warnings(workload, shaped(8e9, architecture))
     assert (found.quote, found.document) == (quote, document)
     assert found.match(catalogue().get(kind)) == "named"
     assert found.match(catalogue().get("g5.xlarge")) != "named"
@@ -225,7 +225,7 @@ def test_what_the_documents_warn_of(
 
 def test_nothing_is_warned_of_without_a_cause() -> None:
     workload = WorkloadSpec.model_validate(SERVE | {"model": {"parameters": "8B"}, "framework": "vllm"})
-    assert policy.cautions(workload, shaped(8e9, "llama")) == ()
+    assert policy.shipped().warnings(workload, shaped(8e9, "llama")) == ()
 
 
 def test_weights_are_whole_and_explained() -> None:

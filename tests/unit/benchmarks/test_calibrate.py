@@ -12,10 +12,12 @@ import pytest
 
 from benchmarks import calibrate
 from benchmarks.calibrate import PAGE, WIDTH, WITHIN, by_kind, report, reserved, shares
-from benchmarks.estimates import HALVES, MEMORY, Outcome, half, model_shape, outcome, outcomes
+from benchmarks.estimates import HALVES, half, outcomes
 from benchmarks.goals import goals
 from benchmarks.report import BEGIN, END
 from eks_hardware import facts
+from eks_hardware.advisor.measured.estimates import model_shape, outcome
+from eks_hardware.advisor.measured.outcomes import MEMORY, Outcome
 from eks_hardware.catalogue.performance import delay, utilization
 from eks_hardware.facts.schemas.measurements import MeasurementRow
 from helpers.cases import in_one_test

@@ -118,6 +118,7 @@ ANSWERS = {
     "hardware": ("inferentia\ninference\nus-east-1\n\n2\n" + "\n" * 3, "inf2.8xlarge"),
     "mixed hardware has no task and no choice": ("mixed\nus-west-2\n\n" + "\n" * 3, "inf2.xlarge"),
     "every default": ("\n" * 12, None),
+    "qlora of a model": ("llama-3.1-8b\nqlora\n" + "\n" * 8, None),
 }
 
 
@@ -134,7 +135,7 @@ def test_by_questions(answers: str, name: str | None) -> None:
 def test_lists_have_the_order_of_the_schema_and_name_their_default() -> None:
     tasks, formats, priorities = (", ".join(get_args(each)) for each in (Task, WeightFormat, Priority))
     asked = cli.run("init", "--no-project", "demo", stdin="\n" * 12, COLUMNS="300").err
-    assert f"Task ({tasks}) [inference]: " in asked
+    assert f"Task ({tasks}, lora, qlora) [inference]: " in asked
     assert f"Precision of the weights ({formats}) [bf16]: " in asked
     assert f"Priority ({priorities}) [balanced]: " in asked
     trained = [each for each in get_args(WeightFormat) if each in TRAINED_FORMATS]
@@ -163,7 +164,7 @@ def test_one_default_task(kind: str, default: str) -> None:
 SLIPS = {
     "eight\n8B": "a model must be parameters such as 8B, a public model or a config.json, got",
     "gone.json\n8B": "gone.json",
-    "8B\ninfer\ninference": 'must be training, fine-tuning, inference or development, got "infer"',
+    "8B\ninfer\ninference": 'must be training, fine-tuning, inference, development, lora or qlora, got "infer"',
     "8B\n\n0\n16": "must be at least 1, got 0",
     "8B\n\nmany\n16": "must be a whole number",
     "8B\n\n\n-5\n8192": "must be at least 1, got -5",

@@ -103,7 +103,7 @@ def test_the_help_of_every_command_has_examples_that_parse(name: str) -> None:
             'error: --context must be a whole number such as 8192 or 16k, got "x',
         ),
         (("render", "x", "-o", "y", "--outputs", "none"), 'error: --outputs "none": no such file or directory\n'),
-        (("schema", "x"), 'error: KIND must be one of strategy, adoption, got "x"\n'),
+        (("schema", "x"), 'error: KIND must be one of strategy, adoption, measurements, policy, got "x"\n'),
         (("instances", "refres"), 'error: unknown command "refres"; did you mean refresh?\n'),
         (("instances", "--family", "g77"), 'error: --family: unknown family "g77"; did you mean g7'),
         (("rules", "NOSUCH"), 'error: CODE: unknown code "NOSUCH"; `eks-hardware rules` lists the codes'),
@@ -216,6 +216,8 @@ def test_schema_is_the_one_of_the_strategies() -> None:
 
 def test_schema_of_adoptions() -> None:
     assert json.loads(cli.run("schema", "adoption").out)["title"] == "eks-hardware adoption"
+    assert json.loads(cli.run("schema", "measurements").out)["title"] == "eks-hardware measurements"
+    assert json.loads(cli.run("schema", "policy").out)["title"] == "eks-hardware policy"
     assert cli.run("schema", "pools").code == 2
 
 

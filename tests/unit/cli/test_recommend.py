@@ -453,3 +453,22 @@ def test_a_context_can_be_in_thousands() -> None:
     assert run(*arguments, "16k").out == run(*arguments, "16384").out
     refused = run(*arguments, "16x")
     assert (refused.code, 'must be a whole number such as 8192 or 16k, got "16x"' in refused.err) == (2, True)
+
+
+def test_an_fp8_cache_is_an_option() -> None:
+    plain, small = (
+        json.loads(run("--task", "inference", "--model", "llama-3.1-8b", "--context", "32k", *more, "--json").out)
+        for more in ((), ("--kv-cache", "fp8"))
+    )
+
+    def cache(found: dict[str, Any]) -> float:
+        first = next(each for each in found["candidates"] if each["instance_type"] == "g6e.xlarge")
+        size: float = next(part["gib"] for part in first["memory"] if part["name"] == "KV cache")
+        return size
+
+    assert cache(small) == pytest.approx(cache(plain) / 2)
+    refused = run("--task", "lora", "--model", "8B", "--kv-cache", "fp8").err
+    assert refused.startswith("error: --kv-cache: is only for task inference or development")
+    assert run("--task", "inference", "--model", "8B", "--kv-cache", "int8").err.startswith(
+        "error: --kv-cache must be fp8"
+    )

@@ -71,7 +71,19 @@ def test_the_check_can_fail(text: str) -> None:
 
 # --- sources, and readers of the data
 
-ABOUT_THE_FILE = {"_about", "as_of", "checked", "how", "note", "provider", "published", "source", "sources", "unit"}
+ABOUT_THE_FILE = {
+    "version",
+    "_about",
+    "as_of",
+    "checked",
+    "how",
+    "note",
+    "provider",
+    "published",
+    "source",
+    "sources",
+    "unit",
+}
 
 
 def _is_sourced(part: Any, head: dict[str, Any]) -> bool:
