@@ -38,13 +38,12 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.policy import Basis
 
 # The price of each purchasing option. A capacity reservation is billed at the On-Demand rate, used or not
-# (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html). The prices of
-# Capacity Blocks are unknown.
-_PRICED_AS: Mapping[str, Purchase | None] = {
+# (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html).
+_PRICED_AS: Mapping[str, Purchase] = {
     "on-demand": "on-demand",
     "spot": "spot",
     "reserved": "on-demand",
-    "capacity-block": None,
+    "capacity-block": "capacity-block",
 }
 _BELOW_ON_DEMAND = ("spot", "capacity-block")
 """Purchasing options that cost at most the On-Demand price."""
@@ -313,8 +312,7 @@ class _Search:
         drafts: list[Draft] = []
         above: list[Plan] = []
         for purchase in sold:
-            priced_as = _PRICED_AS[purchase]
-            figure = priced_as and instance_figure(self._catalogue, kind.name, region, priced_as)
+            figure = instance_figure(self._catalogue, kind.name, region, _PRICED_AS[purchase])
             at_most = figure is None and purchase in _BELOW_ON_DEMAND
             if at_most:
                 figure = instance_figure(self._catalogue, kind.name, region, "on-demand")
