@@ -199,10 +199,10 @@ def test_a_capacity_block_has_its_own_price_or_at_most_the_on_demand_price() -> 
     assert first.usd_per_hour is not None
     assert on_demand is not None
     assert first.usd_per_hour < on_demand
-    in_canada = {"regions": ["ca-central-1"], "only": ("p5.48xlarge",)}
-    bounded = answer(**PRETRAINING, purchase=["capacity-block"], **in_canada).candidates[0]
+    of_p5 = ("p5.48xlarge",)
+    bounded = answer("ca-central-1", **PRETRAINING, purchase=["capacity-block"], only=of_p5).candidates[0]
     assert bounded.price_at_most
-    assert bounded.usd_per_hour == answer(**PRETRAINING, **in_canada).candidates[0].usd_per_hour
+    assert bounded.usd_per_hour == answer("ca-central-1", **PRETRAINING, only=of_p5).candidates[0].usd_per_hour
     assert any("Capacity Block price" in each for each in bounded.reasons)
     assert why_not(found)["g5"] == "PURCHASE"
 
@@ -247,10 +247,9 @@ def test_spot_of_which_no_price_is_known_costs_no_more_than_on_demand() -> None:
     first = found.candidates[0]
     assert first.fit.kind.family.startswith("g")
     # g7 has no Spot price in us-east-1.
-    of_g7 = {"only": ("g7",), "regions": ["us-east-1"]}
-    bounded = answer(**CHAT, purchase=("spot",), interruptible=True, **of_g7).candidates[0]
+    bounded = answer("us-east-1", **CHAT, purchase=("spot",), interruptible=True, only=("g7",)).candidates[0]
     assert bounded.price_at_most
-    assert bounded.usd_per_hour == answer(**CHAT, only=of_g7["only"], regions=["us-east-1"]).candidates[0].usd_per_hour
+    assert bounded.usd_per_hour == answer("us-east-1", **CHAT, only=("g7",)).candidates[0].usd_per_hour
     assert any("which it does not exceed" in each for each in bounded.reasons)
 
 
