@@ -38,13 +38,12 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.policy import Basis
 
 # The price of each purchasing option. A capacity reservation is billed at the On-Demand rate, used or not
-# (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html). The prices of
-# Capacity Blocks are unknown.
-_PRICED_AS: Mapping[str, Purchase | None] = {
+# (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html).
+_PRICED_AS: Mapping[str, Purchase] = {
     "on-demand": "on-demand",
     "spot": "spot",
     "reserved": "on-demand",
-    "capacity-block": None,
+    "capacity-block": "capacity-block",
 }
 _BELOW_ON_DEMAND = ("spot", "capacity-block")
 """Purchasing options that cost at most the On-Demand price."""

@@ -6,6 +6,7 @@
 Totals leave out items without a known price.
 """
 
+from eks_hardware.cost.age import OldestPrice, first_day, oldest_price
 from eks_hardware.cost.engine import cost_of
 from eks_hardware.cost.model import (
     HOURS_PER_MONTH,
@@ -27,10 +28,13 @@ __all__ = [
     "CostLine",
     "Figure",
     "Level",
+    "OldestPrice",
     "Purchase",
     "StrategyCost",
     "cost_of",
+    "first_day",
     "instance_figure",
+    "oldest_price",
     "outdated",
     "why_unknown",
 ]

@@ -30,11 +30,12 @@ def cost_of(
         today: the current day, which decides the price of the control plane.
     """
     catalogue = catalogue or load()
+    today = today or datetime.date.today()
     region = resolved.region
     lines = [
-        *(line for group in resolved.node_groups for line in nodes.of_group(group, region, catalogue)),
-        *(line for pool in resolved.node_pools for line in nodes.of_pool(pool, region, catalogue)),
-        *_of_cluster(resolved.cluster, today or datetime.date.today()),
+        *(line for group in resolved.node_groups for line in nodes.of_group(group, region, catalogue, today)),
+        *(line for pool in resolved.node_pools for line in nodes.of_pool(pool, region, catalogue, today)),
+        *_of_cluster(resolved.cluster, today),
         *_of_network(resolved.network),
         *_of_storage(resolved.storage, region),
     ]

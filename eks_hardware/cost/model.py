@@ -15,7 +15,9 @@ Level = Literal["min", "desired", "max"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 """All levels, in this order."""
 
-Purchase = Literal["on-demand", "spot", "reserved-1y", "reserved-3y", "savings-plan-1y", "savings-plan-3y"]
+Purchase = Literal[
+    "on-demand", "spot", "capacity-block", "reserved-1y", "reserved-3y", "savings-plan-1y", "savings-plan-3y"
+]
 """A purchasing option of an instance."""
 
 PURCHASES: tuple[Purchase, ...] = get_args(Purchase)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -24,12 +25,13 @@ Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-requests.html
 """
 
 _RESERVED = "a reservation is billed whether it is used or not: its capacity beyond these nodes costs extra"
-_BLOCK = "a Capacity Block is billed at purchase; its price is unknown, and at most the On-Demand price"
+_BLOCK_UNKNOWN = "a Capacity Block is billed at purchase; its price is unknown, and at most the On-Demand price"
+_BLOCK = "a Capacity Block is billed at purchase, used or not, at the price of that day"
 _POOL = "no nodes at min and desired; max fills the limits with the type that makes the pool most expensive"
-_POOL_RESERVED = f"{_RESERVED}; {_BLOCK}"
+_POOL_RESERVED = f"{_RESERVED}; a Capacity Block is billed at purchase, and costs at most the On-Demand price"
 
 
-def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Iterator[CostLine]:
+def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue, today: datetime.date) -> Iterator[CostLine]:
     """Yield the instances of a node group, and their volumes.
 
     EKS launches the first instance type of an On-Demand group as long as it has capacity. That type counts at ``min``
@@ -44,6 +46,9 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Ite
     known = [figure for figure in bought.values() if figure]
     most_expensive = max(known, key=lambda each: each.usd_per_hour, default=None)
     figure = (instance_figure(catalogue, first, region, "spot") if spot else None) or bought[first]
+    if block:
+        figure = instance_figure(catalogue, first, region, "capacity-block", today=today)
+    unpriced_block = block and figure is None
     yield CostLine(
         path=path,
         name=f"{first}, {capacity_words((group.capacity,))}",
@@ -51,21 +56,28 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Ite
         kind="instances",
         instance_type=first,
         capacity_types=(group.capacity,),
-        figure=None if block else figure,
+        figure=figure,
         units=units,
         note=_group_note(group, figure, others, bought),
         figure_at_max=None if block or most_expensive == figure else most_expensive,
-        unpriced=group.instance_types if block else tuple(name for name, each in bought.items() if each is None),
-        ceiling=most_expensive if block and len(known) == len(bought) else None,
+        unpriced=_unpriced(group, bought, figure),
+        ceiling=most_expensive if unpriced_block and len(known) == len(bought) else None,
     )
     yield _volumes(path, group.block_devices, units, rates.volumes(region, group.block_devices))
+
+
+def _unpriced(group: ResolvedNodeGroup, bought: Mapping[str, Figure | None], figure: Figure | None) -> tuple[str, ...]:
+    """Return the types that may be launched at max and have no known price. A Capacity Block has one type."""
+    if group.capacity == "capacity-block":
+        return () if figure else tuple(group.instance_types)
+    return tuple(name for name, each in bought.items() if each is None)
 
 
 def _group_note(
     group: ResolvedNodeGroup, figure: Figure | None, others: Sequence[str], bought: Mapping[str, Figure | None]
 ) -> str | None:
     if group.capacity == "capacity-block":
-        return _BLOCK
+        return "; ".join(filter(None, [_BLOCK, figure.note])) if figure else _BLOCK_UNKNOWN
     notes = [_RESERVED] if group.capacity == "reserved" else []
     if group.capacity == "spot" and figure is not None:
         notes.append(
@@ -82,7 +94,7 @@ def _group_note(
     return "; ".join(notes) or None
 
 
-def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterator[CostLine]:
+def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue, today: datetime.date) -> Iterator[CostLine]:
     """Yield the instances of a node pool and their volumes: none at ``min``, up to the limits at ``max``.
 
     That is an upper bound, as if all nodes were of the type with the highest price per unit of a limit. In practice
@@ -115,6 +127,12 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterat
         )
         return
     reserved = pool.capacity_types == ("reserved",)
+
+    def unknown_block(name: str) -> bool:
+        if not catalogue.get(name).supports_capacity_block:
+            return False
+        return instance_figure(catalogue, name, region, "capacity-block", today=today) is None
+
     priced = all(prices[name] for name in types)
     notes = [_POOL, *([_SPOT_AT_MAX] if pool.capacity_types == ("spot",) else []), *([_POOL_RESERVED] * reserved)]
     units: dict[Level, float] = {"min": 0, "desired": 0, "max": most.nodes}
@@ -129,9 +147,7 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterat
         ceiling=prices[most.type_name] if reserved and priced else None,
         units=units,
         note="; ".join(notes),
-        unpriced=tuple(
-            name for name in types if prices[name] is None or (reserved and catalogue.get(name).supports_capacity_block)
-        ),
+        unpriced=tuple(name for name in types if prices[name] is None or (reserved and unknown_block(name))),
     )
     yield _volumes(path, pool.block_devices, units, volumes)
 

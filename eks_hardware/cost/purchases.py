@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.cost.model import Figure, Purchase
@@ -11,12 +13,17 @@ NO_SAVINGS_PLANS = "prices unknown"
 
 
 def instance_figure(
-    catalogue: Catalogue, type_name: str, region: str, purchase: Purchase = "on-demand"
+    catalogue: Catalogue,
+    type_name: str,
+    region: str,
+    purchase: Purchase = "on-demand",
+    *,
+    today: datetime.date | None = None,
 ) -> Figure | None:
     """Return the price of an instance type (Linux, shared tenancy), or None if unknown.
 
     Reserved Instances are standard ones without upfront payment. The Spot price is the median of the region's zones.
-    ``why_unknown`` returns the reason for None.
+    The price of a Capacity Block is that of ``today``. ``why_unknown`` returns the reason for None.
     """
     if purchase == "on-demand":
         price = catalogue.price(type_name, region)
@@ -25,6 +32,8 @@ def instance_figure(
         return Figure(usd_per_hour=price.usd_per_hour, as_of=price.as_of, source=price.source, note=price.note)
     if purchase == "spot":
         return _spot(type_name, region)
+    if purchase == "capacity-block":
+        return _capacity_block(type_name, region, today or datetime.date.today())
     if purchase in ("reserved-1y", "reserved-3y"):
         return None if outdated(catalogue, type_name) else _reserved(type_name, region, purchase)
     return None
@@ -41,19 +50,33 @@ def why_unknown(catalogue: Catalogue, type_name: str, region: str, purchase: Pur
 
 def _spot(type_name: str, region: str) -> Figure | None:
     table = facts.spot_prices()
-    by_zone = table["types"].get(type_name, {}).get(region)
-    if not by_zone:
-        return None
-    from statistics import median  # slow to import, and few strategies get this far
+    for key, by_region in table["types"].get(type_name, {}).items():
+        if by_zone := by_region.get(region):
+            from statistics import median  # slow to import, and few strategies get this far
 
-    lowest, highest = by_zone[0], by_zone[-1]
-    spread = f"median of {len(by_zone)} zones, {lowest:g} to {highest:g}" if len(by_zone) > 1 else "one zone"
-    return Figure(
-        usd_per_hour=median(by_zone),
-        as_of=table["as_of"],
-        source=table["source"],
-        note=f"{spread}; {table['how']}",
-    )
+            row = table["sources"][key]
+            lowest, highest = by_zone[0], by_zone[-1]
+            spread = f"median of {len(by_zone)} zones, {lowest:g} to {highest:g}" if len(by_zone) > 1 else ""
+            return Figure(
+                usd_per_hour=median(by_zone),
+                as_of=row["as_of"],
+                source=row["source"],
+                note="; ".join(filter(None, [spread, row.get("note")])) or None,
+            )
+    return None
+
+
+def _capacity_block(type_name: str, region: str, today: datetime.date) -> Figure | None:
+    """Return the latest price that applies on ``today``; rows are by the day from which they apply."""
+    table = facts.capacity_block_prices()
+    rows = table["types"].get(type_name, {})
+    for since in sorted(rows, reverse=True):
+        if region in rows[since] and datetime.date.fromisoformat(since) <= today:
+            row = table["sources"][since]
+            return Figure(
+                usd_per_hour=rows[since][region], as_of=row["as_of"], source=row["source"], note=row.get("note")
+            )
+    return None
 
 
 def _reserved(type_name: str, region: str, purchase: Purchase) -> Figure | None:

@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.models import Memory, ModelTypes, NamedModels, NeuronModels
     from eks_hardware.facts.schemas.nodes import AmiReleases, BottlerocketSettings, Mig, NodeConfig, Nodes, Storage
     from eks_hardware.facts.schemas.policy import Ranking, SelectionGuide, Starters
-    from eks_hardware.facts.schemas.prices import OnDemand, Reserved, ServiceQuotas, Services, Spot, Volumes
+    from eks_hardware.facts.schemas.prices import (
+        CapacityBlocks,
+        OnDemand,
+        Reserved,
+        ServiceQuotas,
+        Services,
+        Spot,
+        Volumes,
+    )
     from eks_hardware.facts.schemas.replacements import Replacements
     from eks_hardware.facts.schemas.software import Software, WorkloadImages
 
@@ -76,6 +84,7 @@ performance: DataFile[Performance] = DataFile("performance/accelerators.json")
 
 # --- prices/, quotas/ and policy/
 on_demand_prices: DataFile[OnDemand] = DataFile("prices/on_demand.json")
+capacity_block_prices: DataFile[CapacityBlocks] = DataFile("prices/capacity_blocks.json")
 reserved_prices: DataFile[Reserved] = DataFile("prices/reserved.json")
 service_prices: DataFile[Services] = DataFile("prices/services.json")
 spot_prices: DataFile[Spot] = DataFile("prices/spot.json")

@@ -132,7 +132,7 @@ def _claims() -> Iterator[str]:
 
 def _purchases() -> Iterator[str]:
     yield f"| type | {' | '.join(each.replace('-', ' ') for each in PURCHASES)} |"
-    yield "|---|--:|--:|--:|--:|--:|--:|"
+    yield "|---|" + "--:|" * len(PURCHASES)
     names = [row["type"] for table in older_figures()["selections"] for row in table["rows"]]
     compared = [
         row[side]["type"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -21,6 +22,7 @@ from eks_hardware.cost import (
     Purchase,
     StrategyCost,
     instance_figure,
+    oldest_price,
     outdated,
     why_unknown,
 )
@@ -42,6 +44,7 @@ _NOT_IN_JSON = ("short_name", "capacity_types")
 _COLUMNS: dict[Purchase, str] = {
     "on-demand": "\nOn-\nDemand",
     "spot": "\n\nSpot",
+    "capacity-block": "\nCapacity\nBlock",
     "reserved-1y": "\nReserved\n1 year",
     "reserved-3y": "\nReserved\n3 years",
     "savings-plan-1y": "Savings\nPlan\n1 year",
@@ -71,8 +74,14 @@ def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, Any]:
         },
         "lines": [_line_content(line) for line in cost.lines],
         "purchases": [dict(_purchase_content(name, cost.region)) for name in _types(resolved, cost)],
+        "oldest_price": _oldest_content(cost),
         "not_counted": list(cost.not_counted),
     }
+
+
+def _oldest_content(cost: StrategyCost) -> dict[str, Any] | None:
+    oldest = oldest_price(cost, datetime.date.today())
+    return oldest and {"path": oldest.line.path, "as_of": oldest.as_of, "days": oldest.days, "source": oldest.source}
 
 
 def _line_content(line: CostLine) -> dict[str, Any]:
@@ -113,6 +122,7 @@ def show(resolved: ResolvedStrategy, cost: StrategyCost, *, everything: bool) ->
     title = 'Price unknown; "at most" has the On-Demand price' if bounded else "Not in the totals: the price is unknown"
     _print_list(out, title, _unpriced(cost, _PARTS))
     _print_list(out, "Not shown", [f"{_left_out(resolved, cost)}; --all shows them"])
+    _print_age(out, cost)
 
 
 def _show_everything(out: Console, resolved: ResolvedStrategy, cost: StrategyCost) -> None:
@@ -128,6 +138,14 @@ def _show_everything(out: Console, resolved: ResolvedStrategy, cost: StrategyCos
         ("Not included", cost.not_counted),
     ):
         _print_list(out, title, list(texts))
+    _print_age(out, cost)
+
+
+def _print_age(out: Console, cost: StrategyCost) -> None:
+    if oldest := oldest_price(cost, datetime.date.today()):
+        out.print()
+        text = f"Oldest price: {oldest.as_of}, {oldest.days} days ago ({_label(oldest.line.path)})"
+        out.print(text, markup=False, soft_wrap=True)
 
 
 def _print_list(out: Console, title: str, texts: Sequence[str]) -> None:
@@ -227,11 +245,14 @@ def _total(cost: StrategyCost, level: Level, hours: int) -> str:
 
 
 def _purchases_table(types: Sequence[str], region: str) -> Table:
-    names = [_COLUMNS[purchase] for purchase in PURCHASES]
+    rows = {
+        name: {purchase: instance_figure(load(), name, region, purchase) for purchase in PURCHASES} for name in types
+    }
+    known = [purchase for purchase in PURCHASES if any(row[purchase] for row in rows.values())]
+    names = [_COLUMNS[purchase] for purchase in known]
     found = table(("\n\nInstance type", *names), right=names, fold=("\n\nInstance type",))
-    for name in types:
-        figures = [instance_figure(load(), name, region, purchase) for purchase in PURCHASES]
-        found.add_row(name, *(_usd(figure.usd_per_hour if figure else None) for figure in figures))
+    for name, row in rows.items():
+        found.add_row(name, *(_usd(figure.usd_per_hour if figure else None) for figure in map(row.get, known)))
     return found
 
 
@@ -297,8 +318,8 @@ def _sources(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
         for purchase in PURCHASES:
             if figure := instance_figure(load(), name, cost.region, purchase):
                 said = notes.setdefault((figure.as_of, figure.source), [])
-                # The note of a Spot price is about its zones.
-                if figure.note and purchase != "spot" and figure.note not in said:
+                # The note of a Spot price is about its zones, that of a block is an assumption.
+                if figure.note and purchase not in ("spot", "capacity-block") and figure.note not in said:
                     said.append(figure.note)
     for as_of, source in sorted(notes, key=lambda key: (key[0] == _UNDATED, key)):
         yield "; ".join([f"{as_of}: {source}", *notes[as_of, source]])

@@ -25,12 +25,20 @@ class Reserved(About, Sourced):
     types: dict[str, dict[str, dict[str, float]]]
 
 
-class Spot(About, Sourced):
-    """``spot.json``: by type and region."""
+class Spot(About):
+    """``spot.json``: by type, source and region."""
 
-    how: Text
     unit: str
-    types: dict[str, dict[str, list[float]]]
+    sources: dict[str, Sourced]
+    types: dict[str, dict[str, dict[str, list[float]]]]
+
+
+class CapacityBlocks(About):
+    """``capacity_blocks.json``: by type, the day from which the price applies (as in ``sources``), and region."""
+
+    unit: str
+    sources: dict[str, Sourced]
+    types: dict[str, dict[str, dict[str, float]]]
 
 
 class Volumes(About, Sourced):

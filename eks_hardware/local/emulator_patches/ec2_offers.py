@@ -218,8 +218,9 @@ def _matches(kind: Mapping[str, Any], filters: Mapping[str, Iterable[str]]) -> b
 
 def _spot_prices(name: str, region: str) -> Iterable[float]:
     """Return the prices in a type's zones, in USD per hour."""
-    if known := facts.spot_prices()["types"].get(name, {}).get(region):
-        return known
+    for by_region in facts.spot_prices()["types"].get(name, {}).values():
+        if region in by_region:
+            return by_region[region]
     price = load().price(name, region)
     return () if price is None else itertools.repeat(price.usd_per_hour)
 

@@ -190,13 +190,20 @@ def test_spot_is_a_snapshot() -> None:
     assert any("Spot prices of g" in each for each in found.notes)
 
 
-def test_a_capacity_block_costs_at_most_the_on_demand_price() -> None:
+def test_a_capacity_block_has_its_own_price_or_at_most_the_on_demand_price() -> None:
     found = answer(**PRETRAINING, purchase=["capacity-block"])
     assert all(each.fit.kind.supports_capacity_block for each in found.candidates)
-    assert all(each.price_at_most == (each.usd_per_hour is not None) for each in found.candidates)
     first = found.candidates[0]
-    assert first.usd_per_hour == answer(**PRETRAINING, only=(first.fit.kind.name,)).candidates[0].usd_per_hour
-    assert any("Capacity Block price" in each for each in first.reasons)
+    on_demand = answer(**PRETRAINING, only=(first.fit.kind.name,)).candidates[0].usd_per_hour
+    assert not first.price_at_most
+    assert first.usd_per_hour is not None
+    assert on_demand is not None
+    assert first.usd_per_hour < on_demand
+    of_p5 = ("p5.48xlarge",)
+    bounded = answer("ca-central-1", **PRETRAINING, purchase=["capacity-block"], only=of_p5).candidates[0]
+    assert bounded.price_at_most
+    assert bounded.usd_per_hour == answer("ca-central-1", **PRETRAINING, only=of_p5).candidates[0].usd_per_hour
+    assert any("Capacity Block price" in each for each in bounded.reasons)
     assert why_not(found)["g5"] == "PURCHASE"
 
 
@@ -239,9 +246,11 @@ def test_spot_of_which_no_price_is_known_costs_no_more_than_on_demand() -> None:
     found = answer(**CHAT, purchase=("spot",), interruptible=True)
     first = found.candidates[0]
     assert first.fit.kind.family.startswith("g")
-    assert first.price_at_most
-    assert first.usd_per_hour == answer(**CHAT, only=(first.fit.kind.name,)).candidates[0].usd_per_hour
-    assert any("which it does not exceed" in each for each in first.reasons)
+    # g7 has no Spot price in us-east-1.
+    bounded = answer("us-east-1", **CHAT, purchase=("spot",), interruptible=True, only=("g7",)).candidates[0]
+    assert bounded.price_at_most
+    assert bounded.usd_per_hour == answer("us-east-1", **CHAT, only=("g7",)).candidates[0].usd_per_hour
+    assert any("which it does not exceed" in each for each in bounded.reasons)
 
 
 def test_a_small_run_takes_small_hardware() -> None:

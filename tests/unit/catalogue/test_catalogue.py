@@ -455,12 +455,12 @@ def test_regions_of_the_list_are_not_added(catalogue: Catalogue) -> None:
     ("name", "region", "usd", "as_of"),
     [
         ("p4d.24xlarge", "us-east-1", 21.957642, "2026-07-20"),
-        ("p5.48xlarge", "us-west-2", 55.04, "2025-11"),
+        ("p5.48xlarge", "us-west-2", 55.04, "2026-01-21"),
         ("inf2.8xlarge", "us-east-1", 1.96786, "2026-07-20"),
         ("c6i.4xlarge", "us-east-1", 0.68, "2026-07-20"),
         ("c6i.4xlarge", "us-west-2", 0.68, "2025-04-04"),
-        ("g5.xlarge", "eu-west-1", 1.123, "2025-04-04"),
-        ("trn1.32xlarge", "us-west-2", 21.5, "2025-11"),
+        ("g5.xlarge", "eu-west-1", 1.123, "2026-01-21"),
+        ("trn1.32xlarge", "us-west-2", 21.5, "2026-01-21"),
     ],
 )
 def test_prices(catalogue: Catalogue, name: str, region: str, usd: float, as_of: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from functools import partial
@@ -16,11 +17,19 @@ from eks_hardware.resolve import resolve
 from helpers import cli
 from helpers.cases import in_one_test
 from helpers.paths import ROOT, TESTS
-from helpers.strategies import SHIPPED, document, group, shipped, write_document
+from helpers.strategies import SHIPPED, SYSTEM, document, group, shipped, write_document
 
 run = partial(cli.run, "cost")
 
-CAPACITY = str(TESTS / "corpus" / "good" / "capacity-every.yaml")
+UNPRICED_BLOCK = group(
+    "p5.48xlarge",
+    name="block",
+    capacity="capacity-block",
+    reservation={"id": "cr-0123456789abcdef0", "zone": "cac1-az4"},
+    update={"strategy": "minimal"},
+    scaling={"max": 16},
+)
+"""In ca-central-1, which has On-Demand prices of p5, and none of Capacity Blocks."""
 OVER = str(TESTS / "corpus" / "bad" / "budget-exceeded.yaml")
 
 
@@ -73,16 +82,21 @@ def test_the_guide_shows_what_is_printed() -> None:
     assert [line for line in shown if line != "..." and line not in printed] == []
 
 
-def test_what_is_unknown_is_not_in_the_sum() -> None:
-    code, stdout, _ = run(CAPACITY, "--all")
+def _in_canada(folder: Path, *groups: dict[str, Any], **fields: Any) -> str:
+    return write_document(folder / "demo.yaml", region="ca-central-1", node_groups=[SYSTEM, *groups], **fields)
+
+
+def test_what_is_unknown_is_not_in_the_sum(tmp_path: Path) -> None:
+    file = _in_canada(tmp_path, UNPRICED_BLOCK)
+    code, stdout, _ = run(file, "--all")
     assert code == 0
-    (line,) = (line for line in stdout.splitlines() if "p5en.48xlarge, Capacity Block" in line)
+    (line,) = (line for line in stdout.splitlines() if "p5.48xlarge, Capacity Block" in line)
     assert line.split()[-1] == "unknown"
     assert stdout.count("at least") == stdout.count("at most\n") == 2
-    assert "group block: p5en.48xlarge" in stdout
-    short = run(CAPACITY).out
+    assert "group block: p5.48xlarge" in stdout
+    short = run(file).out
     assert (
-        'Price unknown; "at most" has the On-Demand price\n- group block: p5en.48xlarge; you pay for the block when '
+        'Price unknown; "at most" has the On-Demand price\n- group block: p5.48xlarge; you pay for the block when '
         "you buy it, and only\n  `eks-hardware doctor` reads its size from AWS\n"
     ) in short
 
@@ -94,10 +108,10 @@ def test_a_pool_of_reservations_may_use_capacity_blocks(tmp_path: Path) -> None:
         "instance_types": ["p5.48xlarge"],
         "efa": True,
         "capacity": ["capacity-block"],
-        "reservations": [{"id": "cr-0fedcba9876543210", "zone": "usw2-az2"}],
+        "reservations": [{"id": "cr-0fedcba9876543210", "zone": "cac1-az4"}],
         "limits": {"nvidia.com/gpu": 32},
     }
-    said = " ".join(run(write_document(tmp_path / "demo.yaml", karpenter={"node_pools": [pool]})).out.split())
+    said = " ".join(run(_in_canada(tmp_path, karpenter={"node_pools": [pool]})).out.split())
     assert (
         "- pool blocks: p5.48xlarge as a Capacity Block, which you pay for when you buy it; the totals have the "
         "On-Demand price"
@@ -117,8 +131,8 @@ def test_what_the_always_on_part_costs_and_nodes_add() -> None:
 def test_ways_to_buy() -> None:
     _, stdout, _ = run("mixed-hardware", "--all")
     rows = [line.split() for line in stdout.splitlines()]
-    assert ["m6i.xlarge", "0.192", "unknown", "0.127", "0.087", "unknown", "unknown"] in rows
-    assert ["p4d.24xlarge", "21.96", "8.41", "unknown", "unknown", "unknown", "unknown"] in rows
+    assert ["m6i.xlarge", "0.192", "unknown", "unknown", "0.127", "0.087"] in rows
+    assert ["p4d.24xlarge", "21.96", "8.41", "13.57", "unknown", "unknown"] in rows
     assert "is outdated" in stdout
 
 
@@ -142,8 +156,19 @@ def test_json_has_every_figure_with_its_source() -> None:
             assert (row[purchase]["usd_per_hour"] is None) == ("why" in row[purchase])
 
 
-def test_json_of_what_is_unknown_is_null() -> None:
-    found = cost_json(CAPACITY)
+def test_the_age_of_the_oldest_price() -> None:
+    found = cost_json("mixed-hardware")
+    oldest = found["oldest_price"]
+    dates = [line[key]["as_of"] for line in found["lines"] for key in ("figure", "figure_at_max") if line[key]]
+    assert oldest["as_of"] == min(date for date in dates if date != "undated")
+    assert oldest["days"] == (datetime.date.today() - datetime.date.fromisoformat(oldest["as_of"])).days
+    for arguments in ((), ("--all",)):
+        said = f"Oldest price: {oldest['as_of']}, {oldest['days']} days ago (group system)"
+        assert run("mixed-hardware", *arguments).out.splitlines()[-1] == said
+
+
+def test_json_of_what_is_unknown_is_null(tmp_path: Path) -> None:
+    found = cost_json(_in_canada(tmp_path, UNPRICED_BLOCK))
     (line,) = (line for line in found["lines"] if line["path"] == "node_groups[block]")
     assert (line["figure"], line["usd_per_hour"]) == (None, {"min": 0.0, "desired": 0.0, "max": None})
     assert found["totals"]["min"]["at_least"] is False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +116,8 @@ def test_spot_is_the_median_of_the_zones_and_on_demand_at_max() -> None:
 
 
 def test_spot_without_a_figure_is_on_demand() -> None:
-    found = line(cost(group("g6.xlarge", capacity="spot", scaling={"min": 1, "max": 1})), "node_groups[gpu]")
-    assert found.usd_per_hour("min") == found.usd_per_hour("max") == 0.8048
+    found = line(cost(group("g7.48xlarge", capacity="spot", scaling={"min": 1, "max": 1})), "node_groups[gpu]")
+    assert found.usd_per_hour("min") == found.usd_per_hour("max") == 28.51328
     assert "the Spot price is unknown" in str(found.note)
 
 
@@ -125,20 +126,31 @@ def test_the_first_type_counts_until_max() -> None:
     assert (found.usd_per_hour("min"), found.usd_per_hour("max")) == (0.8048, 1.006)
 
 
-def test_a_capacity_block_has_no_price() -> None:
+def test_a_capacity_block_has_the_price_of_the_day() -> None:
     block = {"capacity": "capacity-block", "reservation": {"id": "cr-01234567", "zone": "usw2-az2"}}
-    found = cost(group("p5en.48xlarge", **block, scaling={"min": 1, "max": 2}))
+    of = partial(cost, group("p5en.48xlarge", **block, scaling={"min": 1, "max": 2}))
+    before, after = (line(of(today=datetime.date(2026, 10, day)), "node_groups[gpu]") for day in (6, 7))
+    assert (before.usd_per_hour("min"), after.usd_per_hour("min")) == (54.92, 63.16)
+    assert after.usd_per_hour("max") == pytest.approx(2 * 63.16)
+    assert "billed at purchase, used or not, at the price of that day" in str(after.note)
+    earlier = line(of(today=datetime.date(2026, 7, 21)), "node_groups[gpu]")
+    assert (earlier.figure, earlier.unpriced) == (None, ("p5en.48xlarge",))
+
+
+def test_a_capacity_block_without_a_price() -> None:
+    block = {"capacity": "capacity-block", "reservation": {"id": "cr-01234567", "zone": "cac1-az4"}}
+    found = cost(group("p5.48xlarge", **block, scaling={"min": 1, "max": 2}), region="ca-central-1")
     assert line(found, "node_groups[gpu]").usd_per_hour("min") is None
     assert [each.path for each in found.unknown("min")] == ["node_groups[gpu]"]
     # Its volumes are billed anyway.
-    assert line(found, "node_groups[gpu].disk", "volumes").usd_per_hour("max") == pytest.approx(2 * 31 / 730)
+    assert line(found, "node_groups[gpu].disk", "volumes").usd_per_hour("max") == pytest.approx(2 * 34.1 / 730)
 
 
 def test_the_maximum_of_a_capacity_block_is_the_on_demand_price() -> None:
     """Never a small number as the maximum of expensive hardware."""
-    reservation = {"id": "cr-0123456789abcdef0", "zone": "usw2-az1"}
+    reservation = {"id": "cr-0123456789abcdef0", "zone": "cac1-az4"}
     block = {"capacity": "capacity-block", "reservation": reservation, "scaling": {"max": 4}}
-    found = cost(group("p5.48xlarge", name="block", **block))
+    found = cost(group("p5.48xlarge", name="block", **block), region="ca-central-1")
     node = line(found, "node_groups[block]")
     assert node.ceiling
     most = found.usd_per_hour_at_most("max")
@@ -253,9 +265,17 @@ def test_a_pool_with_a_type_without_a_price_is_not_wholly_known() -> None:
 
 
 def test_a_reserved_pool_may_be_of_capacity_blocks() -> None:
+    reserved = {"capacity": ["reserved"], "reservations": [{"id": "cr-01234567", "zone": "cac1-az4"}]}
+    of_pool = gpu_pool("pool", instance_types=["p5.48xlarge"], **reserved)
+    found = cost(**pools(of_pool), region="ca-central-1")
+    assert line(found, "karpenter.node_pools[pool]").unpriced == ("p5.48xlarge",)
+
+
+def test_max_of_a_reserved_pool_is_the_on_demand_price_which_its_blocks_do_not_exceed() -> None:
     reserved = {"capacity": ["reserved"], "reservations": [{"id": "cr-01234567", "zone": "usw2-az2"}]}
-    found = cost(**pools(gpu_pool("pool", instance_types=["p5en.48xlarge"], **reserved)))
-    assert line(found, "karpenter.node_pools[pool]").unpriced == ("p5en.48xlarge",)
+    of_pool = gpu_pool("pool", instance_types=["p5en.48xlarge"], limits={"nvidia.com/gpu": 8}, **reserved)
+    found = line(cost(**pools(of_pool)), "karpenter.node_pools[pool]")
+    assert (found.usd_per_hour("max"), found.unpriced) == (63.296, ())
 
 
 # --- control plane

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Iterator
+
 import pytest
 
 from eks_hardware import facts
@@ -33,19 +36,40 @@ def test_figures(type_name: str, region: str, purchase: Purchase, usd_per_hour: 
 
 
 def test_spot_says_how_many_zones_have_a_price() -> None:
-    for name, by_region in facts.spot_prices()["types"].items():
-        for region, by_zone in by_region.items():
-            found = instance_figure(CATALOGUE, name, region, "spot")
-            said = f"median of {len(by_zone)} zones, " if len(by_zone) > 1 else "one zone; "
-            assert found is not None
-            assert str(found.note).startswith(said), (name, region)
+    for name, source, region, by_zone in _spot_rows():
+        found = instance_figure(CATALOGUE, name, region, "spot")
+        assert found is not None
+        assert (f"median of {len(by_zone)} zones, " in str(found.note)) == (len(by_zone) > 1), (name, region)
+        assert ("derived: the On-Demand price less" in str(found.note)) == (source == "spot-advisor")
+
+
+def _spot_rows() -> Iterator[tuple[str, str, str, list[float]]]:
+    for name, by_source in facts.spot_prices()["types"].items():
+        for source, by_region in by_source.items():
+            for region, by_zone in by_region.items():
+                yield name, source, region, by_zone
+
+
+def test_a_region_has_spot_prices_of_one_source() -> None:
+    rows = [(name, region) for name, _, region, _ in _spot_rows()]
+    assert len(rows) == len(set(rows)) > 700
+
+
+def test_capacity_blocks_cost_at_most_the_on_demand_price() -> None:
+    for name, by_day in facts.capacity_block_prices()["types"].items():
+        for region in next(iter(by_day.values())):
+            block = instance_figure(CATALOGUE, name, region, "capacity-block", today=datetime.date(2026, 11, 25))
+            on_demand = instance_figure(CATALOGUE, name, region)
+            assert block is not None
+            assert on_demand is None or block.usd_per_hour < on_demand.usd_per_hour, (name, region)
 
 
 @pytest.mark.parametrize(
     ("type_name", "purchase", "why"),
     [
         ("p5e.48xlarge", "on-demand", "the price of"),
-        ("g5.xlarge", "spot", "the price of"),
+        ("g7.48xlarge", "spot", "the price of"),
+        ("g5.xlarge", "capacity-block", "the price of"),
         ("p5en.48xlarge", "reserved-1y", "the price of"),
         ("m5.xlarge", "reserved-1y", "the price of"),
         ("zz9.plural", "on-demand", "the price of"),
@@ -81,12 +105,15 @@ def test_commitments_are_cheaper_than_on_demand() -> None:
 
 
 def test_spot_is_never_dearer_than_on_demand() -> None:
-    for name, by_region in facts.spot_prices()["types"].items():
-        for region, by_zone in by_region.items():
-            on_demand = instance_figure(CATALOGUE, name, region)
-            assert by_zone == sorted(by_zone)
-            assert on_demand is None or by_zone[-1] <= on_demand.usd_per_hour + 1e-4, (name, region)
+    for name, _, region, by_zone in _spot_rows():
+        on_demand = instance_figure(CATALOGUE, name, region)
+        assert by_zone == sorted(by_zone)
+        assert on_demand is None or by_zone[-1] <= on_demand.usd_per_hour + 1e-4, (name, region)
 
 
 def test_tables_name_types_of_the_catalogue() -> None:
-    assert {*facts.reserved_prices()["types"], *facts.spot_prices()["types"]} <= set(CATALOGUE.names)
+    assert {
+        *facts.reserved_prices()["types"],
+        *facts.spot_prices()["types"],
+        *facts.capacity_block_prices()["types"],
+    } <= set(CATALOGUE.names)

@@ -24,20 +24,27 @@ def with_budget(usd: float, *groups: dict[str, Any], **fields: Any) -> dict[str,
 # 4 x p4d.24xlarge in us-west-2 are 64,116 USD per month, and the total is 64,926.97.
 GPU = group("p4d.24xlarge")
 BLOCK = group(
-    "p5en.48xlarge",
+    "p5.48xlarge",
     capacity="capacity-block",
-    reservation={"id": "cr-01234567", "zone": "usw2-az2"},
+    reservation={"id": "cr-01234567", "zone": "cac1-az4"},
     update={"strategy": "minimal"},
 )
+IN_CANADA = {"region": "ca-central-1"}
+"""A region with an On-Demand price of ``BLOCK``, and none of a Capacity Block."""
 L4 = pool("l4", instance_types=["g6.xlarge"], limits={"nvidia.com/gpu": 10})
 
 CASES = [
     Case("BUDGET_EXCEEDED", FIELD, bad=with_budget(64_926, GPU), good=with_budget(64_928, GPU)),
     Case("BUDGET_EXCEEDED", FIELD, bad=with_budget(6000, **pools(L4)), good=with_budget(7000, **pools(L4))),
     # The known costs already exceed it.
-    Case("BUDGET_EXCEEDED", FIELD, bad=with_budget(100, BLOCK), good=with_budget(100_000, GPU)),
+    Case("BUDGET_EXCEEDED", FIELD, bad=with_budget(100, BLOCK, **IN_CANADA), good=with_budget(100_000, GPU)),
     # A Capacity Block costs at most the On-Demand price.
-    Case("BUDGET_UNKNOWN", FIELD, bad=with_budget(50_000, BLOCK), good=with_budget(500_000, BLOCK)),
+    Case(
+        "BUDGET_UNKNOWN",
+        FIELD,
+        bad=with_budget(50_000, BLOCK, **IN_CANADA),
+        good=with_budget(500_000, BLOCK, **IN_CANADA),
+    ),
     Case("BUDGET_UNKNOWN", FIELD, bad=with_budget(500_000, group("p5e.48xlarge")), good=with_budget(500_000, GPU)),
     # The first type has a price, but EKS may use the other one.
     Case(
@@ -66,11 +73,12 @@ def costs(changes: dict[str, Any]) -> float:
 
 @pytest.mark.parametrize("of", [GPU, BLOCK], ids=["known", "unknown"])
 def test_a_cost_that_is_the_budget_is_within_it(of: dict[str, Any]) -> None:
-    exactly = costs(with_budget(1, of))
-    assert ("BUDGET_EXCEEDED", FIELD) not in shown_codes(with_budget(exactly, of))
-    assert (("BUDGET_UNKNOWN", FIELD) in shown_codes(with_budget(exactly, of))) is (of is BLOCK)
-    assert ("BUDGET_EXCEEDED", FIELD) in shown_codes(with_budget(exactly - 0.01, of))
-    assert ("BUDGET_UNKNOWN", FIELD) not in shown_codes(with_budget(exactly - 0.01, of))
+    where = IN_CANADA if of is BLOCK else {}
+    exactly = costs(with_budget(1, of, **where))
+    assert ("BUDGET_EXCEEDED", FIELD) not in shown_codes(with_budget(exactly, of, **where))
+    assert (("BUDGET_UNKNOWN", FIELD) in shown_codes(with_budget(exactly, of, **where))) is (of is BLOCK)
+    assert ("BUDGET_EXCEEDED", FIELD) in shown_codes(with_budget(exactly - 0.01, of, **where))
+    assert ("BUDGET_UNKNOWN", FIELD) not in shown_codes(with_budget(exactly - 0.01, of, **where))
 
 
 def budget_message(changes: dict[str, Any]) -> str:
@@ -139,15 +147,15 @@ def test_lowered_limits_are_within_the_budget(
 
 
 def test_names_what_has_no_price() -> None:
-    text = budget_message(with_budget(50_000, BLOCK))
+    text = budget_message(with_budget(50_000, BLOCK, **IN_CANADA))
     assert "a month or more, at most" in text
-    assert "the price of p5en.48xlarge (node_groups[gpu]) is unknown" in text
-    assert "at least" in budget_message(with_budget(100, BLOCK))
+    assert "the price of p5.48xlarge (node_groups[gpu]) is unknown" in text
+    assert "at least" in budget_message(with_budget(100, BLOCK, **IN_CANADA))
 
 
 def test_an_accepted_warning_is_not_shown() -> None:
     accepted = {"ignore": [{"code": "BUDGET_UNKNOWN", "path": FIELD, "reason": "the block was 300,000 USD"}]}
-    assert shown_codes(with_budget(50_000, BLOCK, **accepted)) == []
+    assert shown_codes(with_budget(50_000, BLOCK, **IN_CANADA, **accepted)) == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,76 @@
+"""List facts that were read long ago, with their sources: ``make facts-age``.
+
+Our own choices do not age. Neither do published measurements and papers.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from eks_hardware.cost import first_day
+from eks_hardware.data import FOLDER
+
+MAX_DAYS = 120
+_OUR_CHOICE = "our choice"
+_PUBLISHED = "performance/"
+
+
+class Fact(NamedTuple):
+    """A source in a data file, with the day of its facts; days are None if it is undated."""
+
+    file: str
+    as_of: str
+    days: int | None
+    source: str
+
+    def __str__(self) -> str:
+        age = "undated" if self.days is None else f"{self.as_of}, {self.days} days"
+        return f"{self.file}: {age}: {self.source}"
+
+
+def old_facts(today: datetime.date, folder: Path = FOLDER) -> list[Fact]:
+    """Return the sources that were read more than ``MAX_DAYS`` days before ``today``, oldest first; undated last."""
+    found: set[Fact] = set()
+    for path in folder.rglob("*.json"):
+        name = path.relative_to(folder).as_posix()
+        if name.startswith(_PUBLISHED):
+            continue
+        for source, as_of in _sources(json.loads(path.read_bytes()), None):
+            days = None if as_of == "undated" else (today - first_day(as_of)).days
+            if days is None or days > MAX_DAYS:
+                found.add(Fact(name, as_of, days, source))
+    return sorted(found, key=lambda fact: (-(fact.days or 0), fact.file, fact.source))
+
+
+def _sources(part: Any, day: str | None) -> Iterator[tuple[str, str]]:
+    """Yield each source with its day, which may be inherited from the section or file."""
+    if isinstance(part, list):
+        for each in part:
+            yield from _sources(each, day)
+    if not isinstance(part, dict):
+        return
+    day = part.get("as_of") if isinstance(part.get("as_of"), str) else day
+    source = part.get("source")
+    # A short name refers to the file's list of sources.
+    if isinstance(source, str) and day and set(" /") & set(source) and not source.startswith(_OUR_CHOICE):
+        yield source, day
+    for each in part.values():
+        yield from _sources(each, day)
+
+
+def main(today: datetime.date) -> int:
+    """Print the old facts; return 1 if there are any."""
+    found = old_facts(today)
+    for fact in found:
+        print(fact)
+    print(f"{len(found)} sources were read more than {MAX_DAYS} days ago or are undated")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(datetime.date.today()))
