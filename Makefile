@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-stop cluster-tools test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept calibrate facts-age mutants node-versions prose
+.PHONY: help setup demo demo-stop cluster-tools charts test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept calibrate facts-age mutants node-versions prose
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
@@ -39,6 +39,10 @@ demo-stop: .venv/.installed ## stop demos that KEEP=1 kept running, and remove t
 
 cluster-tools: .venv/.installed ## build Kubernetes, Karpenter and OpenTofu for the tests
 	@$(python) -m eks_hardware.local.cluster_tools $(TOOLS)
+
+charts: .venv/.installed ## download the charts into the cache, so that tests install them in place of stand-ins
+	@$(python) -m eks_hardware.local.cluster_tools helm
+	@$(python) -m eks_hardware.local.chart_cache
 
 # More workers than processors, because deployments mostly wait for Terraform.
 test: setup .venv/scan/.installed ## run all tests, including deployments

@@ -319,8 +319,7 @@ class _Search:
 
     def _price(self, kind: InstanceType, region: str, purchase: str) -> tuple[Figure | None, bool]:
         """Return the price of one node, and whether it is the On-Demand price of an option that costs at most that."""
-        priced_as = _PRICED_AS[purchase]
-        figure = instance_figure(self._catalogue, kind.name, region, priced_as) if priced_as else None
+        figure = instance_figure(self._catalogue, kind.name, region, _PRICED_AS[purchase])
         if figure is not None or purchase not in _BELOW_ON_DEMAND:
             return figure, False
         figure = instance_figure(self._catalogue, kind.name, region, "on-demand")

@@ -14,6 +14,12 @@ Map = Mapping[str, Any]
 
 CRITICAL = {"key": "CriticalAddonsOnly", "operator": "Exists"}
 _CONTROL_PLANE = {"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"}
+_CONTROL_PLANE_EQUAL = {
+    "key": "node-role.kubernetes.io/control-plane",
+    "operator": "Equal",
+    "value": "",
+    "effect": "NoSchedule",
+}
 _NEURON = {"key": "aws.amazon.com/neuron", "operator": "Exists", "effect": "NoSchedule"}
 _GPU = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 _EVERY_NO_SCHEDULE = {"operator": "Exists", "effect": "NoSchedule"}
@@ -57,6 +63,7 @@ class Row:
     """One workload of a chart.
 
     Attributes:
+        name: its name in the chart, with the chart's key as the name of the release.
         at: path of its placement in the values.
         defaults: the chart's default values there.
         fixed: tolerations in the template, in addition to those in the values.
@@ -89,11 +96,16 @@ CHARTS: Mapping[str, tuple[Row, ...]] = {
         ),
     ),
     "aws-load-balancer-controller": (Row(DEPLOYMENT, "aws-load-balancer-controller"),),
-    "cluster-autoscaler": (Row(DEPLOYMENT, "cluster-autoscaler"),),
-    "kueue": (Row(DEPLOYMENT, "kueue", ("controllerManager",)),),
+    "cluster-autoscaler": (Row(DEPLOYMENT, "cluster-autoscaler-aws-cluster-autoscaler"),),
+    "kueue": (Row(DEPLOYMENT, "kueue-controller-manager", ("controllerManager",)),),
     "nvidia-device-plugin": (
         Row(DAEMONSET, "nvidia-device-plugin", defaults=_PLUGIN_DEFAULTS, on=(("devicePlugin.enabled", True),)),
-        Row(DAEMONSET, "gpu-feature-discovery", defaults=_PLUGIN_DEFAULTS, on=(("gfd.enabled", False),)),
+        Row(
+            DAEMONSET,
+            "nvidia-device-plugin-gpu-feature-discovery",
+            defaults=_PLUGIN_DEFAULTS,
+            on=(("gfd.enabled", False),),
+        ),
     ),
     "neuron-helm-chart": (
         Row(
@@ -128,11 +140,24 @@ CHARTS: Mapping[str, tuple[Row, ...]] = {
     "aws-efa-k8s-device-plugin": (Row(DAEMONSET, "aws-efa-k8s-device-plugin", fixed=(CRITICAL,)),),
     "dcgm-exporter": (Row(DAEMONSET, "dcgm-exporter", defaults={"tolerations": [_CONTROL_PLANE]}),),
     "gpu-operator": (
-        Row(DEPLOYMENT, "gpu-operator", ("operator",), {"nodeSelector": _LINUX, "tolerations": [_CONTROL_PLANE]}),
+        Row(DEPLOYMENT, "gpu-operator", ("operator",), {"nodeSelector": _LINUX, "tolerations": [_CONTROL_PLANE_EQUAL]}),
         Row(
             DAEMONSET,
-            "node-feature-discovery-worker",
+            "gpu-operator-node-feature-discovery-worker",
             ("node-feature-discovery", "worker"),
+            on=(("nfd.enabled", True),),
+        ),
+        Row(
+            DEPLOYMENT,
+            "gpu-operator-node-feature-discovery-master",
+            ("node-feature-discovery", "master"),
+            {"tolerations": [_CONTROL_PLANE_EQUAL]},
+            on=(("nfd.enabled", True),),
+        ),
+        Row(
+            DEPLOYMENT,
+            "gpu-operator-node-feature-discovery-gc",
+            ("node-feature-discovery", "gc"),
             on=(("nfd.enabled", True),),
         ),
         # The operator's daemonsets run where discovery found a GPU and no label excludes them:
@@ -156,15 +181,25 @@ CHARTS: Mapping[str, tuple[Row, ...]] = {
     "kube-prometheus-stack": (
         Row(
             DAEMONSET,
-            "prometheus-node-exporter",
+            "kube-prometheus-stack-prometheus-node-exporter",
             ("prometheus-node-exporter",),
-            {"nodeSelector": _LINUX, "tolerations": [_EVERY_NO_SCHEDULE]},
+            {
+                "nodeSelector": _LINUX,
+                "tolerations": [_EVERY_NO_SCHEDULE],
+                "affinity": affinity_to(
+                    [
+                        ("eks.amazonaws.com/compute-type", "NotIn", ["fargate"]),
+                        ("type", "NotIn", ["virtual-kubelet"]),
+                    ]
+                ),
+            },
             on=(("nodeExporter.enabled", True),),
         ),
-        Row(DEPLOYMENT, "prometheus-operator", ("prometheusOperator",)),
-        Row(DEPLOYMENT, "prometheus", ("prometheus", "prometheusSpec")),
-        Row(DEPLOYMENT, "alertmanager", ("alertmanager", "alertmanagerSpec")),
-        Row(DEPLOYMENT, "grafana", ("grafana",)),
-        Row(DEPLOYMENT, "kube-state-metrics", ("kube-state-metrics",)),
+        Row(DEPLOYMENT, "kube-prometheus-stack-operator", ("prometheusOperator",)),
+        # The operator makes pods of these two from objects of the chart.
+        Row(DEPLOYMENT, "kube-prometheus-stack-prometheus", ("prometheus", "prometheusSpec")),
+        Row(DEPLOYMENT, "kube-prometheus-stack-alertmanager", ("alertmanager", "alertmanagerSpec")),
+        Row(DEPLOYMENT, "kube-prometheus-stack-grafana", ("grafana",)),
+        Row(DEPLOYMENT, "kube-prometheus-stack-kube-state-metrics", ("kube-state-metrics",)),
     ),
 }

@@ -7,6 +7,7 @@ for placement. Its containers do nothing. A chart without a row there gets a sta
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -16,10 +17,12 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from eks_hardware.kubernetes.files.scripts import SUMS
 from eks_hardware.local.chart_workloads import CHARTS, Row
 from eks_hardware.resolve.mappings import merged
 
-_OF_KARPENTER = frozenset({"karpenter", "karpenter-crd"})
+_WORDS = 2  # of a line of digests
+OF_KARPENTER = frozenset({"karpenter", "karpenter-crd"})
 
 # Kinds that a chart brings along, and whether Helm keeps them: it never deletes definitions in the folder ``crds``.
 _DEFINITIONS: Mapping[str, tuple[str, Mapping[str, str], bool]] = {
@@ -111,17 +114,20 @@ def charts_folder(
         folder: the folder to fill.
         helm: the program.
         karpenter: the folder with the charts of Karpenter's Go module.
-        given: a folder that ``pull-charts.sh`` filled; its charts are used as they are.
+        given: a folder that ``pull-charts.sh`` filled; its charts are used as they are, and must match its digests.
     """
     stand_ins: list[Chart] = []
+    sums: dict[str, str] = {}
+    listed = _listed(given / SUMS) if given else {}
     folder.mkdir(parents=True, exist_ok=True)
     for chart in dict.fromkeys(charts):
         own = given and given / chart.archive
         if own and own.is_file():
             shutil.copyfile(own, folder / chart.archive)
+            sums[chart.archive] = listed.get(chart.archive) or _sha256(own)
             continue
         source = folder / chart.name
-        if chart.name in _OF_KARPENTER:
+        if chart.name in OF_KARPENTER:
             shutil.copytree(karpenter / chart.name, source)
         else:
             _write(chart, source)
@@ -130,7 +136,19 @@ def charts_folder(
         version = f"--version={chart.version}"
         subprocess.run([helm, "package", version, "--destination", folder, source], check=True, capture_output=True)
         shutil.rmtree(source)
+        sums[chart.archive] = _sha256(folder / chart.archive)
+    (folder / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()), encoding="utf-8")
     return tuple(stand_ins)
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _listed(sums: Path) -> dict[str, str]:
+    """Return the digests of a folder by the name of the archive; the last line counts, as in ``pull-charts.sh``."""
+    lines = sums.read_text(encoding="utf-8").splitlines() if sums.is_file() else []
+    return {words[1].removeprefix("*"): words[0] for line in lines if len(words := line.split()) == _WORDS}
 
 
 def _write(chart: Chart, folder: Path) -> None:

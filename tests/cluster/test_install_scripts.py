@@ -1,20 +1,18 @@
 """``install.sh`` and ``uninstall.sh`` with the real Helm, API server and scheduler, and where pods then run.
 
 Nodes are those that the strategy's groups have and its pools can launch, from the synthesized user data. Karpenter's
-charts are its own; the others are stand-ins (:mod:`eks_hardware.local.stand_in_charts`). Kueue's has no webhooks.
+charts are its own. The others are those that ``make charts`` downloaded, or stand-ins
+(:mod:`eks_hardware.local.stand_in_charts`); the end of the run lists both. The API server calls no webhooks.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import http.server
 import json
 import os
 import re
 import subprocess
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -24,6 +22,7 @@ from eks_hardware.kubernetes.files.write import write
 from eks_hardware.kubernetes.nodes import nodes as groups_and_pools
 from eks_hardware.kubernetes.references import known
 from eks_hardware.local import install_scripts
+from eks_hardware.local.chart_cache import charts_cache
 from eks_hardware.local.chart_workloads import DAEMONSET
 from eks_hardware.local.cluster import Cluster, ClusterError
 from eks_hardware.local.stand_in_charts import Chart, charts_folder
@@ -31,13 +30,16 @@ from eks_hardware.testing import Template
 from eks_hardware.workloads import Request, manifest
 from helpers.kubernetes.objects import Object, bundle_of, manifest_list, resolved_named
 from helpers.kubernetes.scheduling import Node, lands, nodes
-from helpers.kubernetes.workloads import workloads
+from helpers.kubernetes.workloads import Workload, workloads
 from helpers.paths import SHIPPED
 from helpers.polling import eventually
 from helpers.strategies import strategy_of
 
 # Together they have every release of the shipped strategies.
 NAMES = ("mixed-hardware", "gpu-training", "gpu-inference", "trainium-training")
+
+# The Prometheus Operator makes pods of these, and it does not run.
+OF_OPERATOR = ("kube-prometheus-stack-alertmanager", "kube-prometheus-stack-prometheus")
 
 # Helm writes a new secret for each revision. The others change on their own, or belong to a namespace.
 _VOLATILE = frozenset(
@@ -54,13 +56,23 @@ def server(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) 
         yield running
 
 
+@dataclasses.dataclass(frozen=True)
+class Charts:
+    """A folder of charts, as ``pull-charts.sh`` fills it; the names of its charts, and of those that are stand-ins."""
+
+    folder: Path
+    names: frozenset[str]
+    stand_ins: frozenset[str]
+
+
 @pytest.fixture(scope="module")
-def charts(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the charts of all releases, as ``pull-charts.sh`` fills it."""
+def charts(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Charts:
+    """Return the charts of all releases."""
     folder = tmp_path_factory.mktemp("charts")
     used = {Chart(each.chart, each.version) for name in NAMES for each in bundle_of(name).charts}
-    charts_folder(used, folder, helm=tools["helm"], karpenter=tools["karpenter-files"])
-    return folder
+    given = charts_cache(os.environ)
+    stand_ins = charts_folder(used, folder, helm=tools["helm"], karpenter=tools["karpenter-files"], given=given)
+    return Charts(folder, frozenset(each.name for each in used), frozenset(each.name for each in stand_ins))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +84,7 @@ class Installation:
     cluster: Cluster
     nodes: Mapping[str, Node]
     environment: Mapping[str, str]
+    stand_ins: frozenset[str]
 
     def run(self, script: str) -> str:
         ran = subprocess.run(
@@ -102,10 +115,24 @@ class Installation:
                 found[identity] = (data["uid"], data.get(field))
         return found
 
+    def selector(self, workload: Workload) -> str:
+        """Return the selector of a workload's pods; an empty text if the chart leaves the workload to an operator."""
+        found = [each for each in self.get(f"{workload.kind.lower()}s") if each["metadata"]["name"] == workload.name]
+        if not found and workload.release not in self.stand_ins and workload.name in OF_OPERATOR:
+            return ""
+        (item,) = found
+        return ",".join(f"{key}={value}" for key, value in item["spec"]["selector"]["matchLabels"].items())
+
     def pods_by_node(self, selector: str) -> dict[str, str]:
         """Return the phase of the pods with a label, by the name of their node."""
         found = self.get("pods", "-l", selector)
         return {each["spec"].get("nodeName", ""): each["status"]["phase"] for each in found}
+
+
+@pytest.fixture(autouse=True)
+def _says_which_charts_are_real(charts: Charts, record_property: Callable[[str, object], None]) -> None:
+    record_property("real charts", ", ".join(sorted(charts.names - charts.stand_ins)))
+    record_property("stand-ins", ", ".join(sorted(charts.stand_ins)))
 
 
 def node_objects(template: Template, name: str) -> dict[str, Node]:
@@ -132,7 +159,7 @@ def node_manifest(name: str, node: Node) -> Object:
 def installation(
     request: pytest.FixtureRequest,
     server: Cluster,
-    charts: Path,
+    charts: Charts,
     tools: Mapping[str, Path],
     templates: Mapping[str, Template],
     tmp_path_factory: pytest.TempPathFactory,
@@ -142,11 +169,11 @@ def installation(
     resolved = resolved_named(name)
     write(bundle_of(name), folder, name=name, region=resolved.region, known=known(resolved))
     environment = install_scripts.environment(
-        server.environment(), tmp_path_factory.mktemp("bin"), tools, charts, outputs={}
+        server.environment(), tmp_path_factory.mktemp("bin"), tools, charts.folder, outputs={}
     )
     there = node_objects(templates[name], name)
     server.kubectl("create", "-f", "-", stdin=manifest_list([node_manifest(*each) for each in there.items()]))
-    running = Installation(name, folder, server, there, environment)
+    running = Installation(name, folder, server, there, environment, charts.stand_ins)
     before = running.state()
     running.run("install.sh")
     try:
@@ -171,8 +198,9 @@ def test_every_pod_runs_where_the_simulation_says(installation: Installation) ->
     placed = 0
     for workload in workloads(bundle_of(installation.name)):
         allowed = {name for name, node in installation.nodes.items() if lands(workload, node)}
-        label = "app.kubernetes.io/name" if workload.name in ("karpenter", "neuron-monitor") else "stand-in"
-        selector = f"{label}={workload.name}"
+        selector = installation.selector(workload)
+        if not selector:
+            continue
         if workload.kind == DAEMONSET:
             expected = dict.fromkeys(allowed, "Running")
             assert eventually(lambda of=selector: installation.pods_by_node(of), expected) == expected, workload.name
@@ -209,38 +237,3 @@ def test_a_second_run_changes_nothing(installation: Installation) -> None:
     said = installation.run("install.sh")
     assert said.count("has been upgraded") == len(bundle_of(installation.name).charts)
     assert installation.state() == before
-
-
-def test_charts_are_pulled_once(charts: Path, tmp_path: Path, tools: Mapping[str, Path]) -> None:
-    """Helm downloads from a repository on this machine; the script differs only in the addresses."""
-    asked: list[str] = []
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002, ARG002  (the base's names)
-            asked.append(self.path)
-
-    repository = tmp_path / "repository"
-    repository.mkdir()
-    for chart in charts.glob("*.tgz"):
-        (repository / chart.name).symlink_to(chart)
-    subprocess.run([tools["helm"], "repo", "index", repository], check=True)
-    resolved, rendered = resolved_named("gpu-inference"), tmp_path / "rendered"
-    write(bundle_of("gpu-inference"), rendered, name="gpu-inference", region=resolved.region, known=known(resolved))
-    script, pulled = rendered / "pull-charts.sh", tmp_path / "a folder" / "charts"
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=repository)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        text, count = re.subn(
-            r"(?m)(^pull .*) \S+://\S+$",
-            rf"\1 http://127.0.0.1:{server.server_port}",
-            script.read_text(encoding="utf-8"),
-        )
-        script.write_text(text, encoding="utf-8")
-        environment = {"PATH": f"{tools['helm'].parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)}
-        try:
-            for _ in range(2):
-                subprocess.run([script, pulled], env=environment, check=True, timeout=300)
-        finally:
-            server.shutdown()
-    wanted = {f"{each.chart}-{each.version}.tgz" for each in bundle_of("gpu-inference").charts}
-    assert {file.name for file in pulled.iterdir()} == wanted
-    assert len([path for path in asked if path.endswith(".tgz")]) == len(wanted) == count

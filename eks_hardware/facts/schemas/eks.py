@@ -181,10 +181,15 @@ class LowestChart(TypedDict):
     source: Text
 
 
+class ChartArchive(Sourced):
+    sha256: str
+
+
 class Chart(Sourced):
     chart: str
     repository: str
     version: str
+    archive: ChartArchive | None
     lowest: NotRequired[LowestChart]
     namespace: str
     kubernetes: KubernetesRange

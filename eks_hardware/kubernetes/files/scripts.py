@@ -7,7 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eks_hardware import facts
 from eks_hardware.kubernetes.files.tree import RELEASES_FILE, Tree
+from eks_hardware.kubernetes.model import ChartRelease
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 INSTALL = "install.sh"
 UNINSTALL = "uninstall.sh"
 PULL_CHARTS = "pull-charts.sh"
+SUMS = "SHA256SUMS"
+"""The list of digests in a folder of charts, as ``sha256sum --check`` reads it."""
 README = "README.md"
 
 _LINE = 116
@@ -27,6 +31,7 @@ def scripts(tree: Tree) -> dict[str, str]:
         "pull_charts": PULL_CHARTS,
         "readme": README,
         "releases_file": RELEASES_FILE,
+        "sums": SUMS,
         "uninstall": UNINSTALL,
     }
     environment = _environment()
@@ -47,8 +52,16 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"quoted": shlex.quote, "command": _command}
+    environment.filters |= {"quoted": shlex.quote, "command": _command, "published": _published}
     return environment
+
+
+def _published(release: ChartRelease) -> str:
+    """Return the SHA-256 that the chart's repository published, or an empty text if no source has it."""
+    row = facts.charts()["charts"].get(release.key)
+    known = row and (row["chart"], row["repository"], row["version"])
+    archive = row and row["archive"]
+    return archive["sha256"] if archive and known == (release.chart, release.repository, release.version) else ""
 
 
 def _command(words: str) -> str:

@@ -409,7 +409,7 @@ def _plugin_config(node: Node, bundle: Bundle, there: set[str]) -> GpuSharing | 
     """Return the configuration of the plugin on a node, by the label that selects it; None without a plugin."""
     if "nvidia-device-plugin" in there:
         return _of_configs(node, _values(bundle, "nvidia-device-plugin"), "config.map", "config.default")
-    if {"nvidia-device-plugin-daemonset", "node-feature-discovery-worker"} <= there:
+    if {"nvidia-device-plugin-daemonset", "gpu-operator-node-feature-discovery-worker"} <= there:
         values = _values(bundle, "gpu-operator")
         mig = node.labels.get("nvidia.com/mig.config", "all-disabled").removeprefix("all-")
         if mig != "disabled":

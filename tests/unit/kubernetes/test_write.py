@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 from collections.abc import Mapping
@@ -10,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from eks_hardware import facts
 from eks_hardware.kubernetes import ChartRelease, Reference
-from eks_hardware.kubernetes.files.scripts import INSTALL, PULL_CHARTS, UNINSTALL
+from eks_hardware.kubernetes.files.scripts import INSTALL, PULL_CHARTS, SUMS, UNINSTALL
 from eks_hardware.kubernetes.files.summary import read_summary
 from eks_hardware.kubernetes.files.tree import SUBSTITUTE
 from eks_hardware.kubernetes.files.write import LIST_FILE, WriteError, remove
@@ -238,21 +240,21 @@ exit 0
 """
 
 
-def run_with_fake_tools(script: Path, tools: Path, **variables: str) -> tuple[int, list[str]]:
-    """Run a script; return the exit code, and the calls with their standard input."""
+def fake_tools(tools: Path) -> dict[str, str]:
+    """Create programs that record their arguments in ``calls``; return the environment for them."""
     tools.mkdir()
     for name in ("helm", "kubectl"):
         (tools / name).write_text(_NOTING.format(name=name), encoding="utf-8")
         (tools / name).chmod(0o755)
-    calls = tools / "calls"
-    calls.touch()
-    environment: Mapping[str, str] = {
-        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
-        "CALLS": str(calls),
-        **variables,
-    }
+    (tools / "calls").touch()
+    return {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "CALLS": str(tools / "calls")}
+
+
+def run_with_fake_tools(script: Path, tools: Path, **variables: str) -> tuple[int, list[str]]:
+    """Run a script; return the exit code, and the calls with their standard input."""
+    environment = fake_tools(tools) | variables
     done = subprocess.run([script], env=environment, capture_output=True, cwd="/", timeout=30, check=False)
-    lines = calls.read_text(encoding="utf-8").splitlines()
+    lines = (tools / "calls").read_text(encoding="utf-8").splitlines()
     return done.returncode, [line for line in lines if line != "kubectl config current-context"]
 
 
@@ -284,27 +286,75 @@ def test_install_and_uninstall_in_order(tmp_path: Path) -> None:
     )
 
 
+def listed(folder: Path, **archives: bytes) -> Path:
+    """Create a folder with archives, and the list of their digests."""
+    folder.mkdir()
+    for name, content in archives.items():
+        (folder / name).write_bytes(content)
+    lines = [f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in archives.items()]
+    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
+    return folder
+
+
+ARCHIVE = "karpenter-1.2.3.tgz"
+
+
 def test_install_takes_charts_from_a_folder(tmp_path: Path) -> None:
     exporter = karpenter_release("exporter", repository="https://charts.example", namespace="gpu")
     files = put(tmp_path / "out", karpenter_release(), exporter)
-    code, calls = run_with_fake_tools(files[INSTALL], tmp_path / "tools", CHARTS="tmp")
+    charts = listed(tmp_path / "charts", **{ARCHIVE: b"a chart"})
+    code, calls = run_with_fake_tools(files[INSTALL], tmp_path / "tools", CHARTS=str(charts))
     assert code == 0
     assert [call.partition(" --namespace")[0] for call in calls] == [
-        "helm upgrade --install karpenter /tmp/karpenter-1.2.3.tgz",
-        "helm upgrade --install exporter /tmp/karpenter-1.2.3.tgz",
+        f"helm upgrade --install karpenter {charts / ARCHIVE}",
+        f"helm upgrade --install exporter {charts / ARCHIVE}",
     ]
 
 
+@pytest.mark.parametrize("case", ["missing", "damaged", "not listed"])
+def test_install_refuses_a_folder_before_it_installs(tmp_path: Path, case: str) -> None:
+    files = put(tmp_path / "out", karpenter_release())
+    charts = listed(tmp_path / "charts", **{ARCHIVE: b"a chart"})
+    if case == "missing":
+        (charts / ARCHIVE).unlink()
+        said = f"{charts}/{ARCHIVE} is missing; download it with pull-charts.sh"
+    elif case == "damaged":
+        (charts / ARCHIVE).write_bytes(b"a char")
+        before, after = (hashlib.sha256(content).hexdigest() for content in (b"a chart", b"a char"))
+        said = (
+            f"{ARCHIVE} must have the SHA-256 {before}, which SHA256SUMS lists, got {after}; "
+            f"delete {charts}/{ARCHIVE}, and run pull-charts.sh"
+        )
+    else:
+        (charts / SUMS).unlink()
+        said = f"{ARCHIVE} is not in {charts}/SHA256SUMS; add it with pull-charts.sh"
+    done = subprocess.run(
+        [files[INSTALL]], env=fake_tools(tmp_path / "tools") | {"CHARTS": str(charts)}, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr.decode()) == (1, f"error: {said}\n")
+    assert (tmp_path / "tools" / "calls").read_text(encoding="utf-8") == ""
+
+
 def test_charts_are_pulled_from_their_repositories(tmp_path: Path) -> None:
-    """``tests/cluster/test_install_scripts.py`` runs the script with Helm."""
+    """``tests/cluster/test_pull_charts.py`` runs the script with Helm."""
     exporter = karpenter_release("exporter", repository="https://charts.example", version="2.0.0")
     files = put(tmp_path / "out", karpenter_release(), exporter)
     script = files[PULL_CHARTS].read_text(encoding="utf-8")
     assert script.endswith(
-        'pull "$1" karpenter 1.2.3 oci://registry.example/karpenter\npull "$1" karpenter 2.0.0 https://charts.example\n'
+        "pull karpenter 1.2.3 oci://registry.example/karpenter\npull karpenter 2.0.0 https://charts.example\n"
     )
     code, calls = run_with_fake_tools(files[PULL_CHARTS], tmp_path / "tools")
     assert (code, calls) == (2, [])
+
+
+@pytest.mark.parametrize("changed", [{}, {"version": "0.19.3"}, {"repository": "oci://registry.example"}])
+def test_a_published_digest_is_of_one_version_in_one_repository(tmp_path: Path, changed: Mapping[str, str]) -> None:
+    row = facts.chart("nvidia-device-plugin")
+    assert row["archive"] is not None
+    names = ("chart", "repository", "version")
+    release = karpenter_release(key="nvidia-device-plugin", **{name: row[name] for name in names} | changed)
+    script = put(tmp_path, release)[PULL_CHARTS].read_text(encoding="utf-8")
+    assert (row["archive"]["sha256"] in script) is (not changed)
 
 
 def test_a_folder_without_charts_has_no_script_for_them(tmp_path: Path) -> None:
