@@ -7,19 +7,18 @@ cluster's folder. It stores nothing, and ends with the process that started it.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from eks_hardware.local import cluster_tools, processes
 from eks_hardware.local.cluster_client import Client
 from eks_hardware.local.cluster_setup import Setup
 from eks_hardware.local.emulator import HOST, free_port, loopback_without_proxy
+from eks_hardware.local.guarded_folder import GuardedFolder
 
 START_TIMEOUT_SECONDS = 120.0
 ATTEMPTS = 5
@@ -68,17 +67,15 @@ class Cluster:
         self._kwok = kwok
         self._given_programs = programs
         self._programs: Mapping[str, Path] = {}
-        self._folder: Path | None = None
+        self._folder: GuardedFolder | None = None
         self._setup: Setup | None = None
         self._client: Client | None = None
         self._parts: dict[str, _Part] = {}
-        self._keeper: subprocess.Popen[bytes] | None = None
 
     @property
     def folder(self) -> Path:
         """The folder for the cluster's files, removed when it stops."""
-        assert self._folder is not None, "the cluster is not running"
-        return self._folder
+        return self._running_folder.path
 
     @property
     def kubeconfig(self) -> Path:
@@ -128,17 +125,13 @@ class Cluster:
         )
         self.log_dir.mkdir(parents=True, exist_ok=True)
         # Not in log_dir: the path of a socket has at most 104 characters on macOS.
-        self._folder = Path(tempfile.mkdtemp(prefix="eks-hardware-cluster-"))
+        self._folder = GuardedFolder("eks-hardware-cluster-", self.log_dir)
         try:
-            # The first part starts later, because it needs certificates.
-            self._keeper = processes.start_guarded(
-                [],
-                self._folder,
-                cwd=Path.cwd(),
-                env=processes.bare_environment(self._folder),
-                stdout=subprocess.DEVNULL,
-            )
-            setup = self._setup = Setup(self._folder, access_webhook=self._access_webhook, webhooks=not self._kwok)
+            try:
+                self._folder.open()
+            except OSError as error:
+                raise ClusterError(str(error)) from None
+            setup = self._setup = Setup(self.folder, access_webhook=self._access_webhook, webhooks=not self._kwok)
             self._launch("etcd", setup.etcd())
             port = self._serve("kube-apiserver", setup.api_server, "/readyz")
             setup.write_kubeconfigs(port)
@@ -158,14 +151,9 @@ class Cluster:
         if self._client is not None:
             self._client.close()
             self._client = None
-        while self._parts:
-            _, part = self._parts.popitem()
-            processes.kill_group(part.process)
-        if self._keeper is not None:
-            processes.kill_group(self._keeper)
-            self._keeper = None
+        self._parts.clear()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.close()
             self._folder = self._setup = None
 
     def check(self) -> None:
@@ -196,6 +184,7 @@ class Cluster:
             encoding="utf-8",
             env=self.environment(),
             input=stdin,
+            pass_fds=self._running_folder.held,
         )
         self.check()
         if done.returncode:
@@ -214,6 +203,25 @@ class Cluster:
         assert self._client is not None, "the cluster is not running"
         return self._client.request(method, path, body)
 
+    def start_program(
+        self, argv: Sequence[str], *, cwd: Path, stdout: IO[bytes], env: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start a program that belongs to the cluster: it ends with it.
+
+        Args:
+            argv: its command line.
+            cwd: a folder below the cluster's, which is also its home.
+            stdout: its log.
+            env: variables besides :func:`.processes.bare_environment`.
+        """
+        environment = {**processes.bare_environment(cwd), **(env or {})}
+        return self._running_folder.start(argv, cwd=cwd, env=environment, stdout=stdout)
+
+    @property
+    def _running_folder(self) -> GuardedFolder:
+        assert self._folder is not None, "the cluster is not running"
+        return self._folder
+
     @property
     def _running_setup(self) -> Setup:
         assert self._setup is not None, "the cluster is not running"
@@ -222,13 +230,7 @@ class Cluster:
     def _launch(self, name: str, arguments: Sequence[str], port: int = 0) -> _Part:
         log_file = self.log_dir / f"{name}.log"
         with log_file.open("wb") as log:
-            process = processes.start_guarded(
-                [str(self._programs[name]), *arguments],
-                self.folder,
-                cwd=self.folder,
-                env=processes.bare_environment(self.folder),
-                stdout=log,
-            )
+            process = self.start_program([str(self._programs[name]), *arguments], cwd=self.folder, stdout=log)
         part = self._parts[name] = _Part(name, process, log_file, port)
         return part
 

@@ -1,7 +1,7 @@
 """Run a program until the process at the other end of standard input is gone, then remove its folder.
 
-Started by path, as ``guard.py FOLDER [PROGRAM [ARGUMENT ...]]``: it imports nothing of this package. Without a program,
-it only waits.
+Started by path, as ``guard.py FOLDER PROGRAM [ARGUMENT ...]``: it imports nothing of this package. An empty ``FOLDER``
+is none.
 """
 
 from __future__ import annotations
@@ -9,40 +9,50 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 
 _PR_SET_PDEATHSIG = 1
+_REMOVAL_SECONDS = 10.0
 
 
-def _die_with_parent() -> None:
+def _die_with(parent: int) -> None:
     """Let Linux kill the program when this process is killed. Other systems have nothing like it."""
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was killed before Linux knew
+        os._exit(128 + signal.SIGKILL)
 
 
 def main(folder: str, *argv: str) -> int:
     """Return the program's exit code, as a shell does."""
-    if not argv:
-        os.read(0, 1)
-        shutil.rmtree(folder, ignore_errors=True)
-        return 0
-    child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, preexec_fn=_die_with_parent)
-    alone = threading.Event()
+    me = os.getpid()
+    # Descriptors that this process got for the program stay open: folder_keeper.py waits for them.
+    child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, close_fds=False, preexec_fn=lambda: _die_with(me))
 
     def watch() -> None:
         os.read(0, 1)
-        alone.set()
         child.kill()
 
     threading.Thread(target=watch, daemon=True).start()
     code = child.wait()
-    if alone.is_set():
-        shutil.rmtree(folder, ignore_errors=True)
+    is_alone = bool(select.select([0], [], [], 0)[0])
+    if folder and is_alone:
+        _remove(folder)
     return code if code >= 0 else 128 - code
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder in which programs that the program started may still create files."""
+    deadline = time.monotonic() + _REMOVAL_SECONDS
+    while os.path.exists(folder) and time.monotonic() < deadline:  # noqa: PTH110
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.05)
 
 
 if __name__ == "__main__":

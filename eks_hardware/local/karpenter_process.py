@@ -75,18 +75,16 @@ class Karpenter:
         folder.mkdir(exist_ok=True)
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         with self.log_file.open("wb") as log:
-            self._process = processes.start_guarded(
+            self._process = self._cluster.start_program(
                 [str(program)],
-                folder,
                 cwd=folder,
+                stdout=log,
                 env={
-                    **processes.bare_environment(folder),
                     **_settings(deployments[0]),
                     **self._connections(),
                     "HEALTH_PROBE_PORT": str(health),
                     "METRICS_PORT": str(free_port()),
                 },
-                stdout=log,
             )
         try:
             self._wait(health)

@@ -27,11 +27,24 @@ class Terminated(SystemExit):
 
 
 def start(
-    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdout: int | IO[bytes], stdin: int = subprocess.DEVNULL
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdout: int | IO[bytes],
+    stdin: int = subprocess.DEVNULL,
+    pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a program in its own session. Ctrl-C then reaches only this process, which stops the program in order."""
     return subprocess.Popen(
-        argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=subprocess.STDOUT, start_new_session=True
+        argv,
+        cwd=cwd,
+        env=env,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        pass_fds=pass_fds,
     )
 
 
@@ -47,8 +60,12 @@ def start_guarded(
     argv: Sequence[str], folder: Path, *, cwd: Path, env: Mapping[str, str], stdout: int | IO[bytes]
 ) -> subprocess.Popen[bytes]:
     """Start a program that is killed when this process ends, even by SIGKILL; its folder is then removed."""
-    guarded = [sys.executable, "-I", str(_GUARD), str(folder), *argv]
-    return start(guarded, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=stdout)
+    return start(guarded(argv, folder), cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=stdout)
+
+
+def guarded(argv: Sequence[str], folder: Path | None = None) -> list[str]:
+    """Return the command that runs a program until its standard input ends, and then removes the folder."""
+    return [sys.executable, "-I", str(_GUARD), str(folder or ""), *argv]
 
 
 def lines(process: subprocess.Popen[bytes]) -> Iterator[str]:
@@ -61,12 +78,12 @@ def lines(process: subprocess.Popen[bytes]) -> Iterator[str]:
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kill a started program and everything in its process group. For programs with nothing to save."""
-    family = descendants(process.pid)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     deadline = time.monotonic() + 10.0
-    while any(map(is_running, family)) and time.monotonic() < deadline:
+    # Its descendants, even if it ended before them.
+    while any(map(is_running, _group(process.pid))) and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
     for stream in (process.stdin, process.stdout):
         if stream is not None:
@@ -133,14 +150,14 @@ def is_running(pid: int) -> bool:
 
 
 def _state(stat: Path) -> list[str]:
-    """Return state, parent and more of ``pid (name) state parent ...``, where the name can contain anything."""
+    """Return state, parent, group and more of ``pid (name) state parent ...``, where the name can contain anything."""
     return stat.read_text(errors="replace").rpartition(")")[2].split()
 
 
 def descendants(pid: int) -> list[int]:
     """Return the ids of all descendants of a process, parents first."""
     children: dict[int, list[int]] = {}
-    for child, parent in _parents():
+    for child, parent, _ in _processes():
         children.setdefault(parent, []).append(child)
     found: list[int] = []
     waiting = [pid]
@@ -151,17 +168,23 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def _parents() -> Iterator[tuple[int, int]]:
-    """Yield every process with its parent."""
+def _group(group: int) -> list[int]:
+    """Return the ids of a process group."""
+    return [pid for pid, _, found in _processes() if found == group]
+
+
+def _processes() -> Iterator[tuple[int, int, int]]:
+    """Yield every process with its parent and its group."""
     if Path("/proc/self/stat").exists():  # slim container images have no ps
         for stat in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
-                yield int(stat.parent.name), int(_state(stat)[1])
+                state = _state(stat)
+                yield int(stat.parent.name), int(state[1]), int(state[2])
         return
-    listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, check=False, text=True)
+    listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,pgid="], capture_output=True, check=False, text=True)
     for line in listing.stdout.splitlines():
-        child, parent = line.split()
-        yield int(child), int(parent)
+        pid, parent, group = map(int, line.split())
+        yield pid, parent, group
 
 
 @contextlib.contextmanager

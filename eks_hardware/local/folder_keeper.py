@@ -1,0 +1,35 @@
+"""Create a folder, and remove it when every process with the other end of standard input is gone.
+
+Started by path, as ``folder_keeper.py FOLDER``: it imports nothing of this package. The processes that use the folder
+inherit the other end. The kernel closes it when they end, for whatever reason, so none of them still writes when the
+folder is removed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+
+def main(folder: str) -> None:
+    """Print a line when the folder exists."""
+    # A signal to all of them must not end this one first.
+    for signum in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, signal.SIG_IGN)
+    try:
+        Path(folder).mkdir(mode=0o700)
+    except OSError as error:
+        sys.exit(str(error))
+    try:
+        os.write(1, b"\n")
+        while os.read(0, 1):
+            pass
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
