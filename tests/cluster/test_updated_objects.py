@@ -15,6 +15,7 @@ from eks_hardware.local.cluster import Cluster, ClusterError
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from helpers.kubernetes.objects import manifest_list, objects_in
+from helpers.polling import eventually
 
 STRICT = ("--validate=strict", "--server-side", "--force-conflicts", "-f", "-")
 
@@ -118,3 +119,32 @@ def test_what_another_file_system_means_is_in_the_diff(server: Cluster) -> None:
     of_lustre = resources["aws_fsx_lustre_file_system"].get("replaced", "")
     assert "delete the claims, then the PersistentVolumes of fsx-lustre" in of_lustre
     assert "storage class efs: delete it" in resources["aws_efs_file_system"].get("replaced", "")
+
+
+def test_claimed_volumes_stay_until_their_claim_is_deleted(server: Cluster) -> None:
+    """``uninstall.sh`` and Terraform wait for them in the same way."""
+    name, namespace = "s3-acme-datasets", "research"
+    volume = f"team.{namespace}.{name}"
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "accessModes": ["ReadOnlyMany"],
+            "storageClassName": "",
+            "volumeName": volume,
+            "resources": {"requests": {"storage": "1Ti"}},
+        },
+    }
+    server.kubectl("create", "-f", "-", stdin=manifest_list([claim]))
+    phase = ("get", "persistentvolumeclaim", name, f"--namespace={namespace}", "--output=jsonpath={.status.phase}")
+    assert eventually(lambda: server.kubectl(*phase), "Bound", seconds=120) == "Bound"
+    storage = [
+        each for each in objects_in(resolve(changed({}))) if each["kind"] in ("PersistentVolume", "StorageClass")
+    ]
+    with pytest.raises(ClusterError, match="timed out"):
+        server.kubectl("delete", "-f", "-", "--wait", "--timeout=5s", stdin=manifest_list(storage))
+    volumes = ("get", "persistentvolumes", "--output=name")
+    assert server.kubectl(*volumes).split() == [f"persistentvolume/{volume}"]
+    server.kubectl("delete", "persistentvolumeclaim", name, f"--namespace={namespace}")
+    assert eventually(lambda: server.kubectl(*volumes), "", seconds=120) == ""
