@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.eks import Addon, Addons, Chart, Charts, ChartValues, Eks, EndpointServices
     from eks_hardware.facts.schemas.iam_policies import IamPolicies
     from eks_hardware.facts.schemas.karpenter import Karpenter
+    from eks_hardware.facts.schemas.kubelet import ContainerdFacts, KubeletFacts
     from eks_hardware.facts.schemas.measurements import MeasuredModels, Measurements
     from eks_hardware.facts.schemas.models import Memory, ModelTypes, NamedModels, NeuronModels
     from eks_hardware.facts.schemas.nodes import AmiReleases, BottlerocketSettings, Mig, NodeConfig, Nodes, Storage
@@ -45,10 +46,12 @@ ami_releases: DataFile[AmiReleases] = DataFile("facts/ami_releases.json")
 bottlerocket_settings: DataFile[BottlerocketSettings] = DataFile("facts/bottlerocket_settings.json")
 choices: DataFile[Choices] = DataFile("facts/choices.json")
 charts: DataFile[Charts] = DataFile("facts/charts.json")
+containerd: DataFile[ContainerdFacts] = DataFile("facts/containerd.json")
 eks: DataFile[Eks] = DataFile("facts/eks.json")
 _endpoint_services: DataFile[EndpointServices] = DataFile("facts/endpoint_services.json")
 iam_policies: DataFile[IamPolicies] = DataFile("facts/iam_policies.json")
 karpenter: DataFile[Karpenter] = DataFile("facts/karpenter.json")
+kubelet: DataFile[KubeletFacts] = DataFile("facts/kubelet.json")
 memory: DataFile[Memory] = DataFile("facts/memory.json")
 mig: DataFile[Mig] = DataFile("facts/mig.json")
 model_types: DataFile[ModelTypes] = DataFile("facts/model_types.json")
