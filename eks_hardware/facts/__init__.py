@@ -27,7 +27,17 @@ if TYPE_CHECKING:
         Supplement,
     )
     from eks_hardware.facts.schemas.choices import Choices
-    from eks_hardware.facts.schemas.eks import Addon, Addons, Chart, Charts, ChartValues, Eks, EndpointServices
+    from eks_hardware.facts.schemas.eks import (
+        Addon,
+        AddonConfigurations,
+        Addons,
+        Chart,
+        Charts,
+        ChartValues,
+        Eks,
+        EndpointServices,
+        ValueKinds,
+    )
     from eks_hardware.facts.schemas.iam_policies import IamPolicies
     from eks_hardware.facts.schemas.karpenter import Karpenter
     from eks_hardware.facts.schemas.kubelet import ContainerdFacts, KubeletFacts
@@ -41,6 +51,7 @@ if TYPE_CHECKING:
 
 # --- facts/
 account: DataFile[Account] = DataFile("facts/account.json")
+addon_configurations: DataFile[AddonConfigurations] = DataFile("facts/addon_configurations.json")
 addons_file: DataFile[Addons] = DataFile("facts/addons.json")
 ami_releases: DataFile[AmiReleases] = DataFile("facts/ami_releases.json")
 bottlerocket_settings: DataFile[BottlerocketSettings] = DataFile("facts/bottlerocket_settings.json")
@@ -62,6 +73,7 @@ public_models: DataFile[NamedModels] = DataFile("facts/public_models.json")
 replacements: DataFile[Replacements] = DataFile("facts/replacements.json")
 software: DataFile[Software] = DataFile("facts/software.json")
 storage: DataFile[Storage] = DataFile("facts/storage.json")
+value_kinds: DataFile[ValueKinds] = DataFile("facts/value_kinds.json")
 workload_images: DataFile[WorkloadImages] = DataFile("facts/workload_images.json")
 
 # --- catalogue/ and performance/

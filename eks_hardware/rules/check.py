@@ -17,6 +17,7 @@ from eks_hardware.models.node_lists import NODE_LISTS, UNCHOSEN, lists_of, uncho
 # Importing a module registers its rules.
 from eks_hardware.rules import (  # noqa: F401
     access,
+    addon_values,
     addons,
     budget,
     capacity,
@@ -38,6 +39,7 @@ from eks_hardware.rules import (  # noqa: F401
     node_pools,
     node_settings,
     overlap,
+    placement,
     platform,
     storage,
     user_data,

@@ -406,6 +406,7 @@ def test_rule(case: Case) -> None:
 HERE = ("cluster", "hardware", "storage")
 ELSEWHERE = {
     "access": "access",
+    "addon_values": "values",
     "addons": "addons",
     "budget": "budget",
     "capacity": "node_settings",
@@ -425,6 +426,7 @@ ELSEWHERE = {
     "node_pools": "karpenter",
     "node_settings": "node_settings",
     "overlap": "karpenter",
+    "placement": "values",
     "platform": "platform",
     "user_data": "user_data",
     "user_data_overrides": "user_data",
