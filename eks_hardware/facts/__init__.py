@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from eks_hardware.facts.schemas.iam_policies import IamPolicies
     from eks_hardware.facts.schemas.karpenter import Karpenter
-    from eks_hardware.facts.schemas.kubelet import ContainerdFacts, KubeletFacts
+    from eks_hardware.facts.schemas.kubelet import ContainerdFacts, KubeletFacts, SystemSoftware
     from eks_hardware.facts.schemas.measurements import MeasuredModels, Measurements
     from eks_hardware.facts.schemas.models import Memory, ModelTypes, NamedModels, NeuronModels
     from eks_hardware.facts.schemas.nodes import AmiReleases, BottlerocketSettings, Mig, NodeConfig, Nodes, Storage
@@ -73,6 +73,7 @@ public_models: DataFile[NamedModels] = DataFile("facts/public_models.json")
 replacements: DataFile[Replacements] = DataFile("facts/replacements.json")
 software: DataFile[Software] = DataFile("facts/software.json")
 storage: DataFile[Storage] = DataFile("facts/storage.json")
+system_pods: DataFile[SystemSoftware] = DataFile("facts/system_pods.json")
 value_kinds: DataFile[ValueKinds] = DataFile("facts/value_kinds.json")
 workload_images: DataFile[WorkloadImages] = DataFile("facts/workload_images.json")
 

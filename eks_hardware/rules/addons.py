@@ -283,7 +283,8 @@ def _warm_pool(context: Context) -> Iterator[Breach]:
         if most and target > most:
             yield (
                 _environment_path(name),
-                f"each node reserves {target} addresses of its subnet, and no node runs more than {most} pods; lower it",
+                f"each node reserves {target} addresses of its subnet, and no node runs more than {most} pods; lower "
+                "it",
             )
     if (extra := cni_number(environment, "WARM_ENI_TARGET")) > 1 and not prefixes and not any(targets.values()):
         yield (

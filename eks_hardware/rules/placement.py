@@ -53,7 +53,8 @@ def _nowhere(context: Context) -> Iterator[Breach]:
         if not fitting:
             yield (
                 field_paths.below(path, keys[0]),
-                "no group or pool has these labels, so the pods stay Pending; add the labels to a group, or change this",
+                "no group or pool has these labels, so the pods stay Pending; add the labels to a group, or change "
+                "this",
             )
         elif not any(is_open_to(context, node, tolerations) for node in fitting):
             names = ", ".join(node.name for node in fitting[:3])

@@ -1,4 +1,4 @@
-"""Types of ``facts/kubelet.json`` and ``containerd.json``."""
+"""Types of ``facts/kubelet.json``, ``containerd.json`` and ``system_pods.json``."""
 
 from __future__ import annotations
 
@@ -104,3 +104,21 @@ class ContainerdSettings(KubeletPart):
 class ContainerdFacts(About):
     as_of: Day
     settings: ContainerdSettings
+
+
+class SystemPods(TypedDict):
+    """The requests of one pod."""
+
+    millicores: int
+    mib: int
+    source: Text
+
+
+class SystemDeployment(SystemPods):
+    replicas: int
+
+
+class SystemSoftware(About):
+    as_of: Day
+    deployments: dict[str, SystemDeployment]
+    daemonsets: dict[str, SystemPods]

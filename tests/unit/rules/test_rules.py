@@ -311,6 +311,7 @@ CASES = [
             "node_groups",
             {**only_tainted({"key": "team", "value": "a"}), **coredns(bad)},
             {**only_tainted({"key": "team", "value": "a"}), **coredns(good)},
+            frozenset({"ADDON_VALUE"} if isinstance(bad, list) else ()),
         )
         for bad, good in [
             ({"key": "other", "operator": "Exists"}, {"operator": "Exists"}),
@@ -416,6 +417,7 @@ ELSEWHERE = {
     "drivers": "needs",
     "frameworks": "needs",
     "gpu": "gpu",
+    "idle": "room",
     "ignore": "ignore",
     "images": "images",
     "karpenter": "karpenter",
@@ -428,6 +430,8 @@ ELSEWHERE = {
     "overlap": "karpenter",
     "placement": "values",
     "platform": "platform",
+    "system_room": "room",
+    "unused": "room",
     "user_data": "user_data",
     "user_data_overrides": "user_data",
     "workload": "needs",

@@ -247,7 +247,7 @@ def test_which_rules_warn() -> None:
 )
 def test_odd_settings_trip_no_rule(configuration: dict[str, Any]) -> None:
     found = {code for code, _ in shown_codes(configured("vpc-cni", **configuration))}
-    assert found <= {"ADDON_WIRING", "ADDON_VALUE", "ADDON_WARM_POOL"}
+    assert found <= {"ADDON_WIRING", "ADDON_VALUE", "ADDON_WARM_POOL", "FIELD_NO_EFFECT"}
     found = {code for code, _ in shown_codes(configured("coredns", replicaCount=None, autoScaling=[]))}
     assert found == {"ADDON_VALUE"}
 

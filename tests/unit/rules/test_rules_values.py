@@ -30,7 +30,7 @@ def chart(name: str, values: dict[str, Any], **switches: Any) -> dict[str, Any]:
     return kubernetes(charts={name: {"values": values}}, **switches)
 
 
-def required(key: str, operator: str, *values: str) -> dict[str, Any]:
+def required_labels(key: str, operator: str, *values: str) -> dict[str, Any]:
     term = {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
 
@@ -93,7 +93,7 @@ CASES = [
     addon_case(
         "vpc-cni",
         "env.POD_SECURITY_GROUP_ENFORCING_MODE",
-        {"env": {"POD_SECURITY_GROUP_ENFORCING_MODE": "lax"}},
+        {"env": {"ENABLE_POD_ENI": "true", "POD_SECURITY_GROUP_ENFORCING_MODE": "lax"}},
         {"env": {"POD_SECURITY_GROUP_ENFORCING_MODE": "standard"}},
     ),
     addon_case("vpc-cni", "env", {"env": [{"name": "WARM_IP_TARGET", "value": "5"}]}, {"env": {}}),
@@ -240,8 +240,8 @@ CASES = [
     Case(
         "PLACEMENT_NOWHERE",
         "cluster.addons.metrics-server.configuration.affinity",
-        addon("metrics-server", {"affinity": required("tier", "In", "apps")}),
-        {**LABELLED, **addon("metrics-server", {"affinity": required("tier", "In", "apps", "web")})},
+        addon("metrics-server", {"affinity": required_labels("tier", "In", "apps")}),
+        {**LABELLED, **addon("metrics-server", {"affinity": required_labels("tier", "In", "apps", "web")})},
     ),
     Case(
         "PLACEMENT_NOWHERE",
@@ -252,8 +252,8 @@ CASES = [
     Case(
         "PLACEMENT_NOWHERE",
         "cluster.addons.vpc-cni.configuration.affinity",
-        {**LABELLED, **addon("vpc-cni", {"affinity": required("tier", "In", "apps")})},
-        {**LABELLED, **addon("vpc-cni", {"affinity": required("tier", "NotIn", "web")})},
+        {**LABELLED, **addon("vpc-cni", {"affinity": required_labels("tier", "In", "apps")})},
+        {**LABELLED, **addon("vpc-cni", {"affinity": required_labels("tier", "NotIn", "web")})},
     ),
     Case(
         "PLACEMENT_NOWHERE",
