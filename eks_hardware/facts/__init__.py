@@ -28,9 +28,20 @@ if TYPE_CHECKING:
         Supplement,
     )
     from eks_hardware.facts.schemas.choices import Choices
-    from eks_hardware.facts.schemas.eks import Addon, Addons, Chart, Charts, ChartValues, Eks, EndpointServices
+    from eks_hardware.facts.schemas.eks import (
+        Addon,
+        AddonConfigurations,
+        Addons,
+        Chart,
+        Charts,
+        ChartValues,
+        Eks,
+        EndpointServices,
+        ValueKinds,
+    )
     from eks_hardware.facts.schemas.iam_policies import IamPolicies
     from eks_hardware.facts.schemas.karpenter import Karpenter
+    from eks_hardware.facts.schemas.kubelet import ContainerdFacts, KubeletFacts, SystemSoftware
     from eks_hardware.facts.schemas.measurements import MeasuredModels, Measurements
     from eks_hardware.facts.schemas.models import Memory, ModelTypes, NamedModels, NeuronModels
     from eks_hardware.facts.schemas.nodes import AmiReleases, BottlerocketSettings, Mig, NodeConfig, Nodes, Storage
@@ -49,15 +60,18 @@ if TYPE_CHECKING:
 
 # --- facts/
 account: DataFile[Account] = DataFile("facts/account.json")
+addon_configurations: DataFile[AddonConfigurations] = DataFile("facts/addon_configurations.json")
 addons_file: DataFile[Addons] = DataFile("facts/addons.json")
 ami_releases: DataFile[AmiReleases] = DataFile("facts/ami_releases.json")
 bottlerocket_settings: DataFile[BottlerocketSettings] = DataFile("facts/bottlerocket_settings.json")
 choices: DataFile[Choices] = DataFile("facts/choices.json")
 charts: DataFile[Charts] = DataFile("facts/charts.json")
+containerd: DataFile[ContainerdFacts] = DataFile("facts/containerd.json")
 eks: DataFile[Eks] = DataFile("facts/eks.json")
 _endpoint_services: DataFile[EndpointServices] = DataFile("facts/endpoint_services.json")
 iam_policies: DataFile[IamPolicies] = DataFile("facts/iam_policies.json")
 karpenter: DataFile[Karpenter] = DataFile("facts/karpenter.json")
+kubelet: DataFile[KubeletFacts] = DataFile("facts/kubelet.json")
 memory: DataFile[Memory] = DataFile("facts/memory.json")
 mig: DataFile[Mig] = DataFile("facts/mig.json")
 model_types: DataFile[ModelTypes] = DataFile("facts/model_types.json")
@@ -68,6 +82,8 @@ public_models: DataFile[NamedModels] = DataFile("facts/public_models.json")
 replacements: DataFile[Replacements] = DataFile("facts/replacements.json")
 software: DataFile[Software] = DataFile("facts/software.json")
 storage: DataFile[Storage] = DataFile("facts/storage.json")
+system_pods: DataFile[SystemSoftware] = DataFile("facts/system_pods.json")
+value_kinds: DataFile[ValueKinds] = DataFile("facts/value_kinds.json")
 workload_images: DataFile[WorkloadImages] = DataFile("facts/workload_images.json")
 
 # --- catalogue/ and performance/

@@ -16,7 +16,6 @@ Sources:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -26,10 +25,9 @@ from eks_hardware.catalogue import InstanceType
 from eks_hardware.kubernetes.nodes import Node
 from eks_hardware.resolve import ResolvedNodePool
 from eks_hardware.resolve.extended_resources import HugePages, huge_pages
+from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
 from eks_hardware.units import GIB, MIB, amount
 
-# Number of cores, and what is reserved of each: 6% of the first, 1% of the second, ...
-_CPU_STEPS = ((1, Fraction(60)), (2, Fraction(10)), (4, Fraction(5)), (1 << 16, Fraction(5, 2)))
 # The kubelet's default, used only for types whose number is unknown.
 DEFAULT_PODS = 110
 
@@ -49,36 +47,11 @@ def allocatable(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     }
 
 
-def kube_reserved(vcpus: int, pods: int) -> dict[str, Fraction]:
-    """Return the CPUs and bytes of memory that both images reserve for the kubelet and the runtime by default."""
-    host = facts.memory()["host"]
-    memory = (host["reserved_mib"] + host["reserved_mib_per_pod"] * pods) * MIB
-    return {"cpu": Fraction(_millicores(vcpus), 1000), "memory": Fraction(memory)}
-
-
-def memory_of_guest(memory: Fraction) -> Fraction:
-    """Return the bytes of an instance's memory that its operating system sees, by Karpenter's assumption."""
-    return memory * (1 - Fraction(str(facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"])))
-
-
-def pods_with_addresses(interfaces: int, ipv4_per_interface: int) -> int:
-    """Return the number of pods that AL2023 and Bottlerocket assume: without prefix delegation."""
-    return interfaces * (ipv4_per_interface - 1) + 2
-
-
 def efa_huge_pages(node: Node, kind: InstanceType) -> HugePages:
     """Return the huge pages that one node of a group or pool reserves; none without EFA."""
     if not node.efa_count:
         return HugePages(0, 0)
     return huge_pages(kind, ami_family=node.ami_family, own_image=bool(node.image_id), settings=node.user_data)
-
-
-def _millicores(vcpus: int) -> int:
-    kept, below = Fraction(0), 0
-    for upto, each in _CPU_STEPS:
-        kept += max(min(vcpus, upto) - below, 0) * each
-        below = upto
-    return math.floor(kept)
 
 
 def _addresses(kind: InstanceType) -> int | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from eks_hardware import facts
 from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
 from eks_hardware.kubernetes.node_pool import node_class, node_overlays, node_pool, price_overlay
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedStrategy, SubnetRole
-from eks_hardware.units import seconds
+from eks_hardware.units import mebibytes, seconds
 
 RESOURCES = "karpenter-resources"
 """Name of the release with NodePools, EC2NodeClasses and NodeOverlays."""
@@ -18,9 +19,6 @@ RESOURCES = "karpenter-resources"
 _CRDS = "karpenter-crd"
 _CONTROLLER = "karpenter"
 _PROMETHEUS = "kube-prometheus-stack"
-
-# https://karpenter.sh/v1.14/getting-started/getting-started-with-karpenter/ (step 4)
-_CONTROLLER_RESOURCES = {"cpu": "1", "memory": "1Gi"}
 
 _CONTROLLER_TIMEOUT_SECONDS = 900
 _LEAST_DRAIN_SECONDS = 1800
@@ -103,7 +101,7 @@ def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter)
             }
         ],
         "controller": {
-            "resources": {"requests": dict(_CONTROLLER_RESOURCES), "limits": dict(_CONTROLLER_RESOURCES)},
+            "resources": {"requests": _controller_resources(), "limits": _controller_resources()},
             # Otherwise Karpenter queries instance metadata, which pods cannot reach.
             "env": [{"name": "AWS_REGION", "value": resolved.region}],
         },
@@ -134,3 +132,8 @@ def _settings(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter) -> dict[
 def _has_pod_subnets(resolved: ResolvedStrategy) -> bool:
     network = resolved.network
     return bool(network.of_role(SubnetRole.POD) or (network.existing and network.existing.pod))
+
+
+def _controller_resources() -> dict[str, str]:
+    row = facts.system_pods()["deployments"]["karpenter"]
+    return {"cpu": str(row["millicores"] // 1000), "memory": mebibytes(row["mib"])}

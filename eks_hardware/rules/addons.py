@@ -73,6 +73,49 @@ def _version(context: Context) -> Iterator[Breach]:
             f"for Kubernetes {minor}; {_OF_THE_CLUSTER}",
         )
 
+    yield from _other_numbering(context)
+
+
+def _other_numbering(context: Context) -> Iterator[Breach]:
+    """Yield versions that the recorded ones contradict: of another numbering, or CoreDNS for another Kubernetes."""
+    newest, minor = facts.eks()["addon_versions"]["newest"], context.strategy.cluster.kubernetes_version
+    least, most = newest["coredns_minors"].get(minor, (0, _ANY_MINOR))
+    for name, version in _pinned(context):
+        read = newest["versions"].get(name)
+        if read and numbers(version)[0] > numbers(read)[0] + 1:
+            yield (
+                _path(name, "version"),
+                f"{name} has versions up to {read}, got {version}, which may be the version of its Helm chart; pin "
+                "one that `aws eks describe-addon-versions` lists, or remove this line",
+            )
+        elif name == "coredns" and not least <= numbers(version)[1] <= most + 1:
+            yield (
+                _path(name, "version"),
+                f"EKS offers CoreDNS 1.{least} to 1.{most} for Kubernetes {minor}, got {version}; pin one of these, or "
+                "remove this line and EKS picks the version",
+            )
+
+
+_ANY_MINOR = 1_000_000
+
+
+@warning("ADDON_VERSION_UNREAD")
+def _newer(context: Context) -> Iterator[Breach]:
+    newest, minor = facts.eks()["addon_versions"]["newest"], context.strategy.cluster.kubernetes_version
+    for name, version in _pinned(context):
+        read = newest["versions"].get(name)
+        most = newest["coredns_minors"].get(minor, (0, _ANY_MINOR))[1] if name == "coredns" else _ANY_MINOR
+        above = (
+            read and numbers(read) < numbers(version.partition("-")[0]) and numbers(version)[0] <= numbers(read)[0] + 1
+        )
+        if above or numbers(version)[1] == most + 1:
+            recorded = f"1.{most} for Kubernetes {minor}" if most < _ANY_MINOR else read
+            yield (
+                _path(name, "version"),
+                f"{name} is recorded up to {recorded}, so {version} may not exist; check "
+                f"`aws eks describe-addon-versions --addon-name {name} --kubernetes-version {minor}`",
+            )
+
 
 _OF_THE_CLUSTER = "pin one with the cluster's minor version, or remove this line and EKS picks the version"
 
@@ -140,6 +183,12 @@ def _wiring(context: Context) -> Iterator[Breach]:
             "the network has subnets for pods, and this setting leaves them unused; remove this line, or "
             "network.pod_cidr or pod_subnets",
         )
+    if switched_on(environment, "DISABLE_NETWORK_RESOURCE_PROVISIONING"):
+        yield (
+            _environment_path("DISABLE_NETWORK_RESOURCE_PROVISIONING"),
+            "the CNI then attaches no interfaces and addresses, so pods stay in ContainerCreating; remove this line",
+        )
+    yield from _interfaces_capped(context)
     addon = context.strategy.cluster.addons.get("coredns")
     configuration = addon.configuration if addon and addon.enabled else {}
     scaling = configuration.get("autoScaling")
@@ -179,6 +228,84 @@ def _prefixes_off(context: Context) -> Iterator[Breach]:
             f"without prefix delegation, a node of {name} has {room} pod addresses but a limit of {told} pods{more}, "
             "and the rest stays in ContainerCreating; remove this line, or set kubelet.max_pods everywhere",
         )
+
+
+def _interfaces_capped(context: Context) -> Iterator[Breach]:
+    """Yield a breach if the limit of interfaces leaves a node fewer addresses than its limit of pods."""
+    environment, name = _environment(context), "MAX_ENI"
+    most, custom = cni_number(environment, name), has_pod_subnets(context.strategy.network)
+    prefixes = switched_on(environment, "ENABLE_PREFIX_DELEGATION") or "ENABLE_PREFIX_DELEGATION" not in environment
+    size = facts.eks()["max_pods"]["addresses_per_prefix"] if prefixes else 1
+    for node in context.nodes if most else ():
+        kinds = context.types(node)
+        told = max_pods(node, kinds, custom_networking=custom) if kinds else None
+        for kind in kinds if told else ():
+            count = min(pod_interfaces(kind, efa=node.efa, custom_networking=custom) or 0, most - custom)
+            room = count * ((kind.ipv4_per_interface or 1) - 1) * size + 2
+            if told and kind.ipv4_per_interface and told > room:
+                yield (
+                    _environment_path(name),
+                    f"with {most} interfaces, a {kind.name} of {node.name} has {room} pod addresses but a limit of "
+                    f"{told} pods, and the rest stays in ContainerCreating; raise it, or remove this line",
+                )
+                return
+
+
+# --- the warm pool of addresses
+
+
+def cni_number(environment: Mapping[str, Any], name: str) -> int:
+    """Return a whole number in the CNI's environment; 0 if it is not set or not a number."""
+    text = str(environment.get(name, ""))
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+@warning("ADDON_WARM_POOL")
+def _warm_pool(context: Context) -> Iterator[Breach]:
+    environment = _environment(context)
+    targets = {name: cni_number(environment, name) for name in ("WARM_IP_TARGET", "MINIMUM_IP_TARGET")}
+    prefixes = switched_on(environment, "ENABLE_PREFIX_DELEGATION") or "ENABLE_PREFIX_DELEGATION" not in environment
+    if targets["MINIMUM_IP_TARGET"] and not targets["WARM_IP_TARGET"]:
+        yield (
+            _environment_path("MINIMUM_IP_TARGET"),
+            "without WARM_IP_TARGET, the CNI stops at this number of addresses, and further pods of the node wait; set "
+            'WARM_IP_TARGET to "1" or more',
+        )
+    warm = "WARM_PREFIX_TARGET" if prefixes else "WARM_ENI_TARGET"
+    if warm in environment and not any(targets.values()) and not cni_number(environment, warm):
+        yield (
+            _environment_path(warm),
+            f"with {_quoted(environment[warm])}, the CNI keeps no free addresses, and each pod waits for EC2; set "
+            '"1", or remove this line',
+        )
+    for name, target in targets.items():
+        most = max((_most_pods(context, node) for node in context.nodes), default=0)
+        if most and target > most:
+            yield (
+                _environment_path(name),
+                f"each node reserves {target} addresses of its subnet, and no node runs more than {most} pods; lower "
+                "it",
+            )
+    if (extra := cni_number(environment, "WARM_ENI_TARGET")) > 1 and not prefixes and not any(targets.values()):
+        yield (
+            _environment_path("WARM_ENI_TARGET"),
+            f"each node reserves all addresses of {extra} unused interfaces, which empties small subnets; set "
+            'WARM_IP_TARGET and MINIMUM_IP_TARGET instead, or "1"',
+        )
+    if (extra := cni_number(environment, "WARM_PREFIX_TARGET")) > _FEW_PREFIXES and prefixes:
+        size = facts.eks()["max_pods"]["addresses_per_prefix"]
+        yield (
+            _environment_path("WARM_PREFIX_TARGET"),
+            f'each node reserves {extra} prefixes, which are {extra * size} unused addresses; set "1"',
+        )
+
+
+_FEW_PREFIXES = 4
+
+
+def _most_pods(context: Context, node: Node) -> int:
+    kinds, custom = context.types(node), has_pod_subnets(context.strategy.network)
+    return max((max_pods(node, (kind,), custom_networking=custom) or 0 for kind in kinds), default=0)
 
 
 # --- node repair

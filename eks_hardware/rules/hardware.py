@@ -475,7 +475,7 @@ def nodes_open_to(context: Context, tolerations: Iterable[object]) -> int:
     return sum(group.scaling.min if group.scaling.desired is None else group.scaling.desired for group in groups)
 
 
-def is_open_to(context: Context, group: NodeGroupSpec, tolerations: Sequence[object] = ()) -> bool:
+def is_open_to(context: Context, group: Node, tolerations: Sequence[object] = ()) -> bool:
     """Return whether a pod with these tolerations can run on a group; False if the group's taints are unknown."""
     kinds = context.types(group)
     return bool(kinds) and all(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
@@ -19,10 +19,8 @@ from eks_hardware.resolve.user_data import bottlerocket_toml, node_config, node_
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 from eks_hardware.rules.unknown_keys import unknown_below
+from eks_hardware.rules.value_kinds import names_only, wrong_values
 from eks_hardware.suggestions import misspelt, question
-
-if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.base import KeyTree
 
 
 def setting_path(node: Node, keys: Sequence[str]) -> str:
@@ -55,19 +53,11 @@ class _Fault(NamedTuple):
     sure: bool
 
 
-def _tree(fields: KeyTree) -> KeyTree:
-    """Return the names of the fields, without their types."""
-    return {
-        name: _tree(below) if isinstance(below, dict) else ("*" if below in ("map", "*") else None)
-        for name, below in fields.items()
-    }
-
-
 def _node_config_faults(context: Context) -> Iterator[_Fault]:
     config = facts.node_config()["node_config"]["fields"]
     kubelet = facts.node_config()["kubelet_configuration"]["fields"]
     for node in with_user_data(context, "al2023"):
-        for found in unknown_below(node.user_data, _tree(config)):
+        for found in unknown_below(node.user_data, names_only(config)):
             *above, name = found.path
             siblings = setting(config, above)
             # USER_DATA_VALUE reports a mapping in place of text.
@@ -81,7 +71,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
                 sure=True,
             )
         settings = setting(node.user_data, ("kubelet", "config"))
-        for found in unknown_below(settings, _tree(kubelet)) if isinstance(settings, Mapping) else ():
+        for found in unknown_below(settings, names_only(kubelet)) if isinstance(settings, Mapping) else ():
             meant = misspelt(found.path[-1], found.close)
             hint = question([meant]) if meant else "see the KubeletConfiguration of your version"
             yield _Fault(
@@ -94,7 +84,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
 def _bottlerocket_faults(context: Context) -> Iterator[_Fault]:
     fact = facts.bottlerocket_settings()["settings"]
     for node in with_user_data(context, "bottlerocket"):
-        for found in unknown_below(node.user_data, fact["fields"]):
+        for found in unknown_below(node.user_data, names_only(fact["fields"])):
             name = ".".join(found.path)
             if found.path == ("settings",):
                 yield _Fault(
@@ -139,46 +129,42 @@ def _unknown(context: Context) -> Iterator[Breach]:
 
 # --- values
 
-_TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
-    "text": (str, "text"),
-    "bool": (bool, "true or false"),
-    "list": ((list, tuple), "a list"),
-    "map": (Mapping, "a mapping"),
-}
+_NODEADM = "nodeadm rejects the whole NodeConfig and the node never joins"
+_KUBELET = "the kubelet does not start and the node never joins"
+_BOTTLEROCKET = "Bottlerocket rejects the whole user data and the node never joins"
 
 
 @error("USER_DATA_VALUE")
 def _value(context: Context) -> Iterator[Breach]:
     fact = facts.node_config()["node_config"]
     for node in with_user_data(context, "al2023"):
-        for keys, value, kind in _typed(node.user_data, fact["fields"], ()):
-            expected, words = _TYPES[kind]
-            if not isinstance(value, expected):
-                yield (
-                    setting_path(node, keys),
-                    f"must be {words}, or nodeadm rejects the whole NodeConfig and the node never joins",
-                )
-                continue
-            allowed = fact["values"].get(".".join(keys))
+        yield from _wrong_kinds(node, node.user_data, fact["fields"], (), _NODEADM)
+        for name, allowed in fact["values"].items():
+            value = setting(node.user_data, name.split("."))
             for each in value if isinstance(value, list | tuple) else (value,):
-                if allowed and each not in allowed:
-                    yield setting_path(node, keys), f"must be one of {', '.join(allowed)}, got {quoted(each)}"
+                if isinstance(each, str) and each not in allowed:
+                    yield (
+                        setting_path(node, name.split(".")),
+                        f"must be one of {', '.join(allowed)}, got {quoted(each)}",
+                    )
+        config = ("kubelet", "config")
+        if isinstance(settings := setting(node.user_data, config), Mapping):
+            fields = facts.node_config()["kubelet_configuration"]["fields"]
+            yield from _wrong_kinds(node, settings, fields, config, _KUBELET)
+    for node in with_user_data(context, "bottlerocket"):
+        fields = facts.bottlerocket_settings()["settings"]["fields"]
+        yield from _wrong_kinds(node, node.user_data, fields, (), _BOTTLEROCKET)
 
 
-def _typed(
-    values: Mapping[str, Any], fields: Mapping[str, Any], above: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], Any, str]]:
-    """Yield the keys, value and type of each known NodeConfig setting."""
-    for name, value in values.items():
-        kind, keys = fields.get(name), (*above, name)
-        if value is None or kind is None:
-            continue
-        if isinstance(kind, str):
-            yield keys, value, kind
-        elif isinstance(value, Mapping):
-            yield from _typed(value, kind, keys)
-        else:
-            yield keys, value, "map"
+def _wrong_kinds(
+    node: Node, values: Mapping[str, Any], kinds: Mapping[str, Any], above: tuple[str, ...], outcome: str
+) -> Iterator[Breach]:
+    """Yield the values of another kind; null is the same as no value."""
+    seen = set()
+    for wrong in wrong_values(values, kinds):
+        if wrong.value is not None and wrong.path not in seen:
+            seen.add(wrong.path)
+            yield setting_path(node, (*above, *wrong.path)), f"{wrong}, or {outcome}"
 
 
 @error("USER_DATA_SIZE")

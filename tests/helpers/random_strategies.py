@@ -4,6 +4,7 @@ The layers build on each other:
 
 * :func:`coherent`: hardware of the catalogue in the regions that have it, with compatible features; most pass.
 * :func:`seasoned`: adds the mistake or the fix of a code (`eks-hardware rules CODE`), so every rule fires.
+* :func:`valued`: values inside user data, add-ons and charts, and systems of any size; right and wrong ones.
 * :func:`stretched`: sets any field of the models to any value that its schema accepts; some pass.
 * :func:`mistaken`: wrong names, wrong types, lost and duplicate values; hardly any pass.
 
@@ -33,6 +34,7 @@ from eks_hardware.loader.yaml_document import parse
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import known_to_karpenter, mig_profiles
 from eks_hardware.rules.explanations import explanations, is_whole
+from helpers import random_values
 
 Document = dict[str, Any]
 Schema = Mapping[str, Any]
@@ -562,6 +564,33 @@ def seasoned(draw: st.DrawFn, document: Document) -> Document:
     return merged
 
 
+# --- values inside user data, add-ons and charts
+
+
+@st.composite
+def valued(draw: st.DrawFn, document: Document) -> Document:
+    """Return the document with random user data, configurations or system nodes."""
+    wrong = draw(st.sampled_from([0, 0, 1, 4]))
+    way = draw(st.sampled_from(["user data", "addons", "charts", "system"]))
+    if way == "addons":
+        return laid_over(document, {"cluster": {"addons": draw(random_values.addons(wrong))}})
+    if way == "charts":
+        switches = {"prometheus": True, "kueue": True, "load_balancer_controller": True}
+        return laid_over(document, {"kubernetes": {**switches, "charts": draw(random_values.CHART_VALUES)}})
+    groups = [each for each in document.get("node_groups", ()) if isinstance(each, dict) and "name" in each]
+    if not groups:
+        return document
+    changed = dict(draw(st.sampled_from(groups)))
+    if way == "system":
+        changed = {**groups[0], **draw(random_values.SYSTEMS)}
+    else:
+        ami = changed.get("ami")
+        family = ami.get("family", "al2023") if isinstance(ami, dict) else "al2023"
+        changed["user_data"] = draw(random_values.user_data(family, wrong))
+    others = [changed if each.get("name") == changed["name"] else each for each in groups]
+    return {**document, "node_groups": others}
+
+
 # --- any value that a schema accepts
 
 SCHEMA: Schema = Strategy.model_json_schema()
@@ -803,6 +832,8 @@ def documents(draw: st.DrawFn, stretches: int = 2, mistakes: int = 2) -> Documen
     document = draw(coherent())
     if draw(st.booleans()):
         document = draw(seasoned(document))
+    if draw(st.booleans()):
+        document = draw(valued(document))
     for _ in range(draw(st.integers(0, stretches))):
         document = draw(stretched(document))
     for _ in range(draw(st.sampled_from([0, *range(mistakes + 1)]))):

@@ -110,10 +110,18 @@ class EfaOnlyVersion(LowestVersion):
     addon: str
 
 
+class NewestVersions(Sourced):
+    """The newest version of each add-on that was read, and the CoreDNS minors of each Kubernetes version."""
+
+    versions: dict[str, str]
+    coredns_minors: dict[str, list[int]]
+
+
 class AddonVersions(Sourced):
     lowest: dict[str, LowestVersion]
     efa_only: EfaOnlyVersion
     kube_proxy_minors_behind: int
+    newest: NewestVersions
 
 
 class Eks(About):
@@ -162,6 +170,33 @@ class ChinaEndpoints(Sourced):
     prefix: str
     services: dict[str, list[str]]
     """Services whose endpoint has the prefix in a region; the others are called as elsewhere."""
+
+
+class AddonConfiguration(TypedDict):
+    source: Text
+    exact: bool
+    fields: KeyTree
+
+
+class AddonConfigurations(About):
+    as_of: Day
+    configurations: dict[str, AddonConfiguration]
+
+
+class KindsByName(TypedDict):
+    source: Text
+    kinds: dict[str, str]
+
+
+class KindsByChart(TypedDict):
+    source: Text
+    kinds: dict[str, KeyTree]
+
+
+class ValueKinds(About):
+    as_of: Day
+    by_name: KindsByName
+    by_chart: KindsByChart
 
 
 class EndpointServices(About, Sourced):

@@ -126,6 +126,75 @@ CASES = [
         configured("coredns", replicaCount=0, autoScaling={"enabled": False}),
         configured("coredns", replicaCount=0, autoScaling={"enabled": True}),
     ),
+    # --- versions against the recorded ones
+    Case(
+        "ADDON_VERSION",
+        "cluster.addons.coredns.version",
+        pinned_addon("coredns", "1.8.7"),
+        pinned_addon("coredns", "1.13.2"),
+    ),
+    Case(
+        "ADDON_VERSION",
+        "cluster.addons.metrics-server.version",
+        pinned_addon("metrics-server", "3.12.2"),
+        pinned_addon("metrics-server", "0.8.1"),
+    ),
+    Case(
+        "ADDON_VERSION_UNREAD",
+        "cluster.addons.aws-ebs-csi-driver.version",
+        pinned_addon("aws-ebs-csi-driver", "1.99.0"),
+        pinned_addon("aws-ebs-csi-driver", "1.64.0"),
+    ),
+    Case("ADDON_VERSION_UNREAD", f"{CNI}.version", pinned_addon("vpc-cni", "2.0.0"), pinned_addon("vpc-cni", "1.22.4")),
+    Case(
+        "ADDON_VERSION_UNREAD",
+        "cluster.addons.coredns.version",
+        pinned_addon("coredns", "1.15.0"),
+        pinned_addon("coredns", "1.14.2"),
+    ),
+    # --- the warm pool
+    Case(
+        "ADDON_WIRING",
+        f"{CNI}.configuration.env.MAX_ENI",
+        {**cni_environment(MAX_ENI="1", ENABLE_PREFIX_DELEGATION="true"), **PODS},
+        {**cni_environment(MAX_ENI="4", ENABLE_PREFIX_DELEGATION="true"), **PODS},
+    ),
+    Case(
+        "ADDON_WIRING",
+        f"{CNI}.configuration.env.DISABLE_NETWORK_RESOURCE_PROVISIONING",
+        cni_environment(DISABLE_NETWORK_RESOURCE_PROVISIONING="true"),
+        cni_environment(DISABLE_NETWORK_RESOURCE_PROVISIONING="false"),
+    ),
+    Case(
+        "ADDON_WARM_POOL",
+        f"{CNI}.configuration.env.MINIMUM_IP_TARGET",
+        cni_environment(MINIMUM_IP_TARGET="10"),
+        cni_environment(MINIMUM_IP_TARGET="10", WARM_IP_TARGET="2"),
+    ),
+    Case(
+        "ADDON_WARM_POOL",
+        f"{CNI}.configuration.env.WARM_PREFIX_TARGET",
+        cni_environment(WARM_PREFIX_TARGET="0"),
+        cni_environment(WARM_PREFIX_TARGET="0", WARM_IP_TARGET="5", MINIMUM_IP_TARGET="16"),
+    ),
+    Case(
+        "ADDON_WARM_POOL",
+        f"{CNI}.configuration.env.WARM_IP_TARGET",
+        cni_environment(WARM_IP_TARGET="300"),
+        cni_environment(WARM_IP_TARGET="16"),
+    ),
+    Case(
+        "ADDON_WARM_POOL",
+        f"{CNI}.configuration.env.WARM_PREFIX_TARGET",
+        cni_environment(WARM_PREFIX_TARGET="10"),
+        cni_environment(WARM_PREFIX_TARGET="2"),
+    ),
+    Case(
+        "ADDON_WARM_POOL",
+        f"{CNI}.configuration.env.WARM_ENI_TARGET",
+        {**cni_environment(WARM_ENI_TARGET="3", ENABLE_PREFIX_DELEGATION="false"), **max_pods(20)},
+        {**cni_environment(WARM_ENI_TARGET="1", ENABLE_PREFIX_DELEGATION="false"), **max_pods(20)},
+    ),
     Case(
         "NODE_REPAIR_NO_AGENT",
         "cluster.addons.eks-node-monitoring-agent.enabled",
@@ -157,7 +226,13 @@ def test_every_rule_has_a_case() -> None:
 
 
 def test_which_rules_warn() -> None:
-    assert warnings_of("addons") == {"ADDON_DNS_OFF", "ADDON_VERSION_BEHIND", "NODE_REPAIR_NO_AGENT"}
+    assert warnings_of("addons") == {
+        "ADDON_DNS_OFF",
+        "ADDON_VERSION_BEHIND",
+        "ADDON_VERSION_UNREAD",
+        "ADDON_WARM_POOL",
+        "NODE_REPAIR_NO_AGENT",
+    }
 
 
 @pytest.mark.parametrize(
@@ -170,10 +245,11 @@ def test_which_rules_warn() -> None:
         {"env": {"WARM_PREFIX_TARGET": "\u0663", "ENABLE_PREFIX_DELEGATION": ""}},
     ],
 )
-def test_odd_settings_are_nobodys_fault(configuration: dict[str, Any]) -> None:
+def test_odd_settings_trip_no_rule(configuration: dict[str, Any]) -> None:
     found = {code for code, _ in shown_codes(configured("vpc-cni", **configuration))}
-    assert found <= {"ADDON_WIRING"}
-    assert not {code for code, _ in shown_codes(configured("coredns", replicaCount=None, autoScaling=[]))}
+    assert found <= {"ADDON_WIRING", "ADDON_VALUE", "ADDON_WARM_POOL", "FIELD_NO_EFFECT"}
+    found = {code for code, _ in shown_codes(configured("coredns", replicaCount=None, autoScaling=[]))}
+    assert found == {"ADDON_VALUE"}
 
 
 def test_versions_belong_to_addons_that_are_known() -> None:

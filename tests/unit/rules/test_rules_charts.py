@@ -79,6 +79,7 @@ CASES = [
         "kubernetes.charts.kueue.values.controllerManager.replicas.max",
         with_charts(kueue={"version": "0.19.2", "values": {"controllerManager": {"replicas": {"max": 1}}}}),
         kueue_values(**{"global": {"any": 1}, "controllerManager": {"nodeSelector": {"any": "value"}}}),
+        frozenset({"CHART_VALUE_KIND"}),
     ),
     Case(
         "CHART_KUBERNETES_VERSION",

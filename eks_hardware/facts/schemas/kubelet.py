@@ -1,0 +1,124 @@
+"""Types of ``facts/kubelet.json``, ``containerd.json`` and ``system_pods.json``."""
+
+from __future__ import annotations
+
+from typing_extensions import NotRequired, TypedDict
+
+from eks_hardware.facts.schemas.base import About, Day, KeyTree, Text
+
+
+class KubeletPart(TypedDict):
+    """A section whose date is that of the file."""
+
+    source: Text
+    note: NotRequired[Text]
+
+
+class RecordedVersions(KubeletPart):
+    recorded: list[str]
+
+
+class FeatureGate(TypedDict):
+    """Versions that have a feature gate, and those that lock it; missing ends are all recorded versions."""
+
+    first: NotRequired[str]
+    last: NotRequired[str]
+    on_from: NotRequired[str]
+    locked_from: NotRequired[str]
+    locked_to: NotRequired[bool]
+
+
+class FeatureGates(KubeletPart):
+    all: list[str]
+    by_gate: dict[str, FeatureGate]
+
+
+class KubeletFlag(TypedDict):
+    kind: str
+    last: NotRequired[str]
+
+
+class KubeletFlags(KubeletPart):
+    by_flag: dict[str, KubeletFlag]
+
+
+class CpuManagerOption(TypedDict):
+    first: NotRequired[str]
+    alpha_until: NotRequired[str]
+
+
+class CpuManagerOptions(KubeletPart):
+    gate: str
+    by_option: dict[str, CpuManagerOption]
+
+
+class Names(KubeletPart):
+    names: list[str]
+
+
+class GatedSettings(KubeletPart):
+    by_setting: dict[str, str]
+
+
+class NodeadmShutdown(TypedDict):
+    first: str
+    seconds: int
+    critical_seconds: int
+
+
+class NodeadmDefaults(KubeletPart):
+    cgroups: list[str]
+    cgroup_driver: str
+    shutdown: NodeadmShutdown
+
+
+class NumaNodes(KubeletPart):
+    many: int
+    by_type: dict[str, int]
+
+
+class ImageCollection(KubeletPart):
+    high: int
+    low: int
+
+
+class KubeletFacts(About):
+    as_of: Day
+    versions: RecordedVersions
+    feature_gates: FeatureGates
+    flags: KubeletFlags
+    cpu_manager_options: CpuManagerOptions
+    topology_manager_options: Names
+    eviction_signals: Names
+    gated_settings: GatedSettings
+    nodeadm: NodeadmDefaults
+    numa_nodes: NumaNodes
+    gc_defaults: ImageCollection
+
+
+class ContainerdSettings(KubeletPart):
+    top: KeyTree
+    plugins: dict[str, str]
+
+
+class ContainerdFacts(About):
+    as_of: Day
+    settings: ContainerdSettings
+
+
+class SystemPods(TypedDict):
+    """The requests of one pod."""
+
+    millicores: int
+    mib: int
+    source: Text
+
+
+class SystemDeployment(SystemPods):
+    replicas: int
+
+
+class SystemSoftware(About):
+    as_of: Day
+    deployments: dict[str, SystemDeployment]
+    daemonsets: dict[str, SystemPods]

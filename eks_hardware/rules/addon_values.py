@@ -1,0 +1,187 @@
+"""Rules about the values of add-ons and charts: their kinds, misplaced names, and what they need from other add-ons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from typing import Any, NamedTuple
+
+from eks_hardware import facts, field_paths
+from eks_hardware.printable import quoted
+from eks_hardware.rules.delivery import charts
+from eks_hardware.rules.registry import Breach, Context, error, warning
+from eks_hardware.rules.unknown_keys import unknown_below
+from eks_hardware.rules.value_kinds import WrongValue, names_only, wrong_values
+from eks_hardware.suggestions import misspelt, question
+
+_REJECTS = "EKS rejects the add-on's configuration in the middle of an apply"
+
+
+def _addon_path(name: str, keys: tuple[str, ...]) -> str:
+    return reduce(field_paths.below, keys, f"cluster.addons.{name}.configuration")
+
+
+def _configured(context: Context) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the name and configuration of each add-on that the strategy configures."""
+    for name, addon in context.strategy.cluster.addons.items():
+        if addon.enabled and addon.configuration:
+            yield str(name), addon.configuration
+
+
+# --- add-ons
+
+
+class _Name(NamedTuple):
+    path: str
+    message: str
+    sure: bool
+
+
+@error("ADDON_VALUE")
+def _kinds(context: Context) -> Iterator[Breach]:
+    known = facts.addon_configurations()["configurations"]
+    for name, values in _configured(context):
+        fields = known[name]["fields"] if name in known else {}
+        found = {wrong.path: wrong for wrong in (*wrong_values(values, fields), *_by_name(values))}
+        for wrong in found.values():
+            # ADDON_ENVIRONMENT_TEXT reports values that are not text.
+            if not (name == "vpc-cni" and wrong.path[0] == "env" and len(wrong.path) == 2 and _is_scalar(wrong.value)):
+                yield _addon_path(name, wrong.path), f"{wrong}, or {_REJECTS}"
+    yield from ((each.path, each.message) for each in _names(context) if each.sure)
+    yield from _replicas(context)
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is None or (not isinstance(value, str) and isinstance(value, bool | int | float))
+
+
+@warning("ADDON_VALUE_UNKNOWN")
+def _unknown(context: Context) -> Iterator[Breach]:
+    yield from ((each.path, each.message) for each in _names(context) if not each.sure)
+
+
+def _names(context: Context) -> Iterator[_Name]:
+    """Yield every name that an add-on's recorded configuration lacks."""
+    known = facts.addon_configurations()["configurations"]
+    for name, values in _configured(context):
+        row = known.get(name)
+        wrong = {each.path for each in wrong_values(values, row["fields"])} if row else set()
+        for found in unknown_below(values, names_only(row["fields"])) if row else ():
+            last = found.path[-1]
+            if found.path[:-1] in wrong:
+                continue
+            meant = misspelt(last, found.close)
+            places = [place for place in _places(row["fields"], last, ()) if place != found.path] if row else []
+            where = f"it belongs to {'.'.join(places[0][:-1]) or 'the top level'}" if places else ""
+            hint = question([meant]) if meant else where or f"see `{_DESCRIBE} {name}`"
+            yield _Name(
+                _addon_path(name, found.path),
+                f"the recorded configuration of {name} has no {quoted('.'.join(found.path))}, and EKS rejects unknown "
+                f"names; {hint}",
+                sure=meant is not None or bool(places and row and row["exact"]),
+            )
+
+
+_DESCRIBE = "aws eks describe-addon-configuration --addon-name"
+
+
+def _places(fields: Mapping[str, Any], name: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield each place of a name in a configuration."""
+    for key, below in fields.items():
+        if key == name:
+            yield (*above, key)
+        if isinstance(below, Mapping):
+            yield from _places(below, name, (*above, key))
+
+
+def _replicas(context: Context) -> Iterator[Breach]:
+    addon = context.strategy.cluster.addons.get("coredns")
+    scaling = addon.configuration.get("autoScaling") if addon and addon.enabled else None
+    if isinstance(scaling, Mapping):
+        least, most = scaling.get("minReplicas"), scaling.get("maxReplicas")
+        if isinstance(least, int) and isinstance(most, int) and least > most:
+            path = _addon_path("coredns", ("autoScaling", "minReplicas"))
+            yield path, f"must be at most maxReplicas {most}, got {least}; lower it, or raise maxReplicas"
+        if "enabled" not in scaling:
+            yield _addon_path("coredns", ("autoScaling",)), f"must have 'enabled', or {_REJECTS}; add it"
+    budget = addon.configuration.get("podDisruptionBudget") if addon and addon.enabled else None
+    if isinstance(budget, Mapping) and {"maxUnavailable", "minAvailable"} <= budget.keys():
+        path = _addon_path("coredns", ("podDisruptionBudget", "minAvailable"))
+        yield path, "a PodDisruptionBudget has only one of minAvailable and maxUnavailable; remove one"
+
+
+def _by_name(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[WrongValue]:
+    """Yield values of another kind than their name has in every chart; null removes a value."""
+    kinds = facts.value_kinds()["by_name"]["kinds"]
+    for name, value in values.items():
+        if name in kinds and value is not None:
+            yield from (wrong for wrong in wrong_values({name: value}, kinds, above) if wrong.value is not None)
+        if isinstance(value, Mapping) and name not in _FREE:
+            yield from _by_name(value, (*above, str(name)))
+
+
+# Text of other programs, whose names mean something else.
+_FREE = frozenset(
+    ["config", "configMap", "labels", "podLabels", "annotations", "podAnnotations", "nodeSelector", "env"]
+)
+
+
+# --- charts
+
+
+@error("CHART_VALUE_KIND")
+def _chart_kinds(context: Context) -> Iterator[Breach]:
+    by_chart = facts.value_kinds()["by_chart"]["kinds"]
+    for name, chart in context.strategy.kubernetes.charts.items():
+        own = (wrong for wrong in wrong_values(chart.values, by_chart.get(name, {})) if wrong.value is not None)
+        for wrong in {each.path: each for each in (*_by_name(chart.values), *own)}.values():
+            path = reduce(field_paths.below, wrong.path, f"kubernetes.charts.{name}.values")
+            also = "; text that is not empty counts as true" if wrong.path[-1] == "enabled" else ""
+            yield path, f"{wrong}, or the chart cannot be installed{also}"
+
+
+# --- what values need
+
+
+@error("VOLUME_NO_DRIVER")
+def _volumes(context: Context) -> Iterator[Breach]:
+    addons = context.strategy.cluster.addons
+    driver = addons.get("aws-ebs-csi-driver")
+    for path, claim in _claims(context):
+        of_class = claim.get("storageClassName")
+        if (driver is None or not driver.enabled) and (of_class is None or str(of_class) in _EBS_CLASSES):
+            yield (
+                path,
+                "a persistent volume needs the EBS CSI driver, which is not installed, so its pod stays Pending; set "
+                "cluster.addons.aws-ebs-csi-driver: {}",
+            )
+    snapshots = addons.get("snapshot-controller")
+    classes = driver.configuration.get("volumeSnapshotClasses") if driver and driver.enabled else None
+    if classes and not (snapshots and snapshots.enabled):
+        yield (
+            _addon_path("aws-ebs-csi-driver", ("volumeSnapshotClasses",)),
+            "snapshot classes need the definitions of the add-on snapshot-controller; set "
+            "cluster.addons.snapshot-controller: {}, or remove this",
+        )
+
+
+_EBS_CLASSES = frozenset(["", "gp2", "gp3", "io1", "io2", "ebs", "auto-ebs-sc"])
+
+
+def _claims(context: Context) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the path and spec of each volume that chart values ask for."""
+    installed = charts(context)
+    for name, chart in context.strategy.kubernetes.charts.items():
+        for keys, value in _mappings(chart.values, ()) if name in installed else ():
+            path = reduce(field_paths.below, keys, f"kubernetes.charts.{name}.values")
+            if keys[-1] == "volumeClaimTemplate" and isinstance(spec := value.get("spec", {}), Mapping):
+                yield path, spec
+            elif keys[-1] == "persistence" and value.get("enabled") is True and not value.get("existingClaim"):
+                yield path, value
+
+
+def _mappings(values: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield (*above, str(name)), value
+            yield from _mappings(value, (*above, str(name)))

@@ -1,0 +1,70 @@
+"""Rules about containerd's configuration in a NodeConfig."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from eks_hardware import facts
+from eks_hardware.rules.registry import Breach, Context, error
+from eks_hardware.rules.user_data import setting, setting_path, with_user_data
+from eks_hardware.rules.value_kinds import wrong_values
+
+_PLACE = ("containerd", "config")
+_STOPS = "containerd does not start and the node never joins"
+
+
+@error("CONTAINERD_CONFIG")
+def _config(context: Context) -> Iterator[Breach]:
+    for node in with_user_data(context, "al2023"):
+        text = setting(node.user_data, _PLACE)
+        if isinstance(text, str) and text.strip():
+            for fault in dict.fromkeys(_faults(text)):
+                yield setting_path(node, _PLACE), fault
+
+
+def _faults(text: str) -> Iterator[str]:
+    """Yield what is wrong with containerd's configuration, as text."""
+    settings, wrong = _parsed(text)
+    if wrong:
+        yield f"must be TOML ({wrong}), or nodeadm cannot merge it and the node never joins"
+    fact = facts.containerd()["settings"]
+    for found in wrong_values(settings, fact["top"]):
+        yield f"{'.'.join(found.path)} {found}, or {_STOPS}"
+    plugins = settings.get("plugins")
+    for path, name, value in _leaves(plugins, ()) if isinstance(plugins, Mapping) else ():
+        kind = fact["plugins"].get(name)
+        for found in wrong_values({name: value}, {name: kind}) if kind else ():
+            yield f"{'.'.join((*path, name))} {found}, or {_STOPS}"
+        if name == "SystemdCgroup" and value is False:
+            yield "SystemdCgroup must be true, because the kubelet of the EKS image uses systemd; remove it"
+        if name in ("mirrors", "configs") and path[-1:] == ("registry",):
+            yield (
+                f"containerd refuses registry.{name} together with config_path, which the EKS image sets; write "
+                "/etc/containerd/certs.d/HOST/hosts.toml instead"
+            )
+    # https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/containerd/config.go
+    both = isinstance(plugins, Mapping) and {name.split(".v1")[0] for name in plugins if ".cri" in name}
+    if both and {"io.containerd.grpc", "io.containerd.cri"} <= both and settings.get("version") == 2:
+        yield "version 2 has no plugins io.containerd.cri.v1.images and .runtime; set version = 3, or remove it"
+
+
+def _leaves(table: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, Any]]:
+    """Yield the path, name and value of every setting below a table, tables included."""
+    for name, value in table.items():
+        yield above, name, value
+        if isinstance(value, Mapping):
+            yield from _leaves(value, (*above, name))
+
+
+def _parsed(text: str) -> tuple[Mapping[str, Any], str]:
+    """Return TOML as a mapping, and why it is not TOML."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(text), ""
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return {}, str(error).splitlines()[0]

@@ -1,0 +1,153 @@
+"""Rules about values that keep an add-on or a chart off every node: selectors, affinities and tolerations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from eks_hardware import field_paths
+from eks_hardware.rules.delivery import charts
+from eks_hardware.rules.hardware import is_open_to
+from eks_hardware.rules.registry import Breach, Context, Node, error, in_domain
+from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
+
+# Where an add-on's or a chart's values place a Deployment, and DaemonSets that every node needs.
+_ADDONS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "coredns": ((),),
+    "metrics-server": ((),),
+    "aws-ebs-csi-driver": (("controller",),),
+    "aws-efs-csi-driver": (("controller",),),
+    "aws-fsx-csi-driver": (("controller",),),
+    "amazon-cloudwatch-observability": (("manager",),),
+    "snapshot-controller": ((),),
+}
+_ON_EVERY_NODE: Mapping[str, tuple[str, ...]] = {"vpc-cni": (), "eks-pod-identity-agent": ()}
+_CHARTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "aws-load-balancer-controller": ((),),
+    "cluster-autoscaler": ((),),
+    "kueue": (("controllerManager",),),
+    "kube-prometheus-stack": (
+        ("prometheus", "prometheusSpec"),
+        ("alertmanager", "alertmanagerSpec"),
+        ("grafana",),
+        ("prometheusOperator",),
+        ("kube-state-metrics",),
+    ),
+    "gpu-operator": (("operator",),),
+}
+# Labels of these domains, and the derived ones, are not all known here.
+_OTHERS = ("kubernetes.io", "k8s.io", "amazonaws.com", "aws", "karpenter.sh", "nvidia.com")
+_DERIVED = frozenset(["hardware-type", "workload-type", "accelerator"])
+
+
+@error("PLACEMENT_NOWHERE")
+def _nowhere(context: Context) -> Iterator[Breach]:
+    for path, values in _placed(context):
+        keys = [key for key in ("nodeSelector", "affinity") if values.get(key)]
+        if not keys or not all(map(context.types, context.nodes)):
+            continue
+        fitting = [node for node in context.nodes if _selects(context, node, values)]
+        given = values.get("tolerations")
+        tolerations = given if isinstance(given, Sequence) and not isinstance(given, str) else ()
+        if not fitting:
+            yield (
+                field_paths.below(path, keys[0]),
+                "no group or pool has these labels, so the pods stay Pending; add the labels to a group, or change "
+                "this",
+            )
+        elif not any(is_open_to(context, node, tolerations) for node in fitting):
+            names = ", ".join(node.name for node in fitting[:3])
+            yield (
+                field_paths.below(path, keys[0]),
+                f"only {names} match, and the pods do not tolerate the taints there, so they stay Pending; add "
+                "tolerations, or select other nodes",
+            )
+    for name, above in _ON_EVERY_NODE.items():
+        values = _below(_configuration(context, name), above)
+        for node in context.nodes if values.get("affinity") or values.get("nodeSelector") else ():
+            if context.types(node) and not _selects(context, node, values):
+                yield (
+                    field_paths.below(f"cluster.addons.{name}.configuration", "affinity"),
+                    f"{name} must run on every node, and this keeps it off {node.name}; remove it",
+                )
+                break
+
+
+def _configuration(context: Context, name: str) -> Mapping[str, Any]:
+    addon = {str(key): each for key, each in context.strategy.cluster.addons.items()}.get(name)
+    return addon.configuration if addon and addon.enabled else {}
+
+
+def _placed(context: Context) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the path and values of each Deployment that an add-on's or a chart's values can place."""
+    installed = charts(context)
+    for name, places in _ADDONS.items():
+        for above in places:
+            path = reduce(field_paths.below, above, f"cluster.addons.{name}.configuration")
+            yield path, _below(_configuration(context, name), above)
+    for chart_name, chart in context.strategy.kubernetes.charts.items():
+        for above in _CHARTS.get(chart_name, ()) if chart_name in installed else ():
+            path = reduce(field_paths.below, above, f"kubernetes.charts.{chart_name}.values")
+            yield path, _below(chart.values, above)
+
+
+def _below(values: Any, keys: tuple[str, ...]) -> Mapping[str, Any]:
+    for key in keys:
+        values = values.get(key) if isinstance(values, Mapping) else None
+    return values if isinstance(values, Mapping) else {}
+
+
+# --- labels
+
+
+def _labels(context: Context, node: Node) -> dict[str, set[str]]:
+    """Return the values that each known label can have on a node."""
+    kinds = context.types(node)
+    return {
+        "kubernetes.io/os": {"linux"},
+        "kubernetes.io/arch": {KUBERNETES_ARCHITECTURES[kind.architecture] for kind in kinds},
+        "node.kubernetes.io/instance-type": {kind.name for kind in kinds},
+        **{key: {value} for key, value in node.labels.items()},
+    }
+
+
+def _is_unsure(node: Node, key: str) -> bool:
+    """Return whether a node may have a label that the strategy does not name."""
+    return bool(node.user_data) or key in _DERIVED or in_domain(key, _OTHERS)
+
+
+def _selects(context: Context, node: Node, values: Mapping[str, Any]) -> bool:
+    """Return whether a node may match a selector and the required affinity."""
+    labels, selector = _labels(context, node), values.get("nodeSelector")
+    for key, value in selector.items() if isinstance(selector, Mapping) else ():
+        if str(value) not in labels.get(str(key), set()) and not (
+            str(key) not in labels and _is_unsure(node, str(key))
+        ):
+            return False
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    terms = _below(values, ("affinity", "nodeAffinity", required)).get("nodeSelectorTerms")
+    if not isinstance(terms, list | tuple):
+        return True
+    return not terms or any(
+        all(_matches(node, labels, each) for each in _expressions(term)) for term in terms if isinstance(term, Mapping)
+    )
+
+
+def _expressions(term: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    given = term.get("matchExpressions")
+    return [each for each in given if isinstance(each, Mapping)] if isinstance(given, list | tuple) else []
+
+
+def _matches(node: Node, labels: Mapping[str, set[str]], expression: Mapping[str, Any]) -> bool:
+    key, operator = str(expression.get("key")), expression.get("operator")
+    given = expression.get("values")
+    values = {str(each) for each in given} if isinstance(given, list | tuple) else set()
+    known = labels.get(key)
+    if known is None:
+        return operator in ("NotIn", "DoesNotExist") or _is_unsure(node, key)
+    if operator == "In":
+        return bool(known & values)
+    if operator == "NotIn":
+        return bool(known - values)
+    return operator != "DoesNotExist"

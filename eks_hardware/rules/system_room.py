@@ -1,0 +1,242 @@
+"""Rules about room for the cluster's own software on the nodes that always run.
+
+Karpenter launches a node only once it runs itself, and it needs DNS. Pods that do not fit on the node groups' initial
+nodes wait forever, or until Karpenter launches a node for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from eks_hardware import facts
+from eks_hardware.catalogue import Hardware, InstanceType
+from eks_hardware.models import NodeGroupSpec
+from eks_hardware.resolve.addons import enabled_addons, storage_addons
+from eks_hardware.resolve.node import max_pods
+from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
+from eks_hardware.resolve.vpc import has_pod_subnets
+from eks_hardware.rules.delivery import charts
+from eks_hardware.rules.hardware import is_open_to
+from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
+from eks_hardware.units import GIB, MIB, amount
+
+# The kubelet's default, used only for types whose number is unknown.
+_USUAL_PODS = 110
+
+
+class _Pod(NamedTuple):
+    name: str
+    cpu: Fraction
+    memory: Fraction
+
+
+@dataclass
+class _Room:
+    """The free CPUs, bytes of memory and pods of one node."""
+
+    cpu: Fraction
+    memory: Fraction
+    pods: int
+    apart: frozenset[str] = frozenset()
+
+    def takes(self, pod: _Pod) -> bool:
+        """Place a pod if it fits; Karpenter's replicas never share a node."""
+        if pod.cpu > self.cpu or pod.memory > self.memory or self.pods < 1 or pod.name in self.apart:
+            return False
+        self.cpu, self.memory, self.pods = self.cpu - pod.cpu, self.memory - pod.memory, self.pods - 1
+        if pod.name == "karpenter":
+            self.apart |= {pod.name}
+        return True
+
+
+# --- what must run
+
+
+def _software(context: Context) -> list[tuple[str, int, Mapping[str, Any]]]:
+    """Return the name, replicas and values of each controller that runs on untainted nodes."""
+    strategy, known = context.strategy, facts.system_pods()["deployments"]
+    addons = {str(name): addon.configuration for name, addon in strategy.cluster.addons.items() if addon.enabled}
+    enabled = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
+    installed = charts(context)
+    found: list[tuple[str, int, Mapping[str, Any]]] = []
+    for name, row in known.items():
+        if name == "karpenter":
+            if strategy.karpenter:
+                found.append((name, strategy.karpenter.replicas, _values_of(context, name, "controller")))
+        elif name in installed:
+            values = _values_of(context, name)
+            found.append((name, _count(values, row["replicas"]), values))
+        elif name in enabled:
+            values = addons.get(name, {})
+            part = values.get("controller") if name.endswith("csi-driver") else values
+            given = part if isinstance(part, Mapping) else {}
+            found.append((name, _count(given, row["replicas"]), given))
+    return found
+
+
+def _values_of(context: Context, chart: str, part: str = "") -> Mapping[str, Any]:
+    settings = {str(name): each for name, each in context.strategy.kubernetes.charts.items()}.get(chart)
+    values: Any = settings.values if settings else {}
+    values = values.get(part) if part else values
+    return values if isinstance(values, Mapping) else {}
+
+
+def _count(values: Mapping[str, Any], default: int) -> int:
+    given = values.get("replicaCount", values.get("replicas"))
+    return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 1000 else default
+
+
+def _requests(values: Mapping[str, Any], millicores: int, mib: int) -> tuple[Fraction, Fraction]:
+    """Return the CPUs and bytes that one pod requests: the recorded ones, or those that the values set."""
+    resources = values.get("resources")
+    given = resources.get("requests") if isinstance(resources, Mapping) else None
+    cpu, memory = Fraction(millicores, 1000), Fraction(mib * MIB)
+    if isinstance(given, Mapping):
+        cpu, memory = _amount(given.get("cpu"), cpu), _amount(given.get("memory"), memory)
+    return cpu, memory
+
+
+def _amount(value: object, default: Fraction) -> Fraction:
+    try:
+        return amount(value) if isinstance(value, str | int) and not isinstance(value, bool) else default
+    except ValueError:
+        return default
+
+
+def _pods(context: Context) -> Iterator[_Pod]:
+    known = facts.system_pods()["deployments"]
+    for name, replicas, values in _software(context):
+        cpu, memory = _requests(values, known[name]["millicores"], known[name]["mib"])
+        for _ in range(replicas):
+            yield _Pod(name, cpu, memory)
+
+
+# --- where
+
+
+def _rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
+    """Return the room on each initial node that is open to every pod, and the group with the most of them."""
+    rooms: list[_Room] = []
+    largest: tuple[int, NodeGroupSpec | None] = (0, None)
+    grows = "cluster-autoscaler" in charts(context)
+    tolerated = facts.addons()["coredns"].get("tolerations", ())
+    for group in context.strategy.node_groups:
+        kinds = context.types(group)
+        if not kinds or len(kinds) != len(group.instance_types) or not is_open_to(context, group, tolerated):
+            continue
+        scaling = group.scaling
+        count = scaling.min if scaling.desired is None else scaling.desired
+        count = scaling.max if grows and scaling.autoscaled else count
+        if kinds[0].hardware is Hardware.CPU and count > largest[0]:
+            largest = (count, group)
+        # The group launches any of its types, and the smallest has the least room.
+        smallest = min(kinds, key=lambda kind: (kind.memory_gib, kind.vcpus))
+        rooms += [_room(context, group, smallest) for _ in range(count)]
+    return rooms, largest[1]
+
+
+def _room(context: Context, group: NodeGroupSpec, kind: InstanceType) -> _Room:
+    strategy, kubelet = context.strategy, group.kubelet
+    cards = kind.network_cards[0].max_interfaces if kind.network_cards else None
+    addresses = (
+        pods_with_addresses(cards, kind.ipv4_per_interface) if cards and kind.ipv4_per_interface else _USUAL_PODS
+    )
+    kube = kube_reserved(kind.vcpus, addresses)
+    none = Fraction(0)
+    cpu = kind.vcpus - _amount(kubelet.kube_reserved.get("cpu"), kube["cpu"])
+    cpu -= _amount(kubelet.system_reserved.get("cpu"), none)
+    memory = memory_of_guest(Fraction(kind.memory_gib) * GIB) - facts.memory()["host"]["eviction_mib"] * MIB
+    memory -= _amount(kubelet.kube_reserved.get("memory"), kube["memory"])
+    memory -= _amount(kubelet.system_reserved.get("memory"), none)
+    most = max_pods(group, context.types(group), custom_networking=has_pod_subnets(strategy.network)) or _USUAL_PODS
+    enabled = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
+    here = {name: row for name, row in facts.system_pods()["daemonsets"].items() if name in enabled}
+    return _Room(
+        cpu - Fraction(sum(row["millicores"] for row in here.values()), 1000),
+        memory - sum(row["mib"] for row in here.values()) * MIB,
+        most - len(here),
+    )
+
+
+# --- the rules
+
+
+def _first_unplaced(pods: list[_Pod], rooms: list[_Room]) -> _Pod | None:
+    """Place pods, the largest first; return the first one that fits nowhere."""
+    for pod in sorted(pods, key=lambda pod: (-pod.memory, -pod.cpu, pod.name)):
+        if not any(room.takes(pod) for room in sorted(rooms, key=lambda room: (-room.memory, -room.cpu))):
+            return pod
+    return None
+
+
+def _first(context: Context) -> list[_Pod]:
+    """Return the pods without which Karpenter launches nothing: its own and those of DNS, once each."""
+    pods = list(_pods(context))
+    return [next(pod for pod in pods if pod.name == name) for name in ("karpenter", "coredns") if name in _names(pods)]
+
+
+def _names(pods: list[_Pod]) -> set[str]:
+    return {pod.name for pod in pods}
+
+
+def _has_open_pool(context: Context) -> bool:
+    """Return whether Karpenter can launch nodes for the rest of the software."""
+    return bool(context.strategy.karpenter) and any(is_open_to(context, pool) for pool in context.pools)
+
+
+def _apart(pods: list[_Pod], rooms: list[_Room]) -> list[_Pod]:
+    """Leave out replicas of Karpenter beyond the number of nodes, which KARPENTER_NO_ROOM reports."""
+    own = [pod for pod in pods if pod.name == "karpenter"]
+    return [pod for pod in pods if pod.name != "karpenter"] + own[: max(len(rooms), 1)]
+
+
+@error("SYSTEM_NO_ROOM")
+def _no_room(context: Context) -> Iterator[Breach]:
+    rooms, group = _rooms(context)
+    if not rooms or group is None:
+        return
+    needed = _first(context) if _has_open_pool(context) else _apart(list(_pods(context)), rooms)
+    if _short(needed, rooms) or any(not _fits_alone(pod, rooms) for pod in needed):
+        yield node_path(group, "instance_types"), _message(needed, rooms, "and the rest stays Pending")
+
+
+@warning("SYSTEM_TIGHT")
+def _tight(context: Context) -> Iterator[Breach]:
+    rooms, group = _rooms(context)
+    if not rooms or group is None or list(_no_room(context)):
+        return
+    pods = _apart(list(_pods(context)), rooms)
+    if unplaced := _first_unplaced(pods, rooms):
+        text = f"and {unplaced.name} may stay Pending"
+        if _has_open_pool(context):
+            text += " until Karpenter launches a node for it"
+        yield node_path(group, "instance_types"), _message(pods, _rooms(context)[0], text)
+
+
+def _fits_alone(pod: _Pod, rooms: list[_Room]) -> bool:
+    return any(pod.cpu <= room.cpu and pod.memory <= room.memory and room.pods > 0 for room in rooms)
+
+
+def _short(pods: list[_Pod], rooms: list[_Room]) -> bool:
+    """Return whether all nodes together have less than all pods request."""
+    return (
+        sum(pod.cpu for pod in pods) > sum(max(room.cpu, Fraction(0)) for room in rooms)
+        or sum(pod.memory for pod in pods) > sum(max(room.memory, Fraction(0)) for room in rooms)
+        or len(pods) > sum(max(room.pods, 0) for room in rooms)
+    )
+
+
+def _message(pods: list[_Pod], rooms: list[_Room], outcome: str) -> str:
+    cpu, memory = float(sum(pod.cpu for pod in pods)), sum(pod.memory for pod in pods) / MIB
+    free_cpu = float(sum(max(room.cpu, Fraction(0)) for room in rooms))
+    free_memory = sum(max(room.memory, Fraction(0)) for room in rooms) / MIB
+    free_pods = sum(max(room.pods, 0) for room in rooms)
+    names = ", ".join(dict.fromkeys(pod.name for pod in pods))
+    return (
+        f"{names} request {cpu:.4g} CPUs, {float(memory):.0f} MiB and {len(pods)} pods; the {len(rooms)} initial "
+        f"{'node has' if len(rooms) == 1 else 'nodes have'} {free_cpu:.3g} CPUs, {float(free_memory):.0f} MiB and "
+        f"{free_pods} pods left, {outcome}; use larger types, or raise scaling.min"
+    )

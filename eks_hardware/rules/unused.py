@@ -1,0 +1,170 @@
+"""Rule about fields that have no effect, because another field switches their section off.
+
+Each row is a switch: when it is off, and which fields it silences. Fields that a model or another rule refuses with the
+switch are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from eks_hardware import field_paths
+from eks_hardware.catalogue import Hardware
+from eks_hardware.models import NodePoolSpec
+from eks_hardware.resolve.addresses import switched_on
+from eks_hardware.resolve.node import ami_family
+from eks_hardware.rules.registry import Breach, Context, node_path, warning
+
+
+class _Switch(NamedTuple):
+    """A section, whether it is off, the words for that, and the fields that then have no effect."""
+
+    section: str
+    off: Callable[[Any], bool]
+    because: str
+    fields: tuple[str, ...]
+
+
+_SECTIONS = (
+    _Switch(
+        "cluster.logging",
+        lambda logging: not logging.types,
+        "'types' is empty",
+        ("retention_days", "keep_on_destroy"),
+    ),
+    _Switch(
+        "cluster.secrets_encryption",
+        lambda encryption: not encryption.enabled,
+        "'enabled' is false",
+        ("kms_key_arn",),
+    ),
+    _Switch(
+        "network.flow_logs",
+        lambda logs: not logs.enabled,
+        "'enabled' is false",
+        ("traffic", "retention_days"),
+    ),
+)
+
+
+@warning("FIELD_NO_EFFECT")
+def _no_effect(context: Context) -> Iterator[Breach]:
+    for path, because in _silent(context):
+        yield path, f"this has no effect, because {because}; remove it, or change that"
+
+
+def _silent(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield the path of each field without effect, and the reason."""
+    strategy = context.strategy
+    for switch in _SECTIONS:
+        section: Any = reduce(getattr, switch.section.split("."), strategy)
+        if switch.off(section):
+            yield from ((f"{switch.section}.{each}", switch.because) for each in _given(section, switch.fields))
+    for name, addon in strategy.cluster.addons.items():
+        if not addon.enabled:
+            fields = _given(addon, ("version", "configuration"))
+            yield from ((f"cluster.addons.{name}.{each}", "'enabled' is false") for each in fields)
+        else:
+            yield from _off_below(addon.configuration, f"cluster.addons.{name}.configuration")
+    for chart_name, chart in strategy.kubernetes.charts.items():
+        yield from _off_below(chart.values, f"kubernetes.charts.{chart_name}.values")
+    yield from _addon_pairs(context)
+    yield from _karpenter(context)
+    yield from _nodes(context)
+
+
+def _given(section: BaseModel, fields: Sequence[str]) -> list[str]:
+    """Return the fields that the strategy sets."""
+    return [
+        name for name in fields if name in section.model_fields_set and getattr(section, name) not in (None, {}, ())
+    ]
+
+
+# --- add-ons and charts
+
+
+def _off_below(values: Mapping[str, Any], above: str) -> Iterator[tuple[str, str]]:
+    """Yield the first setting next to each ``enabled: false``."""
+    for name, value in values.items():
+        if not isinstance(value, Mapping):
+            continue
+        path = field_paths.below(above, str(name))
+        others = [str(key) for key in value if key != "enabled"]
+        if value.get("enabled") is False and others:
+            yield field_paths.below(path, others[0]), "'enabled' next to it is false"
+        elif value.get("enabled") is not False:
+            yield from _off_below(value, path)
+
+
+def _addon_pairs(context: Context) -> Iterator[tuple[str, str]]:
+    addons = {str(name): each.configuration for name, each in context.strategy.cluster.addons.items() if each.enabled}
+    dns, proxy, cni = (addons.get(name, {}) for name in ("coredns", "kube-proxy", "vpc-cni"))
+    scaling = dns.get("autoScaling")
+    if isinstance(scaling, Mapping) and scaling.get("enabled") is True and "replicaCount" in dns:
+        yield "cluster.addons.coredns.configuration.replicaCount", "autoScaling sets the number of replicas"
+    if "ipvs" in proxy and proxy.get("mode") != "ipvs":
+        yield "cluster.addons.kube-proxy.configuration.ipvs", "'mode' is not ipvs"
+    agent, above = cni.get("nodeAgent"), "cluster.addons.vpc-cni.configuration"
+    if isinstance(agent, Mapping) and cni.get("enableNetworkPolicy") == "false":
+        logs = [name for name in ("enablePolicyEventLogs", "enableCloudWatchLogs") if agent.get(name) == "true"]
+        yield from ((f"{above}.nodeAgent.{name}", "'enableNetworkPolicy' is false") for name in logs)
+    environment = cni.get("env")
+    if isinstance(environment, Mapping):
+        yield from ((f"{above}.env.{name}", because) for name, because in _environment_pairs(environment))
+
+
+def _environment_pairs(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each variable of the CNI that another one overrides."""
+    prefixes = switched_on(environment, "ENABLE_PREFIX_DELEGATION") or "ENABLE_PREFIX_DELEGATION" not in environment
+    targets = [name for name in ("WARM_IP_TARGET", "MINIMUM_IP_TARGET") if name in environment]
+    for name in ("WARM_PREFIX_TARGET", "WARM_ENI_TARGET"):
+        if name in environment and targets:
+            yield name, f"{targets[0]} overrides it"
+    if "WARM_PREFIX_TARGET" in environment and not targets and not prefixes:
+        yield "WARM_PREFIX_TARGET", "ENABLE_PREFIX_DELEGATION is off"
+    if "WARM_ENI_TARGET" in environment and not targets and prefixes:
+        yield "WARM_ENI_TARGET", "prefix delegation is on, and WARM_PREFIX_TARGET applies"
+    mode = "POD_SECURITY_GROUP_ENFORCING_MODE"
+    if mode in environment and not switched_on(environment, "ENABLE_POD_ENI"):
+        yield mode, "ENABLE_POD_ENI is off"
+
+
+# --- Karpenter
+
+
+def _karpenter(context: Context) -> Iterator[tuple[str, str]]:
+    karpenter = context.strategy.karpenter
+    if karpenter is None:
+        return
+    open_to = {ami_family(pool) for pool in context.pools if not pool.ami.image_id and not pool.ami.version}
+    for family in _given(karpenter.ami_versions, ("al2023", "bottlerocket")):
+        if context.pools and family not in open_to:
+            yield f"karpenter.ami_versions.{family}", f"no pool uses {family} without its own version or image"
+    for pool in context.pools:
+        disruption = pool.disruption
+        if disruption.consolidate_after == "never" and "consolidation" in disruption.model_fields_set:
+            yield node_path(pool, "disruption.consolidation"), "'consolidate_after' is never"
+        if disruption.consolidation != "when-empty":
+            continue
+        for path, budget in field_paths.items(node_path(pool, "disruption.budgets"), disruption.budgets or ()):
+            if budget.reasons == ("Underutilized",):
+                yield f"{path}.reasons", "'consolidation' is when-empty, and no node is removed as underutilized"
+
+
+# --- groups and pools
+
+
+def _nodes(context: Context) -> Iterator[tuple[str, str]]:
+    for node in context.nodes:
+        kinds = context.types(node)
+        if kinds and kinds[0].hardware is Hardware.CPU and "accelerator_taint" in node.model_fields_set:
+            yield node_path(node, "accelerator_taint"), f"{kinds[0].name} has no accelerator"
+        if isinstance(node, NodePoolSpec) or not kinds:
+            continue
+        policies = node.user_data.get("kubernetes")
+        if isinstance(policies, Mapping) and policies.get("static-pods-enabled") is False and "static-pods" in policies:
+            yield node_path(node, "user_data.kubernetes.static-pods"), "'static-pods-enabled' is false"

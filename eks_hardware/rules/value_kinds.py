@@ -1,0 +1,145 @@
+"""Kinds of values in nested settings, as data files name them: ``int 0..100``, ``map of quantity``, ``one of a, b``.
+
+Alternatives are joined with `` or ``; a nested mapping of names is a kind too. ``None`` and ``*`` allow anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from eks_hardware.printable import quoted
+
+_ANY_NAME = "<name>"
+_GO_DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)")
+# https://github.com/bottlerocket-os/bottlerocket-settings-sdk (KubernetesDurationValue)
+_PLAIN_DURATION = re.compile(
+    r"(?=.)(([0-9]+\.)?[0-9]+h)?(([0-9]+\.)?[0-9]+m)?(([0-9]+\.)?[0-9]+s)?(([0-9]+\.)?[0-9]+ms)?"
+)
+# https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+_QUANTITY = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?")
+_PERCENT = re.compile(r"[0-9]+(\.[0-9]*)?%")
+_BOOLEANS = frozenset(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"])
+
+
+class WrongValue(NamedTuple):
+    """The path of a value of the wrong kind, what it must be, and what it is."""
+
+    path: tuple[str, ...]
+    expected: str
+    value: Any
+
+    def __str__(self) -> str:
+        return f"must be {self.expected}, got {_shown(self.value)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(value)
+    if value is None:
+        return "null"
+    return quoted(value) if isinstance(value, str) else "a mapping" if isinstance(value, Mapping) else "a list"
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is an integer, as JSON and TOML write it."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _text(value: Any, pattern: re.Pattern[str]) -> bool:
+    return isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+def _quantity(value: Any) -> bool:
+    return is_whole(value) or isinstance(value, float) or _text(value, _QUANTITY)
+
+
+def _threshold(value: Any) -> bool:
+    return isinstance(value, str) and (
+        (_text(value, _PERCENT) and float(value[:-1]) <= 100) or (_text(value, _QUANTITY) and value[0] != "-")
+    )
+
+
+# The test of each kind, and its words in messages.
+_KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "text": (lambda value: isinstance(value, str), "text"),
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
+    "int": (is_whole, "a whole number"),
+    "number": (lambda value: is_whole(value) or isinstance(value, float), "a number"),
+    "list": (lambda value: isinstance(value, list | tuple), "a list"),
+    "map": (lambda value: isinstance(value, Mapping), "a mapping"),
+    "null": (lambda value: value is None, "null"),
+    "digits": (lambda value: isinstance(value, str) and value.isascii() and value.isdigit(), "digits in quotes"),
+    "duration": (lambda value: _text(value, _GO_DURATION), "a duration such as 30s or 1h30m"),
+    "plain duration": (lambda value: _text(value, _PLAIN_DURATION), "a duration such as 30s or 1h30m"),
+    "quantity": (_quantity, "an amount such as 500m, 16 or 64Gi"),
+    "quantity text": (lambda value: _text(value, _QUANTITY), 'an amount in quotes such as "500m" or "64Gi"'),
+    "threshold": (_threshold, 'an amount or a percentage in quotes, such as "500Mi" or "10%"'),
+    "threshold text": (_threshold, 'an amount or a percentage in quotes, such as "500Mi" or "10%"'),
+    "bool text": (lambda value: isinstance(value, str) and value in _BOOLEANS, '"true" or "false", in quotes'),
+    "int text": (lambda value: _text(value, re.compile("-?[0-9]{1,9}")), 'a whole number in quotes, such as "5"'),
+    "percent text": (lambda value: isinstance(value, str) and value.endswith("%"), 'a percentage such as "50%"'),
+}
+
+
+def wrong_values(
+    values: Mapping[str, Any], kinds: Mapping[str, Any], above: tuple[str, ...] = ()
+) -> Iterator[WrongValue]:
+    """Yield every value that is not of its kind; names without a kind are left out."""
+    others = kinds.get(_ANY_NAME)
+    for name, value in values.items():
+        yield from _wrong(value, kinds.get(name, others), (*above, str(name)))
+
+
+def _wrong(value: Any, kind: Any, path: tuple[str, ...]) -> Iterator[WrongValue]:
+    if isinstance(kind, Mapping):
+        if isinstance(value, Mapping):
+            yield from wrong_values(value, kind, path)
+        elif "*" not in kind:
+            yield WrongValue(path, "a mapping", value)
+    elif isinstance(kind, str) and kind != "*":
+        yield from _of_kind(value, kind, path)
+
+
+def _of_kind(value: Any, kind: str, path: tuple[str, ...]) -> Iterator[WrongValue]:
+    container, _, inner = kind.partition(" of ")
+    if container == "map" and inner and isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from _of_kind(each, inner, (*path, str(name)))
+    elif container == "list" and inner and " or " not in kind and isinstance(value, list | tuple):
+        for each in value:
+            for wrong in _of_kind(each, inner, path):
+                yield WrongValue(path, f"a list of {inner}", wrong.value)
+    else:
+        found = [_fits(value, each) for each in kind.split(" or ")]
+        if not any(fits for fits, _ in found):
+            yield WrongValue(path, " or ".join(words for _, words in found), value)
+
+
+def _fits(value: Any, kind: str) -> tuple[bool, str]:
+    """Return whether a value is of one alternative of a kind, and the words for it."""
+    if kind.startswith("one of "):
+        names = kind.removeprefix("one of ").split(", ")
+        return isinstance(value, str) and value in names, f"one of {', '.join(names)}"
+    name, _, limits = kind.partition(" ") if kind.startswith("int ") and ".." in kind else (kind, "", "")
+    if limits:
+        least, _, most = limits.partition("..")
+        words = f"a whole number from {least} to {most}" if most else f"a whole number of at least {least}"
+        return is_whole(value) and int(least) <= value and (not most or value <= int(most)), words
+    test, words = _KINDS[name.split(" of ")[0]]
+    return test(value), words
+
+
+def names_only(kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names below settings without the kinds of their values, as ``unknown_below`` reads them."""
+    return {
+        name: names_only(below)
+        if isinstance(below, Mapping)
+        else "*"
+        if isinstance(below, str) and below.startswith(("map", "*"))
+        else None
+        for name, below in kinds.items()
+    }

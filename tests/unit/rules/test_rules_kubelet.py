@@ -1,0 +1,378 @@
+"""Rules about the kubelet and containerd of a node: each with a strategy that breaks it and a similar valid one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware import facts
+from helpers.cases import in_one_test
+from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.sections import cluster
+from helpers.strategies import SYSTEM, group
+
+GPU = "node_groups[gpu].user_data"
+CONFIG = f"{GPU}.kubelet.config"
+FLAG = f"{GPU}.kubelet.flags[0]"
+SETTINGS = f"{GPU}.kubernetes"
+CONTAINERD = f"{GPU}.containerd.config"
+ENDING = frozenset({"KUBERNETES_VERSION_ENDING"})
+OVERRIDES = frozenset({"USER_DATA_OVERRIDES"})
+
+
+def web_nodes(version: str = "1.35", types: str = "m6i.xlarge", **fields: Any) -> dict[str, Any]:
+    return {**cluster(kubernetes_version=version), "node_groups": [SYSTEM, group(types, **fields)]}
+
+
+def kubelet_config_of(version: str = "1.35", **settings: Any) -> dict[str, Any]:
+    return web_nodes(version, user_data={"kubelet": {"config": settings}})
+
+
+def with_gates(version: str = "1.35", **given: Any) -> dict[str, Any]:
+    return kubelet_config_of(version, featureGates=given)
+
+
+def with_flags(*given: str, version: str = "1.35") -> dict[str, Any]:
+    return web_nodes(version, user_data={"kubelet": {"flags": list(given)}})
+
+
+def with_containerd(text: str) -> dict[str, Any]:
+    return web_nodes(user_data={"containerd": {"config": text}})
+
+
+def with_bottlerocket(**settings: Any) -> dict[str, Any]:
+    named = {name.replace("_", "-"): value for name, value in settings.items()}
+    return web_nodes(ami={"family": "bottlerocket"}, user_data={"kubernetes": named})
+
+
+def with_static(**settings: Any) -> dict[str, Any]:
+    return web_nodes(kubelet={"cpu_manager_policy": "static"}, user_data={"kubelet": {"config": settings}})
+
+
+def setting_case(name: str, bad: dict[str, Any], good: dict[str, Any], also: frozenset[str] = frozenset()) -> Case:
+    return Case("KUBELET_SETTING", f"{CONFIG}.{name}", bad, good, also)
+
+
+NO_CGROUPS = {"systemReservedCgroup": "", "kubeReservedCgroup": ""}
+CRI = '[plugins."io.containerd.cri.v1.images"]\n'
+RUNC = '[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]\n'
+
+CASES = [
+    # --- feature gates
+    Case(
+        "KUBELET_FEATURE_GATE",
+        f"{CONFIG}.featureGates.MemoryQos",
+        with_gates(MemoryQos=True),
+        with_gates(MemoryQoS=True),
+    ),
+    Case(
+        "KUBELET_FEATURE_GATE", f"{CONFIG}.featureGates.Nothing", with_gates(Nothing=True), with_gates(AllAlpha=False)
+    ),
+    Case(
+        "KUBELET_FEATURE_GATE",
+        f"{CONFIG}.featureGates.KubeletCrashLoopBackOffMax",
+        with_gates("1.31", KubeletCrashLoopBackOffMax=False),
+        with_gates("1.35", KubeletCrashLoopBackOffMax=False),
+        ENDING,
+    ),
+    Case(
+        "KUBELET_FEATURE_GATE",
+        f"{CONFIG}.featureGates.APIListChunking",
+        with_gates("1.35", APIListChunking=True),
+        with_gates("1.32", APIListChunking=True),
+    ),
+    Case(
+        "KUBELET_FEATURE_GATE",
+        f"{CONFIG}.featureGates.APIListChunking",
+        with_gates("1.32", APIListChunking=False),
+        with_gates("1.32", APIListChunking=True),
+        ENDING,
+    ),
+    Case(
+        "KUBELET_FEATURE_GATE",
+        FLAG,
+        with_flags("--feature-gates=Nothing=true"),
+        with_flags("--feature-gates=MemoryQoS=true"),
+    ),
+    # --- flags
+    Case(
+        "KUBELET_FLAG",
+        FLAG,
+        with_flags("--container-runtime=remote"),
+        with_flags("--container-runtime-endpoint=unix:///run/a"),
+    ),
+    Case("KUBELET_FLAG", FLAG, with_flags("--keep-terminated-pod-volumes"), with_flags("--v=4")),
+    Case(
+        "KUBELET_FLAG",
+        FLAG,
+        with_flags("--pod-infra-container-image=pause"),
+        with_flags("--pod-infra-container-image=pause", version="1.34"),
+    ),
+    Case(
+        "KUBELET_FLAG",
+        FLAG,
+        with_flags("--register-schedulable=false", version="1.36"),
+        with_flags("--register-node=true"),
+    ),
+    Case("KUBELET_FLAG", FLAG, with_flags("max-open-files=100"), with_flags("--max-open-files", "100")),
+    Case("KUBELET_FLAG", FLAG, with_flags("--pods-per-core=ten"), with_flags("--pods-per-core=10")),
+    Case("KUBELET_FLAG", FLAG, with_flags("--sync-frequency=60"), with_flags("--sync-frequency=60s")),
+    # --- settings
+    setting_case(
+        "imageGCHighThresholdPercent", kubelet_config_of(imageGCHighThresholdPercent=70), kubelet_config_of(), OVERRIDES
+    ),
+    setting_case(
+        "imageGCHighThresholdPercent",
+        kubelet_config_of(imageGCHighThresholdPercent=70, imageGCLowThresholdPercent=75),
+        kubelet_config_of(imageGCHighThresholdPercent=75, imageGCLowThresholdPercent=70),
+        OVERRIDES,
+    ),
+    setting_case(
+        "imageMaximumGCAge",
+        kubelet_config_of(imageMaximumGCAge="1m"),
+        kubelet_config_of(imageMaximumGCAge="12h"),
+    ),
+    setting_case(
+        "evictionHard[memory.availible]",
+        kubelet_config_of(evictionHard={"memory.availible": "200Mi"}),
+        kubelet_config_of(evictionHard={"memory.available": "200Mi"}),
+    ),
+    setting_case(
+        "evictionSoft[memory.available]",
+        kubelet_config_of(evictionSoft={"memory.available": "500Mi"}),
+        kubelet_config_of(evictionSoft={"memory.available": "5%"}, evictionSoftGracePeriod={"memory.available": "90s"}),
+    ),
+    setting_case(
+        "kubeReserved.gpu",
+        kubelet_config_of(kubeReserved={"gpu": "1"}),
+        kubelet_config_of(kubeReserved={"cpu": "1"}),
+        OVERRIDES,
+    ),
+    setting_case(
+        "kubeReserved.cpu", with_static(kubeReserved={"cpu": "0"}), with_static(kubeReserved={"cpu": "250m"}), OVERRIDES
+    ),
+    setting_case(
+        "reservedSystemCPUs",
+        kubelet_config_of(reservedSystemCPUs="0-1"),
+        kubelet_config_of(reservedSystemCPUs="0-1", **NO_CGROUPS),
+    ),
+    setting_case(
+        "reservedSystemCPUs",
+        kubelet_config_of(reservedSystemCPUs="0-7", **NO_CGROUPS),
+        kubelet_config_of(reservedSystemCPUs="0", **NO_CGROUPS),
+    ),
+    setting_case("reservedSystemCPUs", kubelet_config_of(reservedSystemCPUs="two", **NO_CGROUPS), kubelet_config_of()),
+    setting_case(
+        "cpuManagerPolicyOptions",
+        kubelet_config_of(cpuManagerPolicyOptions={"full-pcpus-only": "true"}),
+        with_static(cpuManagerPolicyOptions={"full-pcpus-only": "true"}),
+    ),
+    setting_case(
+        "cpuManagerPolicyOptions",
+        with_static(cpuManagerPolicyOptions={"full-cpus-only": "true"}),
+        with_static(cpuManagerPolicyOptions={"strict-cpu-reservation": "true"}),
+    ),
+    setting_case(
+        "cpuManagerPolicyOptions",
+        with_static(cpuManagerPolicyOptions={"align-by-socket": "true"}),
+        with_static(
+            cpuManagerPolicyOptions={"align-by-socket": "true"}, featureGates={"CPUManagerPolicyAlphaOptions": True}
+        ),
+    ),
+    setting_case(
+        "topologyManagerPolicyOptions.closest",
+        kubelet_config_of(topologyManagerPolicyOptions={"closest": "true"}),
+        kubelet_config_of(topologyManagerPolicyOptions={"prefer-closest-numa-nodes": "true"}),
+    ),
+    setting_case(
+        "memoryManagerPolicy",
+        kubelet_config_of(memoryManagerPolicy="Static"),
+        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=[{"numaNode": 0, "limits": {"memory": "1Gi"}}]),
+    ),
+    setting_case(
+        "maxParallelImagePulls",
+        kubelet_config_of(serializeImagePulls=True, maxParallelImagePulls=4),
+        kubelet_config_of(maxParallelImagePulls=4),
+    ),
+    setting_case(
+        "shutdownGracePeriod",
+        kubelet_config_of(shutdownGracePeriod="10s"),
+        kubelet_config_of("1.33", shutdownGracePeriod="10s"),
+    ),
+    setting_case(
+        "shutdownGracePeriod",
+        kubelet_config_of(shutdownGracePeriod="60s", shutdownGracePeriodCriticalPods="2m"),
+        kubelet_config_of(shutdownGracePeriod="2m", shutdownGracePeriodCriticalPods="60s"),
+    ),
+    setting_case(
+        "shutdownGracePeriodByPodPriority",
+        kubelet_config_of(shutdownGracePeriodByPodPriority=[{"priority": 0, "shutdownGracePeriodSeconds": 60}]),
+        kubelet_config_of(
+            shutdownGracePeriodByPodPriority=[{"priority": 0, "shutdownGracePeriodSeconds": 60}],
+            shutdownGracePeriod="0s",
+            shutdownGracePeriodCriticalPods="0s",
+        ),
+    ),
+    setting_case(
+        "enforceNodeAllocatable",
+        kubelet_config_of(enforceNodeAllocatable=["pod"]),
+        kubelet_config_of(enforceNodeAllocatable=["pods"]),
+    ),
+    setting_case(
+        "cgroupsPerQOS",
+        kubelet_config_of(cgroupsPerQOS=False),
+        kubelet_config_of(cgroupsPerQOS=False, enforceNodeAllocatable=["none"]),
+    ),
+    setting_case("cgroupDriver", kubelet_config_of(cgroupDriver="cgroupfs"), kubelet_config_of(cgroupDriver="systemd")),
+    setting_case(
+        "cpuCFSQuotaPeriod",
+        kubelet_config_of(cpuCFSQuotaPeriod="10ms"),
+        kubelet_config_of(cpuCFSQuotaPeriod="10ms", featureGates={"CustomCPUCFSQuotaPeriod": True}),
+    ),
+    setting_case("runOnce", kubelet_config_of(runOnce=True), kubelet_config_of("1.31", runOnce=True)),
+    setting_case(
+        "memoryThrottlingFactor",
+        kubelet_config_of(memoryThrottlingFactor=1.5),
+        kubelet_config_of(memoryThrottlingFactor=0.9),
+    ),
+    setting_case(
+        "containerLogMonitorInterval",
+        kubelet_config_of(containerLogMonitorInterval="1s"),
+        kubelet_config_of(containerLogMonitorInterval="10s"),
+    ),
+    # Bottlerocket writes the same settings.
+    Case(
+        "KUBELET_SETTING",
+        "node_groups[gpu].kubelet.system_reserved.pid",
+        web_nodes(ami={"family": "bottlerocket"}, kubelet={"system_reserved": {"pid": "1000"}}),
+        web_nodes(kubelet={"system_reserved": {"pid": "1000"}}),
+    ),
+    Case(
+        "KUBELET_SETTING",
+        f"{SETTINGS}.eviction-soft[memory.available]",
+        with_bottlerocket(eviction_soft={"memory.available": "500Mi"}),
+        with_bottlerocket(
+            eviction_soft={"memory.available": "500Mi"}, eviction_soft_grace_period={"memory.available": "1m"}
+        ),
+    ),
+    # --- NUMA nodes
+    Case(
+        "KUBELET_TOPOLOGY",
+        "node_groups[gpu].kubelet.topology_manager_policy",
+        web_nodes(types="p5.48xlarge", kubelet={"topology_manager_policy": "single-numa-node"}),
+        web_nodes(types="p5.48xlarge", kubelet={"topology_manager_policy": "restricted"}),
+    ),
+    Case(
+        "KUBELET_TOPOLOGY",
+        f"{CONFIG}.topologyManagerPolicy",
+        web_nodes(
+            types="trn1.32xlarge", user_data={"kubelet": {"config": {"topologyManagerPolicy": "single-numa-node"}}}
+        ),
+        web_nodes(types="g6.xlarge", kubelet={"topology_manager_policy": "single-numa-node"}),
+        OVERRIDES,
+    ),
+    # --- containerd
+    Case("CONTAINERD_CONFIG", CONTAINERD, with_containerd("version: 3"), with_containerd("version = 3")),
+    Case(
+        "CONTAINERD_CONFIG",
+        CONTAINERD,
+        with_containerd(f'{CRI}max_concurrent_downloads = "10"'),
+        with_containerd(f"{CRI}max_concurrent_downloads = 10"),
+    ),
+    Case(
+        "CONTAINERD_CONFIG",
+        CONTAINERD,
+        with_containerd(f"{RUNC}SystemdCgroup = false"),
+        with_containerd(f"{RUNC}a = 1"),
+    ),
+    Case(
+        "CONTAINERD_CONFIG",
+        CONTAINERD,
+        with_containerd('[plugins."io.containerd.grpc.v1.cri".registry.mirrors."docker.io"]\nendpoint = ["https://a"]'),
+        with_containerd('[plugins."io.containerd.grpc.v1.cri".registry]\nconfig_path = "/etc/containerd/certs.d"'),
+    ),
+    Case("CONTAINERD_CONFIG", CONTAINERD, with_containerd('oom_score = "low"'), with_containerd("oom_score = -999")),
+    Case("CONTAINERD_CONFIG", CONTAINERD, with_containerd("[grpc\n"), with_containerd("[grpc]\n")),
+]
+
+VALUES = [
+    # kubelet
+    ("kubelet.config.podPidsLimit", {"kubelet": {"config": {"podPidsLimit": "4096"}}}),
+    ("kubelet.config.failSwapOn", {"kubelet": {"config": {"failSwapOn": "no"}}}),
+    ("kubelet.config.imageMinimumGCAge", {"kubelet": {"config": {"imageMinimumGCAge": 120}}}),
+    ("kubelet.config.clusterDNS", {"kubelet": {"config": {"clusterDNS": "10.100.0.10"}}}),
+    (
+        "kubelet.config.evictionHard[memory.available]",
+        {"kubelet": {"config": {"evictionHard": {"memory.available": 5}}}},
+    ),
+    (
+        "kubelet.config.evictionHard[nodefs.available]",
+        {"kubelet": {"config": {"evictionHard": {"nodefs.available": "110%"}}}},
+    ),
+    ("kubelet.config.systemReserved.memory", {"kubelet": {"config": {"systemReserved": {"memory": "1 GB"}}}}),
+    ("kubelet.config.imageGCHighThresholdPercent", {"kubelet": {"config": {"imageGCHighThresholdPercent": 120}}}),
+    ("kubelet.config.topologyManagerPolicy", {"kubelet": {"config": {"topologyManagerPolicy": "numa"}}}),
+    ("kubelet.config.featureGates.MemoryQoS", {"kubelet": {"config": {"featureGates": {"MemoryQoS": "true"}}}}),
+    ("kubelet.config.authentication.anonymous", {"kubelet": {"config": {"authentication": {"anonymous": True}}}}),
+    # NodeConfig
+    ("kubelet.flags", {"kubelet": {"flags": {"v": 4}}}),
+    ("instance.localStorage.strategy", {"instance": {"localStorage": {"strategy": "raid0"}}}),
+]
+BOTTLEROCKET_VALUES = [
+    ("kubernetes.max-pods", {"kubernetes": {"max-pods": "110"}}),
+    ("kubernetes.pod-pids-limit", {"kubernetes": {"pod-pids-limit": "1024"}}),
+    ("kubernetes.server-tls-bootstrap", {"kubernetes": {"server-tls-bootstrap": "true"}}),
+    ("kubernetes.eviction-hard[memory.available]", {"kubernetes": {"eviction-hard": {"memory.available": 15}}}),
+    ("kubernetes.allowed-unsafe-sysctls", {"kubernetes": {"allowed-unsafe-sysctls": "net.core.somaxconn"}}),
+    ("kubernetes.container-log-max-files", {"kubernetes": {"container-log-max-files": "5"}}),
+    ("kernel.sysctl[vm.max_map_count]", {"kernel": {"sysctl": {"vm.max_map_count": 262144}}}),
+    ("kernel.lockdown", {"kernel": {"lockdown": "full"}}),
+    ("host-containers.admin.enabled", {"host-containers": {"admin": {"enabled": "yes"}}}),
+    ("container-runtime.max-concurrent-downloads", {"container-runtime": {"max-concurrent-downloads": "10"}}),
+    ("motd", {"motd": 5}),
+]
+
+
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+def test_rule(case: Case) -> None:
+    check_case(case)
+
+
+@in_one_test(("path", "user_data"), VALUES, ids=[path for path, _ in VALUES])
+def test_a_value_of_another_kind_is_refused(path: str, user_data: dict[str, Any]) -> None:
+    found = shown_codes(web_nodes(user_data=user_data))
+    assert [each for each in found if each[0] == "USER_DATA_VALUE"] == [("USER_DATA_VALUE", f"{GPU}.{path}")]
+
+
+@in_one_test(("path", "user_data"), BOTTLEROCKET_VALUES, ids=[path for path, _ in BOTTLEROCKET_VALUES])
+def test_bottlerocket_refuses_a_value_of_another_kind(path: str, user_data: dict[str, Any]) -> None:
+    found = shown_codes(web_nodes(ami={"family": "bottlerocket"}, user_data=user_data))
+    assert [each for each in found if each[0] == "USER_DATA_VALUE"] == [("USER_DATA_VALUE", f"{GPU}.{path}")]
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("kubelet", "kubelet_settings", "containerd")
+
+
+def test_which_rules_warn() -> None:
+    assert warnings_of("kubelet", "kubelet_settings", "containerd") == {"KUBELET_TOPOLOGY"}
+
+
+GOOD: list[dict[str, Any]] = [
+    {"systemReserved": {"memory": "1e9", "cpu": 1, "ephemeral-storage": "0.5Gi", "pid": "1000"}},
+    {"evictionHard": {"memory.available": "100Mi", "nodefs.available": "12.5%", "pid.available": "0%"}},
+    {"streamingConnectionIdleTimeout": "0", "nodeStatusUpdateFrequency": "1.5s", "syncFrequency": "1h0m0s"},
+    {"maxParallelImagePulls": None, "logging": {"verbosity": 4}, "registryPullQPS": 0},
+    {"nodeStatusMaxImages": -1, "oomScoreAdj": -999, "readOnlyPort": 0, "memoryThrottlingFactor": 1},
+]
+
+
+@pytest.mark.parametrize("settings", GOOD)
+def test_what_the_kubelet_accepts_passes(settings: dict[str, Any]) -> None:
+    found = {code for code, _ in shown_codes(kubelet_config_of(**settings))}
+    assert found <= OVERRIDES
+
+
+def test_supported_versions_are_recorded() -> None:
+    assert set(facts.eks()["versions"]["supported"]) <= set(facts.kubelet()["versions"]["recorded"])

@@ -1,0 +1,272 @@
+"""Rules about room for the system, idle accelerated nodes, and fields without effect: each broken and kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from helpers.cases import in_one_test
+from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.sections import cluster, kubernetes, network
+from helpers.strategies import SYSTEM, gpu_pool, group, pool, pools
+
+TYPES = "node_groups[system].instance_types"
+POOL = "karpenter.node_pools[pool]"
+NO_ROOM = frozenset({"KARPENTER_NO_ROOM"})
+
+
+def system_group(instance_types: str, nodes: int = 2, **fields: Any) -> dict[str, Any]:
+    return group(instance_types, "system", **{"scaling": {"min": nodes, "max": 4}, **fields})
+
+
+def with_system(instance_types: str, nodes: int = 2, **others: Any) -> dict[str, Any]:
+    return {"node_groups": [system_group(instance_types, nodes)], **others}
+
+
+def with_addon(name: str, **configuration: Any) -> dict[str, Any]:
+    return cluster(addons={name: {"configuration": configuration}})
+
+
+def gpu_group(**fields: Any) -> dict[str, Any]:
+    return {"node_groups": [SYSTEM, group("g6.xlarge", **fields)]}
+
+
+def disruption(**fields: Any) -> dict[str, Any]:
+    return pools(gpu_pool(instance_families=["g6"], disruption=fields))
+
+
+def off(path: str, bad: dict[str, Any], good: dict[str, Any], also: frozenset[str] = frozenset()) -> Case:
+    return Case("FIELD_NO_EFFECT", path, bad, good, also)
+
+
+CPU_POOL = pools(pool())
+GPU_POOL = pools(gpu_pool(instance_families=["g6"]))
+MANY = {"resources": {"requests": {"cpu": "4", "memory": "8Gi"}}}
+AUTOSCALED = {**gpu_group(scaling={"max": 4, "autoscaled": True})}
+AUTOSCALER = "kubernetes.charts.cluster-autoscaler.values.extraArgs.scale-down-enabled"
+
+
+def autoscaler(**arguments: Any) -> dict[str, Any]:
+    values = {"extraArgs": arguments}
+    return {**AUTOSCALED, **kubernetes(cluster_autoscaler=True, charts={"cluster-autoscaler": {"values": values}})}
+
+
+PROMETHEUS = "kubernetes.charts.kube-prometheus-stack.values"
+
+
+def prometheus(**values: Any) -> dict[str, Any]:
+    return kubernetes(prometheus=True, charts={"kube-prometheus-stack": {"values": values}})
+
+
+CASES = [
+    # --- room
+    Case("SYSTEM_NO_ROOM", TYPES, with_system("t3.micro", 1), with_system("t3.large", 1)),
+    Case("SYSTEM_NO_ROOM", TYPES, with_system("t3.micro", **GPU_POOL), with_system("t3.medium", **GPU_POOL)),
+    Case(
+        "SYSTEM_NO_ROOM",
+        TYPES,
+        with_system("m6i.large", **with_addon("coredns", **MANY)),
+        with_system("m6i.4xlarge", **with_addon("coredns", **MANY)),
+    ),
+    Case(
+        "SYSTEM_NO_ROOM",
+        TYPES,
+        with_system("m6i.large", **with_addon("coredns", replicaCount=40)),
+        with_system("m6i.large", **with_addon("coredns", replicaCount=4)),
+    ),
+    Case(
+        "SYSTEM_NO_ROOM",
+        TYPES,
+        {"node_groups": [system_group("m6i.large", kubelet={"max_pods": 5})]},
+        {"node_groups": [system_group("m6i.large", kubelet={"max_pods": 20})]},
+    ),
+    Case(
+        "SYSTEM_NO_ROOM",
+        TYPES,
+        {"node_groups": [system_group("m6i.large", kubelet={"kube_reserved": {"cpu": "1900m"}})]},
+        {"node_groups": [system_group("m6i.large", kubelet={"kube_reserved": {"cpu": "200m"}})]},
+    ),
+    Case(
+        "SYSTEM_TIGHT",
+        TYPES,
+        with_system("m6i.large", 1, **CPU_POOL, **with_addon("coredns", replicaCount=12)),
+        with_system("m6i.xlarge", 2, **CPU_POOL, **with_addon("coredns", replicaCount=12)),
+        NO_ROOM,
+    ),
+    # --- idle
+    Case(
+        "IDLE_NODES_KEPT",
+        f"{POOL}.disruption.consolidate_after",
+        disruption(consolidate_after="never"),
+        disruption(consolidate_after="10m"),
+    ),
+    Case(
+        "IDLE_NODES_KEPT",
+        f"{POOL}.disruption.consolidate_after",
+        disruption(consolidate_after="72h"),
+        disruption(consolidate_after="2h"),
+    ),
+    Case(
+        "IDLE_NODES_KEPT",
+        f"{POOL}.disruption.budgets[0].nodes",
+        disruption(budgets=[{"nodes": "0"}]),
+        disruption(budgets=[{"nodes": "0", "reasons": ["Drifted"]}]),
+    ),
+    Case(
+        "IDLE_NODES_KEPT",
+        f"{POOL}.disruption.budgets[1].nodes",
+        disruption(budgets=[{"nodes": "10%"}, {"nodes": "0%", "reasons": ["Empty"]}]),
+        disruption(budgets=[{"nodes": "0%", "schedule": "0 8 * * mon-fri", "duration": "8h"}]),
+    ),
+    Case(
+        "IDLE_NODES_KEPT",
+        AUTOSCALER,
+        autoscaler(**{"scale-down-enabled": False}),
+        autoscaler(**{"scale-down-enabled": True}),
+        frozenset({"AUTOSCALER_TAKES_GROUP"}),
+    ),
+    Case("ACCELERATOR_OPEN", "node_groups[gpu].accelerator_taint", gpu_group(accelerator_taint=False), gpu_group()),
+    Case(
+        "ACCELERATOR_OPEN",
+        f"{POOL}.accelerator_taint",
+        pools(gpu_pool(instance_families=["g6"], accelerator_taint=False)),
+        pools(gpu_pool(instance_families=["g6"], accelerator_taint=False, taints=[{"key": "team"}])),
+    ),
+    Case(
+        "ACCELERATOR_OPEN",
+        "node_groups[gpu].accelerator_taint",
+        gpu_group(accelerator_taint=False, taints=[{"key": "team", "effect": "PreferNoSchedule"}]),
+        gpu_group(accelerator_taint=False, taints=[{"key": "team", "effect": "NoExecute"}]),
+    ),
+    # --- without effect
+    off(
+        "cluster.logging.retention_days",
+        cluster(logging={"types": [], "retention_days": 30}),
+        cluster(logging={"types": ["api"], "retention_days": 30}),
+    ),
+    off(
+        "network.flow_logs.traffic",
+        network(flow_logs={"enabled": False, "traffic": "ALL"}),
+        network(flow_logs={"traffic": "ALL"}),
+    ),
+    off(
+        "cluster.secrets_encryption.kms_key_arn",
+        cluster(
+            secrets_encryption={
+                "enabled": False,
+                "kms_key_arn": "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab",
+            }
+        ),
+        cluster(
+            secrets_encryption={
+                "kms_key_arn": "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab"
+            }
+        ),
+    ),
+    off(
+        "cluster.addons.metrics-server.configuration",
+        cluster(addons={"metrics-server": {"enabled": False, "configuration": {"replicas": 2}}}),
+        cluster(addons={"metrics-server": {"enabled": False}}),
+    ),
+    off(
+        "cluster.addons.snapshot-controller.version",
+        cluster(addons={"snapshot-controller": {"enabled": False, "version": "v8.3.0-eksbuild.1"}}),
+        cluster(addons={"snapshot-controller": {"version": "v8.3.0-eksbuild.1"}}),
+    ),
+    off(
+        "cluster.addons.coredns.configuration.replicaCount",
+        with_addon("coredns", replicaCount=3, autoScaling={"enabled": True}),
+        with_addon("coredns", autoScaling={"enabled": True}),
+    ),
+    off(
+        "cluster.addons.coredns.configuration.autoScaling.minReplicas",
+        with_addon("coredns", autoScaling={"enabled": False, "minReplicas": 3}),
+        with_addon("coredns", autoScaling={"enabled": True, "minReplicas": 3}),
+    ),
+    off(
+        "cluster.addons.kube-proxy.configuration.ipvs",
+        with_addon("kube-proxy", ipvs={"scheduler": "rr"}),
+        with_addon("kube-proxy", mode="ipvs", ipvs={"scheduler": "rr"}),
+    ),
+    off(
+        "cluster.addons.vpc-cni.configuration.env.WARM_PREFIX_TARGET",
+        with_addon("vpc-cni", env={"WARM_PREFIX_TARGET": "1", "WARM_IP_TARGET": "5", "MINIMUM_IP_TARGET": "10"}),
+        with_addon("vpc-cni", env={"WARM_IP_TARGET": "5", "MINIMUM_IP_TARGET": "10"}),
+    ),
+    off(
+        "cluster.addons.vpc-cni.configuration.env.WARM_ENI_TARGET",
+        with_addon("vpc-cni", env={"WARM_ENI_TARGET": "2"}),
+        with_addon("vpc-cni", env={"WARM_PREFIX_TARGET": "2"}),
+    ),
+    off(
+        "cluster.addons.vpc-cni.configuration.env.POD_SECURITY_GROUP_ENFORCING_MODE",
+        with_addon("vpc-cni", env={"POD_SECURITY_GROUP_ENFORCING_MODE": "standard"}),
+        with_addon("vpc-cni", env={"POD_SECURITY_GROUP_ENFORCING_MODE": "standard", "ENABLE_POD_ENI": "true"}),
+    ),
+    off(
+        "cluster.addons.vpc-cni.configuration.nodeAgent.enablePolicyEventLogs",
+        with_addon("vpc-cni", enableNetworkPolicy="false", nodeAgent={"enablePolicyEventLogs": "true"}),
+        with_addon("vpc-cni", nodeAgent={"enablePolicyEventLogs": "true"}),
+    ),
+    off(
+        f"{PROMETHEUS}.grafana.replicas",
+        prometheus(grafana={"enabled": False, "replicas": 2}),
+        prometheus(grafana={"replicas": 2}),
+    ),
+    off(
+        "node_groups[gpu].accelerator_taint",
+        {"node_groups": [SYSTEM, group("m6i.xlarge", accelerator_taint=True)]},
+        gpu_group(accelerator_taint=True),
+    ),
+    off(
+        f"{POOL}.disruption.consolidation",
+        pools(pool(disruption={"consolidate_after": "never", "consolidation": "when-empty"})),
+        pools(pool(disruption={"consolidation": "when-empty"})),
+    ),
+    off(
+        f"{POOL}.disruption.budgets[0].reasons",
+        pools(
+            pool(disruption={"consolidation": "when-empty", "budgets": [{"nodes": "1", "reasons": ["Underutilized"]}]})
+        ),
+        pools(pool(disruption={"consolidation": "when-empty", "budgets": [{"nodes": "1", "reasons": ["Empty"]}]})),
+    ),
+    off(
+        "karpenter.ami_versions.bottlerocket",
+        pools(pool(), ami_versions={"bottlerocket": "v1.50.0"}),
+        pools(pool(ami={"family": "bottlerocket"}), ami_versions={"bottlerocket": "v1.50.0"}),
+    ),
+]
+
+
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+def test_rule(case: Case) -> None:
+    check_case(case)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("system_room", "idle", "unused")
+
+
+def test_which_rules_warn() -> None:
+    assert warnings_of("system_room", "idle", "unused") == {
+        "ACCELERATOR_OPEN",
+        "FIELD_NO_EFFECT",
+        "IDLE_NODES_KEPT",
+        "SYSTEM_TIGHT",
+    }
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        with_system("t3.medium"),
+        with_system("t3.medium", **CPU_POOL),
+        with_system("m6i.large", **CPU_POOL, **kubernetes(load_balancer_controller=True)),
+        with_system("t3.large", **cluster(addons={"aws-ebs-csi-driver": {}, "aws-efs-csi-driver": {}})),
+        {"node_groups": [group("g6.xlarge", accelerator_taint=False, scaling={"min": 1, "max": 2})]},
+        gpu_group(labels={"a": "b"}, scaling={"min": 1, "max": 2}),
+    ],
+)
+def test_usual_sizes_pass(changes: dict[str, Any]) -> None:
+    assert not {code for code, _ in shown_codes(changes)} & rules_of("system_room", "idle", "unused")

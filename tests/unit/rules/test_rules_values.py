@@ -1,0 +1,302 @@
+"""Rules about the values of add-ons and charts: each with a strategy that breaks it and a similar valid one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware import facts
+from helpers.cases import in_one_test
+from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.sections import cluster, kubernetes
+from helpers.strategies import SYSTEM, group
+
+LABELLED = {"node_groups": [SYSTEM, group(name="apps", labels={"tier": "apps"}, scaling={"min": 1, "max": 2})]}
+TAINTED = {
+    "node_groups": [
+        SYSTEM,
+        group(name="apps", labels={"tier": "apps"}, taints=[{"key": "apps"}], scaling={"min": 1, "max": 2}),
+    ]
+}
+APPS = {"tier": "apps"}
+
+
+def addon(name: str, configuration: dict[str, Any], **others: Any) -> dict[str, Any]:
+    return cluster(addons={name: {"configuration": configuration}, **others})
+
+
+def chart(name: str, values: dict[str, Any], **switches: Any) -> dict[str, Any]:
+    return kubernetes(charts={name: {"values": values}}, **switches)
+
+
+def required_labels(key: str, operator: str, *values: str) -> dict[str, Any]:
+    term = {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+
+
+def addon_case(name: str, keys: str, bad: dict[str, Any], good: dict[str, Any]) -> Case:
+    return Case("ADDON_VALUE", f"cluster.addons.{name}.configuration.{keys}", addon(name, bad), addon(name, good))
+
+
+def chart_case(name: str, keys: str, bad: dict[str, Any], good: dict[str, Any], **switches: Any) -> Case:
+    path = f"kubernetes.charts.{name}.values.{keys}"
+    return Case("CHART_VALUE_KIND", path, chart(name, bad, **switches), chart(name, good, **switches))
+
+
+CLAIM = {"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": "50Gi"}}}}}
+STORED = {"prometheus": {"prometheusSpec": {"storageSpec": CLAIM}}}
+ON_EFS = {"volumeClaimTemplate": {"spec": {"storageClassName": "efs", "resources": {"requests": {"storage": "50Gi"}}}}}
+EBS: dict[str, Any] = {"aws-ebs-csi-driver": {}}
+
+CASES = [
+    # --- kinds
+    addon_case("coredns", "replicaCount", {"replicaCount": "3"}, {"replicaCount": 3}),
+    addon_case(
+        "coredns",
+        "resources.limits.cpu",
+        {"resources": {"limits": {"cpu": 1}}},
+        {"resources": {"limits": {"cpu": "1"}}},
+    ),
+    addon_case(
+        "coredns",
+        "nodeSelector[kubernetes.io/os]",
+        {"nodeSelector": {"kubernetes.io/os": 1}},
+        {"nodeSelector": {"kubernetes.io/os": "linux"}},
+    ),
+    addon_case(
+        "coredns", "tolerations", {"tolerations": {"operator": "Exists"}}, {"tolerations": [{"operator": "Exists"}]}
+    ),
+    addon_case("coredns", "corefile", {"corefile": {".:53": {}}}, {"corefile": ".:53 {}"}),
+    addon_case(
+        "coredns",
+        "autoScaling.minReplicas",
+        {"autoScaling": {"enabled": True, "minReplicas": 1}},
+        {"autoScaling": {"enabled": True, "minReplicas": 2}},
+    ),
+    addon_case(
+        "coredns",
+        "autoScaling.minReplicas",
+        {"autoScaling": {"enabled": True, "minReplicas": 8, "maxReplicas": 4}},
+        {"autoScaling": {"enabled": True, "minReplicas": 2, "maxReplicas": 4}},
+    ),
+    addon_case("coredns", "autoScaling", {"autoScaling": {"minReplicas": 2}}, {"autoScaling": {"enabled": False}}),
+    addon_case(
+        "coredns",
+        "podDisruptionBudget.minAvailable",
+        {"podDisruptionBudget": {"minAvailable": 1, "maxUnavailable": 1}},
+        {"podDisruptionBudget": {"maxUnavailable": "50%"}},
+    ),
+    addon_case("kube-proxy", "mode", {"mode": "userspace"}, {"mode": "ipvs"}),
+    addon_case("vpc-cni", "enableNetworkPolicy", {"enableNetworkPolicy": True}, {"enableNetworkPolicy": "true"}),
+    addon_case("vpc-cni", "env.WARM_IP_TARGET", {"env": {"WARM_IP_TARGET": "five"}}, {"env": {"WARM_IP_TARGET": "5"}}),
+    addon_case(
+        "vpc-cni",
+        "env.POD_SECURITY_GROUP_ENFORCING_MODE",
+        {"env": {"ENABLE_POD_ENI": "true", "POD_SECURITY_GROUP_ENFORCING_MODE": "lax"}},
+        {"env": {"POD_SECURITY_GROUP_ENFORCING_MODE": "standard"}},
+    ),
+    addon_case("vpc-cni", "env", {"env": [{"name": "WARM_IP_TARGET", "value": "5"}]}, {"env": {}}),
+    addon_case("metrics-server", "replicas", {"replicas": "two"}, {"replicas": 2}),
+    addon_case(
+        "aws-ebs-csi-driver",
+        "controller.replicaCount",
+        {"controller": {"replicaCount": "2"}},
+        {"controller": {"replicaCount": 2}},
+    ),
+    addon_case(
+        "aws-ebs-csi-driver",
+        "defaultStorageClass.enabled",
+        {"defaultStorageClass": {"enabled": "false"}},
+        {"defaultStorageClass": {"enabled": False}},
+    ),
+    addon_case(
+        "eks-node-monitoring-agent",
+        "nodeAgent.tolerations",
+        {"nodeAgent": {"tolerations": "all"}},
+        {"nodeAgent": {"tolerations": []}},
+    ),
+    addon_case(
+        "amazon-cloudwatch-observability",
+        "containerLogs.enabled",
+        {"containerLogs": {"enabled": "no"}},
+        {"containerLogs": {"enabled": False}},
+    ),
+    # --- names
+    Case(
+        "ADDON_VALUE_UNKNOWN",
+        "cluster.addons.coredns.configuration.replicas",
+        addon("coredns", {"replicas": 3}),
+        addon("coredns", {"replicaCount": 3}),
+    ),
+    addon_case("vpc-cni", "ENABLE_POD_ENI", {"ENABLE_POD_ENI": "true"}, {"env": {"ENABLE_POD_ENI": "true"}}),
+    addon_case(
+        "vpc-cni",
+        "env.DISABLE_TCP_EARLY_DEMUX",
+        {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}},
+        {"init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}},
+    ),
+    addon_case("coredns", "toleration", {"toleration": []}, {"tolerations": []}),
+    Case(
+        "ADDON_VALUE_UNKNOWN",
+        "cluster.addons.coredns.configuration.zonefiles",
+        addon("coredns", {"zonefiles": []}),
+        addon("coredns", {"podLabels": {"a": "b"}}),
+    ),
+    Case(
+        "ADDON_VALUE_UNKNOWN",
+        "cluster.addons.metrics-server.configuration.shards",
+        addon("metrics-server", {"shards": 1}),
+        addon("metrics-server", {"args": ["--v=2"]}),
+    ),
+    # --- charts
+    chart_case(
+        "karpenter",
+        "logLevel",
+        {"logLevel": "verbose"},
+        {"logLevel": "debug"},
+    ),
+    chart_case(
+        "karpenter",
+        "settings.batchMaxDuration",
+        {"settings": {"batchMaxDuration": 10}},
+        {"settings": {"batchMaxDuration": "10s"}},
+    ),
+    chart_case(
+        "kube-prometheus-stack",
+        "alertmanager.enabled",
+        {"alertmanager": {"enabled": "false"}},
+        {"alertmanager": {"enabled": False}},
+        prometheus=True,
+    ),
+    chart_case(
+        "kube-prometheus-stack",
+        "grafana.tolerations",
+        {"grafana": {"tolerations": {"operator": "Exists"}}},
+        {"grafana": {"tolerations": [{"operator": "Exists"}]}},
+        prometheus=True,
+    ),
+    chart_case(
+        "kueue",
+        "controllerManager.replicas",
+        {"controllerManager": {"replicas": "2"}},
+        {"controllerManager": {"replicas": 2}},
+        kueue=True,
+    ),
+    chart_case(
+        "aws-load-balancer-controller",
+        "resources.requests.memory",
+        {"resources": {"requests": {"memory": "200 MB"}}},
+        {"resources": {"requests": {"memory": "200M"}}},
+        load_balancer_controller=True,
+    ),
+    # --- storage
+    Case(
+        "VOLUME_NO_DRIVER",
+        "kubernetes.charts.kube-prometheus-stack.values.prometheus.prometheusSpec.storageSpec.volumeClaimTemplate",
+        chart("kube-prometheus-stack", STORED, prometheus=True),
+        {**cluster(addons=EBS), **chart("kube-prometheus-stack", STORED, prometheus=True)},
+    ),
+    Case(
+        "VOLUME_NO_DRIVER",
+        "kubernetes.charts.kube-prometheus-stack.values.grafana.persistence",
+        chart("kube-prometheus-stack", {"grafana": {"persistence": {"enabled": True}}}, prometheus=True),
+        chart("kube-prometheus-stack", {"grafana": {"persistence": {"enabled": False}}}, prometheus=True),
+    ),
+    Case(
+        "VOLUME_NO_DRIVER",
+        "kubernetes.charts.kube-prometheus-stack.values.prometheus.prometheusSpec.storageSpec.volumeClaimTemplate",
+        {
+            **cluster(addons={"aws-ebs-csi-driver": {"enabled": False}}),
+            **chart("kube-prometheus-stack", STORED, prometheus=True),
+        },
+        chart("kube-prometheus-stack", {"prometheus": {"prometheusSpec": {"storageSpec": ON_EFS}}}, prometheus=True),
+    ),
+    Case(
+        "VOLUME_NO_DRIVER",
+        "cluster.addons.aws-ebs-csi-driver.configuration.volumeSnapshotClasses",
+        addon("aws-ebs-csi-driver", {"volumeSnapshotClasses": [{"name": "daily"}]}),
+        addon("aws-ebs-csi-driver", {"volumeSnapshotClasses": [{"name": "daily"}]}, **{"snapshot-controller": {}}),
+    ),
+    # --- placement
+    Case(
+        "PLACEMENT_NOWHERE",
+        "cluster.addons.coredns.configuration.nodeSelector",
+        addon("coredns", {"nodeSelector": APPS}),
+        {**LABELLED, **addon("coredns", {"nodeSelector": APPS})},
+    ),
+    Case(
+        "PLACEMENT_NOWHERE",
+        "cluster.addons.coredns.configuration.nodeSelector",
+        {**TAINTED, **addon("coredns", {"nodeSelector": APPS})},
+        {**TAINTED, **addon("coredns", {"nodeSelector": APPS, "tolerations": [{"key": "apps", "operator": "Exists"}]})},
+    ),
+    Case(
+        "PLACEMENT_NOWHERE",
+        "cluster.addons.coredns.configuration.nodeSelector",
+        addon("coredns", {"nodeSelector": {"kubernetes.io/arch": "arm64"}}),
+        addon("coredns", {"nodeSelector": {"kubernetes.io/arch": "amd64"}}),
+    ),
+    Case(
+        "PLACEMENT_NOWHERE",
+        "cluster.addons.metrics-server.configuration.affinity",
+        addon("metrics-server", {"affinity": required_labels("tier", "In", "apps")}),
+        {**LABELLED, **addon("metrics-server", {"affinity": required_labels("tier", "In", "apps", "web")})},
+    ),
+    Case(
+        "PLACEMENT_NOWHERE",
+        "cluster.addons.aws-ebs-csi-driver.configuration.controller.nodeSelector",
+        addon("aws-ebs-csi-driver", {"controller": {"nodeSelector": {"kubernetes.io/os": "windows"}}}),
+        addon("aws-ebs-csi-driver", {"controller": {"nodeSelector": {"kubernetes.io/os": "linux"}}}),
+    ),
+    Case(
+        "PLACEMENT_NOWHERE",
+        "cluster.addons.vpc-cni.configuration.affinity",
+        {**LABELLED, **addon("vpc-cni", {"affinity": required_labels("tier", "In", "apps")})},
+        {**LABELLED, **addon("vpc-cni", {"affinity": required_labels("tier", "NotIn", "web")})},
+    ),
+    Case(
+        "PLACEMENT_NOWHERE",
+        "kubernetes.charts.kube-prometheus-stack.values.grafana.nodeSelector",
+        chart("kube-prometheus-stack", {"grafana": {"nodeSelector": APPS}}, prometheus=True),
+        {**LABELLED, **chart("kube-prometheus-stack", {"grafana": {"nodeSelector": APPS}}, prometheus=True)},
+    ),
+]
+
+
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+def test_rule(case: Case) -> None:
+    if "nodeSelector[" in case.path:
+        case = case._replace(also=frozenset({"PLACEMENT_NOWHERE"}))
+    if "karpenter" in case.path:
+        case = case._replace(bad={**case.bad, "karpenter": {}}, good={**case.good, "karpenter": {}})
+    check_case(case)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("addon_values", "placement")
+
+
+def test_which_rules_warn() -> None:
+    assert warnings_of("addon_values", "placement") == {"ADDON_VALUE_UNKNOWN"}
+
+
+@pytest.mark.parametrize(
+    ("name", "configuration"),
+    [
+        ("coredns", {"affinity": None, "podAnnotations": {"a": "b"}, "topologySpreadConstraints": [{"maxSkew": 1}]}),
+        ("vpc-cni", {"init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}, "livenessProbeTimeoutSeconds": 20}),
+        ("vpc-cni", {"nodeAgent": {"enableCloudWatchLogs": "true", "healthProbeBindAddr": "8163"}}),
+        ("aws-ebs-csi-driver", {"node": {"tolerateAllTaints": True, "volumeAttachLimit": 20}, "sidecars": {}}),
+        ("aws-efs-csi-driver", {"controller": {"deleteAccessPointRootDir": True, "replicaCount": 2}}),
+        ("eks-pod-identity-agent", {"agent": {"additionalArgs": {"-b": "169.254.170.23"}}}),
+        ("amazon-cloudwatch-observability", {"agent": {"config": {"logs": {"metrics_collected": {}}}}}),
+        ("kube-proxy", {"mode": "nftables", "resources": {"requests": {"cpu": "100m"}}}),
+    ],
+)
+def test_what_eks_accepts_passes(name: str, configuration: dict[str, Any]) -> None:
+    assert shown_codes(addon(name, configuration)) == []
+
+
+def test_recorded_configurations_are_of_addons() -> None:
+    assert set(facts.addon_configurations()["configurations"]) <= set(facts.addons())
