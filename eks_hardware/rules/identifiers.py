@@ -92,8 +92,8 @@ def _elsewhere(
 def _texts(context: Context) -> Iterator[tuple[str, str, str]]:
     """Yield path, key and value of every text that is passed on: settings of add-ons, charts and nodes, and buckets."""
     strategy = context.strategy
-    for name, addon in strategy.cluster.addons.items():
-        yield from _leaves(field_paths.below("cluster.addons", name, "configuration"), addon.configuration)
+    for addon_name, addon in strategy.cluster.addons.items():
+        yield from _leaves(field_paths.below("cluster.addons", addon_name, "configuration"), addon.configuration)
     for name, chart in strategy.kubernetes.charts.items():
         settings = {"repository": chart.repository, "values": chart.values}
         yield from _leaves(field_paths.below("kubernetes.charts", name), settings)

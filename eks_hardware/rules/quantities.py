@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from eks_hardware import field_paths
 from eks_hardware.models import NodePoolSpec
@@ -40,7 +41,7 @@ def _amounts(context: Context) -> Iterator[tuple[str, str, str]]:
         yield from _texts(f"{path}.container_defaults.limits", team.container_defaults.limits)
 
 
-def _texts(path: str, amounts: Mapping[str, str | int]) -> Iterator[tuple[str, str, str]]:
+def _texts(path: str, amounts: Mapping[Any, str | int]) -> Iterator[tuple[str, str, str]]:
     for name, amount in amounts.items():
         if isinstance(amount, str):
             yield field_paths.below(path, name), name, amount
