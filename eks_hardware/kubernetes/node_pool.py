@@ -28,7 +28,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, Any]:
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
         "requirements": [
             _is_one_of(TYPE_LABEL, pool.instance_types),
-            _is_one_of(ARCHITECTURE_LABEL, [KUBERNETES_ARCHITECTURES[pool.architecture]]),
+            _is_one_of(ARCHITECTURE_LABEL, [KUBERNETES_ARCHITECTURES[each] for each in pool.architectures]),
             _is_one_of("kubernetes.io/os", ["linux"]),
             _is_one_of("karpenter.sh/capacity-type", pool.capacity_types),
             # Zone ids, not names: the same zone name means different zones in different accounts.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import doctest
+import math
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import yaml
 from pydantic.fields import FieldInfo
 
 from eks_hardware import field_paths
@@ -230,10 +234,11 @@ def _pattern(_place: _Place, ctx: Mapping[str, Any]) -> str:
     return in_words(pattern) or f"text of the form {shown(pattern, 160)}"
 
 
+_TYPE_OF_MODELS = "a mapping"
 # Need -> pydantic's types of the error. https://docs.pydantic.dev/latest/errors/validation_errors/
 _TYPES: dict[str, tuple[str, ...]] = {
     "a list": ("frozen_set_type", "list_type", "set_type", "tuple_type"),
-    "a mapping": ("dataclass_type", "dict_type", "mapping_type", "model_attributes_type", "model_type"),
+    _TYPE_OF_MODELS: ("dataclass_type", "dict_type", "mapping_type", "model_attributes_type", "model_type"),
     "a number": ("float_parsing", "float_type"),
     "a whole number": ("int_from_float", "int_parsing", "int_type"),
     "no value": ("none_required",),
@@ -317,7 +322,27 @@ def _needs(need: str, kind: str, place: _Place, choices: Sequence[Any]) -> str:
     hint = _quote_hint(kind, place.node, choices) or _suggestion(place.node, choices) or _list_hint(kind, place.node)
     if not hint and place.info and place.info.examples:
         hint = f"; for example {shown(place.info.examples[0])}"
+    if not hint and need == _TYPE_OF_MODELS and (example := _example_of(place.annotation)):
+        hint = f"; for example {place.key}: {example}" if isinstance(place.key, str) else f"; for example {example}"
     return f"{must}, got {given}{hint}"
+
+
+def _example_of(annotation: Any) -> str:
+    """Return the example in a model's docstring as YAML, on one line; empty without one of plain values."""
+    for model in filter(is_model, unwrap(annotation)):
+        for example in doctest.DocTestParser().get_examples(model.__doc__ or ""):
+            for call in ast.walk(ast.parse(example.source)):
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == model.__name__:
+                    return _as_yaml(call.keywords)
+    return ""
+
+
+def _as_yaml(arguments: Iterable[ast.keyword]) -> str:
+    try:
+        given = {each.arg: ast.literal_eval(each.value) for each in arguments}
+    except ValueError:  # a variable
+        return ""
+    return yaml.safe_dump(given, default_flow_style=True, width=math.inf, sort_keys=False).strip()
 
 
 def _quote_hint(kind: str, node: yn.Node | None, choices: Sequence[Any]) -> str:

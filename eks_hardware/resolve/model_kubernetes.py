@@ -77,6 +77,7 @@ class ResolvedNodePool(ResolvedNodes):
     """A Karpenter NodePool with its EC2NodeClass; both have the pool's name.
 
     Attributes:
+        architectures: of all types; ``architecture``, to which manifests select nodes, is the first type's.
         ami_version: release of EKS's AMIs, such as ``v20260820``, or ``latest``; None with your own image.
         capacity_types: values of ``karpenter.sh/capacity-type``.
         subnet_ids: subnets by zone id, for an existing VPC whose subnets are not tagged; empty selects by tag.
@@ -91,6 +92,7 @@ class ResolvedNodePool(ResolvedNodes):
         ('spot',)
     """
 
+    architectures: tuple[str, ...] = field(metadata=after("architecture"))
     ami_version: str | None = field(metadata=after("ami_family"))
     capacity_types: tuple[str, ...] = field(metadata=after("image_id"))
     reservations: tuple[ReservationSelector, ...]

@@ -603,6 +603,17 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             sources.append(facts.karpenter.cite(lambda file: file["accelerator_names"]["families"]))
         return from_catalogue(names, text, *sources)
 
+    def architectures(self) -> Derived[tuple[str, ...]]:
+        first = self._cite(lambda row: row["architecture"])
+        found = tuple(dict.fromkeys(kind.architecture for kind in self._types))
+        others = [
+            self._catalogue.cite(
+                next(kind for kind in self._types if kind.architecture == each), lambda row: row["architecture"]
+            )
+            for each in found[1:]
+        ]
+        return from_catalogue(found, "the architectures of the pool's types", first, *others)
+
     def ami_version(self) -> Derived[str | None]:
         ami = self._spec.ami
         if ami.image_id:

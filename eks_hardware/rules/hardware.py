@@ -7,7 +7,7 @@ from typing import get_args
 
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.models import NodeGroupSpec
+from eks_hardware.models import NodeGroupSpec, NodePoolSpec
 from eks_hardware.models.nodes import AmiType
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.node import AMI_PREFIXES, ami_family, pod_interfaces
@@ -125,12 +125,20 @@ def nowhere_near(context: Context, kind: InstanceType) -> str:
 def mixed_architecture(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
     """Yield groups or pools with types of several architectures."""
     for node, both in _mixed(context, nodes, lambda kind: kind.architecture):
-        # EKS requires one architecture per group; Karpenter itself supports both in one pool.
+        if has_both(context, node):
+            continue
+        # EKS requires one architecture per group; Karpenter supports both in one pool, with EKS's images of both.
         subject = f"a {noun(node)}" if isinstance(node, NodeGroupSpec) else f"here a {noun(node)}"
         yield (
             node_path(node, hardware_field(node)),
             f"{subject} must have one architecture, and so one image, got {both}; use a separate {noun(node)} for each",
         )
+
+
+def has_both(context: Context, node: Node) -> bool:
+    """Return whether a pool may have both architectures: a pool of CPU types with an image of EKS."""
+    kinds = {kind.hardware for kind in context.types(node)}
+    return isinstance(node, NodePoolSpec) and kinds == {Hardware.CPU} and node.ami.image_id is None
 
 
 def mixed_hardware(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:

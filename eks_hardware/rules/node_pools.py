@@ -17,6 +17,7 @@ from eks_hardware.resolve.pool_types import candidates, known_to_karpenter, left
 from eks_hardware.rules.cron import cron_fault
 from eks_hardware.rules.hardware import (
     any_offered,
+    has_both,
     listed_types,
     mixed_architecture,
     mixed_hardware,
@@ -133,6 +134,17 @@ def _mixed_architecture(context: Context) -> Iterator[Breach]:
 @error("POOL_MIXED_HARDWARE")
 def _mixed_hardware(context: Context) -> Iterator[Breach]:
     yield from mixed_hardware(context, context.pools)
+
+
+@warning("POOL_BOTH_ARCHITECTURES")
+def _both_architectures(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        if len({kind.architecture for kind in context.types(pool)}) > 1 and has_both(context, pool):
+            yield (
+                node_path(pool, hardware_field(pool)),
+                "pods start on x86_64 and arm64 nodes, and an image for one of them fails on the other; use images for "
+                "both, select kubernetes.io/arch in the pods, or make two pools",
+            )
 
 
 @error("POOL_NO_ZONE")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import typing
 from collections.abc import Iterator
@@ -573,3 +574,20 @@ def test_a_network_that_is_none_is_shown_with_a_correct_one(cidr: str, fix: str)
     assert said.startswith("must be an IPv4 network")
     assert said.endswith(f"; {fix}")
     assert "xpected" not in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "example"),
+    [
+        ({"node_groups": [{"name": "a", "instance_types": ["m7i.large"], "scaling": 2}]}, "scaling: {min: 1, max: 4}"),
+        ({"cluster": "1.35"}, "cluster: {kubernetes_version: '1.35', creator_is_admin: true}"),
+        ({"budget": 500}, "budget: {usd_per_month_at_max: 50000}"),
+        ({"storage": {"s3_buckets": ["models"]}}, "{name: models}"),
+    ],
+    ids=str,
+)
+def test_a_value_in_place_of_a_mapping_is_answered_with_an_example(changes: dict[str, Any], example: str) -> None:
+    with pytest.raises(StrategyError) as caught:
+        parse_strategy(json.dumps(document(**changes)))
+    (message,) = [finding.message for finding in caught.value.findings if finding.code == "FIELD_TYPE"]
+    assert message.endswith(f"; for example {example}")

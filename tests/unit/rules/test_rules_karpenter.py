@@ -132,12 +132,18 @@ CASES = [
         frozenset({"ACCELERATOR_NO_DRIVER"}),
     ),
     Case(
-        "POOL_MIXED_ARCHITECTURE",
+        "POOL_BOTH_ARCHITECTURES",
         f"{POOL}.instance_families",
         cpus(instance_families=["m7i", "m7g"]),
         cpus(instance_families=["m7i", "m7a"]),
     ),
     Case("POOL_MIXED_ARCHITECTURE", f"{POOL}.instance_types", gpus("g5.xlarge", "g5g.xlarge"), gpus("g5g.xlarge")),
+    Case(
+        "POOL_MIXED_ARCHITECTURE",
+        f"{POOL}.instance_families",
+        cpus(instance_families=["m7i", "m7g"], ami={"image_id": "ami-0123456789abcdef0"}),
+        cpus(instance_families=["m7i"], ami={"image_id": "ami-0123456789abcdef0"}),
+    ),
     Case(
         "POOL_MIXED_HARDWARE",
         f"{POOL}.instance_families",
@@ -792,6 +798,7 @@ def test_which_rules_warn() -> None:
         "KARPENTER_PRIVATE_PRICE_SOME",
         "POOL_AMI_DOUBTFUL",
         "POOL_AMI_LATEST",
+        "POOL_BOTH_ARCHITECTURES",
         "POOL_DISRUPTION_TRAINING",
         "POOL_FAMILY_EMPTY",
         "POOL_LIMIT_MISSING",
