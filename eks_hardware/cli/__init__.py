@@ -31,6 +31,7 @@ COMMANDS = (
     "instances",
     "schema",
     "doctor",
+    "orphans",
     "demo",
     "completion",
 )

@@ -40,6 +40,7 @@ LAYERS = (
     ("adoption", "advisor", "explain"),
     ("validation", "diff", "workloads"),
     ("doctor", "html_report", "new_project"),
+    ("orphans",),
     ("local",),
     ("cli", "constructs"),
     ("_startup",),

@@ -33,6 +33,7 @@ FINDS: dict[str, list[str]] = {
     "workload": [f"workload {BAD} --group gpu --kind job"],
     "check-model": ["check-model bert.json --target trainium --framework vllm"],
     "doctor": [f"doctor {BAD}"],
+    "orphans": [f"orphans {BAD}"],
     "demo": [f"demo {BAD}"],
 }
 # Names, files and values that do not exist.
@@ -59,6 +60,7 @@ CANNOT_RUN: dict[str, list[str]] = {
     "instances refresh": ["instances refresh --from nope"],
     "schema": ["schema nope"],
     "doctor": ["doctor nope"],
+    "orphans": ["orphans nope", "orphans good.yaml"],
     "demo": ["demo nope"],
     "completion": ["completion nope"],
 }

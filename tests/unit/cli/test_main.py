@@ -139,7 +139,7 @@ def test_errors_have_one_format(arguments: tuple[str, ...], said: str) -> None:
 
 @in_one_test(
     "command",
-    ["cost", "explain", "lock", "validate", "doctor", "report --output x.html", "render --output x"],
+    ["cost", "explain", "lock", "validate", "doctor", "orphans", "report --output x.html", "render --output x"],
 )
 def test_an_unknown_strategy_lists_those_there_are(command: str) -> None:
     found = cli.run(*command.split(), "gpu-trainin")
@@ -181,6 +181,7 @@ FAILING = {
     "rules": "NOSUCH",
     "instances": "--family nosuch",
     "doctor": "nosuch",
+    "orphans": "nosuch",
 }
 
 

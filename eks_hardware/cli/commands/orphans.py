@@ -1,0 +1,141 @@
+"""``eks-hardware orphans``: what exists in the account, but not in Terraform's state. Reads only."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.exceptions import Exit
+
+from eks_hardware.cli import parameters
+from eks_hardware.cli.checked_strategy import checked
+from eks_hardware.cli.errors import FAILED, exit_codes, fail
+from eks_hardware.cli.output import print_json
+
+if TYPE_CHECKING:
+    from eks_hardware.orphans import Report
+
+_JSON_VERSION = 1
+_STACKS = Path("cdktf.out") / "stacks"
+
+
+@click.command(epilog=exit_codes("resources that Terraform does not know"))
+@parameters.strategy()
+@parameters.overlays("the file")
+@click.option("--profile", metavar="NAME", help="AWS profile; default: the strategy's, then AWS_PROFILE.")
+@click.option(
+    "--stack-dir",
+    type=parameters.FILE,
+    metavar="FOLDER",
+    help="Folder with cdk.tf.json where Terraform ran; default: cdktf.out/stacks/NAME in the project.",
+)
+@parameters.output_format()
+def orphans(
+    strategy: str, overlays: tuple[str, ...], profile: str | None, stack_dir: Path | None, format_: str
+) -> None:
+    """List resources that exist in your AWS account but not in Terraform's state, after an interrupted apply.
+
+    Each has the command that imports or deletes it. Run the commands, then this command again: some resources are only
+    found when the state has those they belong to. All calls are read-only.
+
+    \b
+    Examples:
+      eks-hardware orphans mixed-hardware
+      eks-hardware orphans my-cluster.yaml --stack-dir cdktf.out/stacks/my-cluster
+    """
+    from eks_hardware.doctor import AwsError
+    from eks_hardware.doctor.aws import RoleNotAssumedError, connect
+    from eks_hardware.local import terraform
+    from eks_hardware.orphans import find
+
+    given = checked(strategy, overlays).strategy
+    folder = stack_dir or _stack_dir(given.name)
+    document = _document(folder)
+    profile = profile or given.aws.profile
+    try:
+        program = terraform.find_terraform()
+        state = _state(program.path, folder)
+        report = find(
+            document,
+            state,
+            connect(given.region, profile=profile, assume_role=given.aws.assume_role),
+            strategy=given.name,
+            region=given.region,
+            folder=folder,
+            program="tofu" if program.is_opentofu else "terraform",
+            profile=profile,
+        )
+    except (AwsError, RoleNotAssumedError, terraform.TerraformError) as error:
+        fail(str(error))
+    if format_ == "json":
+        print_json(_as_json(report, given.name))
+    else:
+        click.echo("\n".join(_lines(report, given.name)))
+    if report.orphans:
+        raise Exit(FAILED)
+
+
+def _stack_dir(name: str) -> Path:
+    from eks_hardware.new_project import project_above
+
+    return (project_above(Path.cwd()) or Path()) / _STACKS / name
+
+
+def _document(folder: Path) -> dict[str, Any]:
+    from eks_hardware.printable import reason
+
+    file = folder / "cdk.tf.json"
+    try:
+        document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        fail(f"{file}: {reason(error)}; run cdktf synth, or name the folder with --stack-dir")
+    except ValueError as error:
+        fail(f"{file}: must be JSON: {error}")
+    return document
+
+
+def _state(program: Path, folder: Path) -> dict[str, Any]:
+    """Return the state of a stack; empty without one."""
+    done = subprocess.run(
+        [program, "state", "pull"], capture_output=True, check=False, cwd=folder, stdin=subprocess.DEVNULL, text=True
+    )
+    if done.returncode:
+        said = " ".join(done.stderr.replace("\u2502", " ").split())
+        fail(f"terraform state pull failed in {folder}; run terraform init there: {said}")
+    state: dict[str, Any] = json.loads(done.stdout) if done.stdout.strip() else {}
+    return state
+
+
+def _lines(report: Report, name: str) -> Iterator[str]:
+    from eks_hardware.printable import counted
+
+    yield f"{name}: account {report.account}, {report.region}"
+    for each in report.orphans:
+        yield ""
+        yield f"{each.kind} {each.id} " + (f"is {each.address}" if each.address else "is not in the stack")
+        # Not wrapped, to be copied.
+        yield from (f"    {command}" for command in each.commands)
+    if report.not_checked:
+        yield ""
+        yield from (f"not checked: {each}" for each in report.not_checked)
+    yield ""
+    found = counted(len(report.orphans), "resource") if report.orphans else "no resources"
+    yield f"{found} that Terraform does not know; nothing was changed"
+
+
+def _as_json(report: Report, name: str) -> dict[str, Any]:
+    return {
+        "version": _JSON_VERSION,
+        "strategy": name,
+        "account": report.account,
+        "region": report.region,
+        "orphans": [
+            {"type": each.kind, "id": each.id, "address": each.address or None, "commands": list(each.commands)}
+            for each in report.orphans
+        ],
+        "not_checked": list(report.not_checked),
+    }

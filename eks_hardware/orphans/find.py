@@ -1,0 +1,74 @@
+"""Run every search, and say how to import or delete what it finds."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from eks_hardware.doctor.aws import Aws, CallError, DeniedError
+from eks_hardware.orphans import named, tagged
+from eks_hardware.orphans.model import Found, Orphan, Report, Stack
+
+
+def find(
+    document: Mapping[str, Any],
+    state: Mapping[str, Any],
+    aws: Aws,
+    *,
+    strategy: str,
+    region: str,
+    folder: Path,
+    program: str = "terraform",
+    profile: str | None = None,
+) -> Report:
+    """Return the resources of a strategy's stack that exist in the account, and that its state does not have.
+
+    Args:
+        document: the content of the stack's ``cdk.tf.json``.
+        state: the output of ``terraform state pull`` in its folder; empty if there is no state.
+        aws: the account.
+        strategy: the strategy's name, which is the value of its tag.
+        region: the strategy's region.
+        folder: the stack's folder, for the commands.
+        program: Terraform or OpenTofu, for the commands.
+        profile: the profile, for the ``aws`` commands.
+
+    Raises:
+        AwsError: AWS cannot be queried.
+    """
+    caller = aws.caller()
+    stack = Stack(document, state)
+    found: list[Found] = []
+    not_checked: list[str] = []
+    for kind, search in _searches(stack, aws, strategy, region):
+        try:
+            found += search()
+        except DeniedError as error:
+            not_checked.append(f"{kind}: no permission for {error.permission}")
+        except CallError as error:
+            not_checked.append(f"{kind}: {error.action} failed: {error.code}")
+    terraform = f"{program} -chdir={shlex.quote(str(folder))} import"
+    orphans = tuple(Orphan(each.kind, each.id, each.address, _commands(each, terraform, profile)) for each in found)
+    return Report(caller.account, region, orphans, tuple(not_checked))
+
+
+def _searches(
+    stack: Stack, aws: Aws, strategy: str, region: str
+) -> Iterator[tuple[str, Callable[[], Iterator[Found]]]]:
+    for each in named.KINDS:
+        yield each.type, partial(named.look, each, stack, aws)
+    for kind in tagged.KINDS:
+        if stack.has(kind.type):
+            yield kind.type, partial(tagged.look, kind, stack, aws, strategy, region)
+    if stack.has("aws_kms_key"):
+        yield "aws_kms_key", partial(tagged.keys, stack, aws, strategy, region)
+
+
+def _commands(found: Found, terraform: str, profile: str | None) -> tuple[str, ...]:
+    if found.address:
+        return (f"{terraform} {shlex.quote(found.address)} {shlex.quote(found.id)}",)
+    suffix = f" --profile {shlex.quote(profile)}" if profile else ""
+    return tuple(f"{each}{suffix}" for each in found.delete)

@@ -1,0 +1,95 @@
+"""A stack with its state, and what is found in the account."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_REFERENCE = re.compile(r"\$\{(\w+)\.([\w-]+)\.(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A resource in the account.
+
+    Attributes:
+        kind: its Terraform type.
+        id: its id for ``terraform import``.
+        address: its address in the stack; empty for one that the stack does not have.
+        delete: the AWS commands that delete it, for one without an address.
+    """
+
+    kind: str
+    id: str
+    address: str = ""
+    delete: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Orphan:
+    """A resource that Terraform does not know, and the commands that import or delete it."""
+
+    kind: str
+    id: str
+    address: str
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """All orphans, in an order in which they can be deleted. ``not_checked`` has the calls that AWS refused."""
+
+    account: str
+    region: str
+    orphans: tuple[Orphan, ...]
+    not_checked: tuple[str, ...] = ()
+
+
+class Stack:
+    """A synthesized stack and its state.
+
+    Args:
+        document: the content of ``cdk.tf.json``.
+        state: the output of ``terraform state pull``; empty without a state.
+    """
+
+    def __init__(self, document: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+        self._resources: Mapping[str, Mapping[str, Any]] = document.get("resource", {})
+        self._attributes: dict[str, Mapping[str, Any]] = {
+            f"{each['type']}.{each['name']}": instance.get("attributes") or {}
+            for each in state.get("resources", ())
+            if each.get("mode") == "managed"
+            for instance in each["instances"]
+        }
+
+    def missing(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield address and arguments of the resources of a type that the state does not have."""
+        for name, body in self._resources.get(kind, {}).items():
+            address = f"{kind}.{name}"
+            if address not in self._attributes:
+                yield address, body
+
+    def has(self, kind: str) -> bool:
+        """Return whether the stack or its state has resources of a type."""
+        return kind in self._resources or any(each.startswith(f"{kind}.") for each in self._attributes)
+
+    def known(self, kind: str) -> frozenset[str]:
+        """Return the ids of all resources of a type in the state, also of those that the stack no longer has."""
+        found = {each: attributes for each, attributes in self._attributes.items() if each.startswith(f"{kind}.")}
+        return frozenset(str(attributes.get("id")) for attributes in found.values())
+
+    def value(self, argument: object) -> str | None:
+        """Return the value of an argument, which can refer to another resource; None if that is unknown."""
+        text = str(argument)
+        if match := _REFERENCE.fullmatch(text):
+            found = self._attributes.get(f"{match[1]}.{match[2]}", {}).get(match[3])
+            return None if found is None else str(found)
+        return None if "${" in text else text
+
+    def values(self, body: Mapping[str, Any], names: Sequence[str]) -> list[str] | None:
+        """Return the values of several arguments; None if one is missing or unknown."""
+        found = [self.value(body[name]) if name in body else None for name in names]
+        known = [each for each in found if each is not None]
+        return known if len(known) == len(found) else None

@@ -1,0 +1,175 @@
+"""Resources that the strategy's tag identifies. A second apply can have created them again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eks_hardware.doctor.aws import Aws
+from eks_hardware.doctor.aws_cli import aws_command
+from eks_hardware.doctor.model import STRATEGY_TAG
+from eks_hardware.orphans.model import Found, Stack
+
+# Tags of resources that others than Terraform create: EKS, Karpenter, Auto Scaling.
+_OF_OTHERS = ("aws:", "eks:", "karpenter.")
+_ENDING = ("deleted", "deleting", "failed", "pendingdeletion", "pendingimport")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A Terraform type that EC2 lists.
+
+    Attributes:
+        type: the Terraform type.
+        operation: the call that lists its resources.
+        key: the list in the answer.
+        id: the key of the id of each.
+        command: the words of the AWS command that deletes one, and its option for the id.
+        name: the key of its name and the argument in the stack; None for the tag ``Name``.
+        filters: the parameter for filters.
+        only: a key and its value in resources of this type, if the call lists others, too.
+    """
+
+    type: str
+    operation: str
+    key: str
+    id: str
+    command: tuple[str, str]
+    name: tuple[str, str] | None = None
+    filters: str = "Filters"
+    only: tuple[str, object] | None = None
+
+
+KINDS = (
+    Kind(
+        "aws_flow_log",
+        "describe_flow_logs",
+        "FlowLogs",
+        "FlowLogId",
+        ("delete-flow-logs", "flow_log_ids"),
+        filters="Filter",
+    ),
+    Kind(
+        "aws_nat_gateway",
+        "describe_nat_gateways",
+        "NatGateways",
+        "NatGatewayId",
+        ("delete-nat-gateway", "nat_gateway_id"),
+    ),
+    Kind("aws_eip", "describe_addresses", "Addresses", "AllocationId", ("release-address", "allocation_id")),
+    Kind(
+        "aws_vpc_endpoint",
+        "describe_vpc_endpoints",
+        "VpcEndpoints",
+        "VpcEndpointId",
+        ("delete-vpc-endpoints", "vpc_endpoint_ids"),
+    ),
+    Kind(
+        "aws_launch_template",
+        "describe_launch_templates",
+        "LaunchTemplates",
+        "LaunchTemplateId",
+        ("delete-launch-template", "launch_template_id"),
+        ("LaunchTemplateName", "name"),
+    ),
+    Kind(
+        "aws_placement_group",
+        "describe_placement_groups",
+        "PlacementGroups",
+        "GroupName",
+        ("delete-placement-group", "group_name"),
+        ("GroupName", "name"),
+    ),
+    Kind("aws_subnet", "describe_subnets", "Subnets", "SubnetId", ("delete-subnet", "subnet_id")),
+    Kind(
+        "aws_route_table",
+        "describe_route_tables",
+        "RouteTables",
+        "RouteTableId",
+        ("delete-route-table", "route_table_id"),
+    ),
+    *(
+        Kind(
+            f"aws_vpc_security_group_{direction}_rule",
+            "describe_security_group_rules",
+            "SecurityGroupRules",
+            "SecurityGroupRuleId",
+            (f"revoke-security-group-{direction}", "security_group_rule_ids"),
+            ("Description", "description"),
+            only=("IsEgress", direction == "egress"),
+        )
+        for direction in ("ingress", "egress")
+    ),
+    Kind(
+        "aws_security_group",
+        "describe_security_groups",
+        "SecurityGroups",
+        "GroupId",
+        ("delete-security-group", "group_id"),
+        ("GroupName", "name"),
+    ),
+    Kind(
+        "aws_internet_gateway",
+        "describe_internet_gateways",
+        "InternetGateways",
+        "InternetGatewayId",
+        ("delete-internet-gateway", "internet_gateway_id"),
+    ),
+    Kind("aws_vpc", "describe_vpcs", "Vpcs", "VpcId", ("delete-vpc", "vpc_id")),
+)
+"""In an order in which they can be deleted."""
+
+
+def look(kind: Kind, stack: Stack, aws: Aws, strategy: str, region: str) -> Iterator[Found]:
+    """Yield the resources of a type with the strategy's tag, and not in the state."""
+    known = stack.known(kind.type)
+    if kind.type == "aws_security_group":  # each VPC has one that cannot be deleted
+        known |= stack.known("aws_default_security_group")
+    missing = _by_name(kind, stack)
+    parameters = {kind.filters: [{"Name": f"tag:{STRATEGY_TAG}", "Values": [strategy]}]}
+    for each in aws.pages("ec2", kind.operation, kind.key, **parameters):
+        id_, tags = str(each[kind.id]), {tag["Key"]: tag["Value"] for tag in each.get("Tags", ())}
+        is_ending = str(each.get("State", "")).lower() in _ENDING
+        is_other = kind.only is not None and each.get(kind.only[0]) != kind.only[1]
+        if id_ in known or is_ending or is_other or any(key.startswith(_OF_OTHERS) for key in tags):
+            continue
+        name = str(each.get(kind.name[0], "")) if kind.name else tags.get("Name", "")
+        yield Found(kind.type, id_, missing.pop(name, ""), tuple(_delete(kind, id_, each, region)))
+
+
+def _by_name(kind: Kind, stack: Stack) -> dict[str, str]:
+    """Return the addresses of the missing resources by name, without those whose name another one has."""
+    found: dict[str, list[str]] = {}
+    for address, body in stack.missing(kind.type):
+        name = body.get(kind.name[1], "") if kind.name else body.get("tags", {}).get("Name", "")
+        found.setdefault(str(name), []).append(address)
+    return {name: addresses[0] for name, addresses in found.items() if len(addresses) == 1}
+
+
+def _delete(kind: Kind, id_: str, item: Mapping[str, Any], region: str) -> Iterator[str]:
+    for attachment in item.get("Attachments", ()) if kind.type == "aws_internet_gateway" else ():
+        ids = {"internet_gateway_id": id_, "vpc_id": attachment["VpcId"]}
+        yield aws_command("ec2", "detach-internet-gateway", **ids, region=region)
+    operation, option = kind.command
+    group = {"group_id": str(item["GroupId"])} if kind.key == "SecurityGroupRules" else {}
+    yield aws_command("ec2", operation, **group, **{option: id_}, region=region)
+
+
+def keys(stack: Stack, aws: Aws, strategy: str, region: str) -> Iterator[Found]:
+    """Yield the KMS keys with the strategy's tag that are not in the state."""
+    known = stack.known("aws_kms_key")
+    missing = [address for address, _ in stack.missing("aws_kms_key")]
+    parameters = {
+        "TagFilters": [{"Key": STRATEGY_TAG, "Values": [strategy]}],
+        "ResourceTypeFilters": ["kms:key"],
+    }
+    for each in aws.pages("resourcegroupstaggingapi", "get_resources", "ResourceTagMappingList", **parameters):
+        id_ = str(each["ResourceARN"]).rpartition("/")[2]
+        if id_ in known:
+            continue
+        if aws.call("kms", "describe_key", KeyId=id_)["KeyMetadata"]["KeyState"].lower() in _ENDING:
+            continue
+        address = missing.pop() if missing else ""
+        command = aws_command("kms", "schedule-key-deletion", key_id=id_, pending_window_in_days=7, region=region)
+        yield Found("aws_kms_key", id_, address, (command,))

@@ -1,0 +1,148 @@
+"""Resources that exist in the account and not in the state, with the commands that import or delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from eks_hardware.orphans import Report, find
+from helpers.doctor import ACCOUNT, REGION, RefusedError, answering, check_command
+
+STRATEGY = "demo"
+TAG = {"Key": "eks-hardware/strategy", "Value": STRATEGY}
+SUBNET, TABLE = "subnet-1", "rtb-1"
+
+
+def stack_of(**resources: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"resource": resources}
+
+
+def state(**resources: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a state with one resource ``it`` of each type, with these attributes."""
+    return {
+        "resources": [
+            {"mode": "managed", "type": kind, "name": "it", "instances": [{"attributes": attributes}]}
+            for kind, attributes in resources.items()
+        ]
+    }
+
+
+def searched(stack: Mapping[str, Any], known: Mapping[str, Any], answers: Mapping[str, Any], **options: Any) -> Report:
+    return find(
+        stack,
+        known,
+        answering(answers),
+        strategy=STRATEGY,
+        region=REGION,
+        folder=Path("cdktf.out/stacks/demo"),
+        **options,
+    )
+
+
+def templates(*names: str, tags: tuple[Mapping[str, str], ...] = (TAG,)) -> Mapping[str, Any]:
+    found = [{"LaunchTemplateId": f"lt-{name}", "LaunchTemplateName": name, "Tags": list(tags)} for name in names]
+    return {"ec2:DescribeLaunchTemplates": {"LaunchTemplates": found}}
+
+
+def test_a_resource_of_the_stack_is_imported() -> None:
+    found = searched(stack_of(aws_launch_template={"it": {"name": "demo/gpu"}}), {}, templates("demo/gpu"))
+    (orphan,) = found.orphans
+    assert (found.account, found.region, found.not_checked) == (ACCOUNT, REGION, ())
+    assert (orphan.kind, orphan.id, orphan.address) == (
+        "aws_launch_template",
+        "lt-demo/gpu",
+        "aws_launch_template.it",
+    )
+    assert orphan.commands == ("terraform -chdir=cdktf.out/stacks/demo import aws_launch_template.it lt-demo/gpu",)
+
+
+def test_a_resource_in_the_state_is_not_an_orphan() -> None:
+    stack = stack_of(aws_launch_template={"it": {"name": "demo/gpu"}})
+    known = state(aws_launch_template={"id": "lt-demo/gpu"})
+    assert searched(stack, known, templates("demo/gpu")).orphans == ()
+
+
+def test_a_second_one_is_deleted() -> None:
+    stack = stack_of(aws_launch_template={"it": {"name": "demo/gpu"}})
+    known = state(aws_launch_template={"id": "lt-demo/gpu"})
+    (orphan,) = searched(stack, known, templates("demo/gpu", "demo/old"), profile="my profile").orphans
+    assert orphan.address == ""
+    (command,) = orphan.commands
+    check_command(command)
+    assert command == (
+        "aws ec2 delete-launch-template --launch-template-id lt-demo/old --region us-west-2 --profile 'my profile'"
+    )
+
+
+def test_an_internet_gateway_is_detached_before_it_is_deleted() -> None:
+    attached = [{"VpcId": "vpc-2", "State": "available"}]
+    gateways = {"InternetGateways": [{"InternetGatewayId": "igw-2", "Tags": [TAG], "Attachments": attached}]}
+    known = state(aws_internet_gateway={"id": "igw-1"})
+    (orphan,) = searched({}, known, {"ec2:DescribeInternetGateways": gateways}).orphans
+    for command in orphan.commands:
+        check_command(command)
+    assert [command.split()[2] for command in orphan.commands] == ["detach-internet-gateway", "delete-internet-gateway"]
+
+
+def test_what_karpenter_and_eks_made_is_not_an_orphan() -> None:
+    stack = stack_of(aws_launch_template={"it": {"name": "demo/gpu"}})
+    for key in ("karpenter.k8s.aws/cluster", "eks:cluster-name", "aws:eks:cluster-name"):
+        answers = templates("other", tags=(TAG, {"Key": key, "Value": STRATEGY}))
+        assert searched(stack, {}, answers).orphans == (), key
+
+
+def test_a_nat_gateway_that_is_being_deleted_is_not_an_orphan() -> None:
+    gateways = [{"NatGatewayId": "nat-1", "State": "deleting", "Tags": [TAG]}]
+    stack = stack_of(aws_nat_gateway={"it": {"tags": {"Name": "demo"}}})
+    assert searched(stack, {}, {"ec2:DescribeNatGateways": {"NatGateways": gateways}}).orphans == ()
+
+
+def test_a_route_and_an_association_are_found_by_what_they_connect() -> None:
+    table = {
+        "RouteTableId": TABLE,
+        "Tags": [TAG],
+        "Routes": [{"DestinationCidrBlock": "0.0.0.0/0"}],
+        "Associations": [{"SubnetId": SUBNET}],
+    }
+    subnets = {"Subnets": [{"SubnetId": SUBNET, "Tags": [TAG]}]}
+    stack = stack_of(
+        aws_route_table={"it": {}},
+        aws_subnet={"it": {}},
+        aws_route={
+            "there": {"route_table_id": "${aws_route_table.it.id}", "destination_cidr_block": "0.0.0.0/0"},
+            "not_there": {"route_table_id": "${aws_route_table.it.id}", "destination_cidr_block": "10.0.0.0/8"},
+        },
+        aws_route_table_association={
+            "there": {"route_table_id": "${aws_route_table.it.id}", "subnet_id": "${aws_subnet.it.id}"},
+            "of_a_subnet_that_is_not_there": {
+                "route_table_id": "${aws_route_table.it.id}",
+                "subnet_id": "${aws_subnet.other.id}",
+            },
+        },
+    )
+    known = state(aws_route_table={"id": TABLE}, aws_subnet={"id": SUBNET})
+    answers = {"ec2:DescribeRouteTables": {"RouteTables": [table]}, "ec2:DescribeSubnets": subnets}
+    assert [(each.address, each.id) for each in searched(stack, known, answers).orphans] == [
+        ("aws_route.there", f"{TABLE}_0.0.0.0/0"),
+        ("aws_route_table_association.there", f"{SUBNET}/{TABLE}"),
+    ]
+
+
+def test_a_name_that_does_not_exist_is_no_orphan_and_a_refused_call_is_named() -> None:
+    stack = stack_of(
+        aws_iam_role={"it": {"name": "demo-role"}},
+        aws_sqs_queue={"it": {"name": "demo-queue"}},
+        aws_kms_alias={"it": {"name": "alias/demo"}},
+    )
+    answers = {
+        "iam:GetRole": RefusedError("NoSuchEntity"),
+        "sqs:GetQueueUrl": RefusedError("AccessDenied"),
+        "kms:ListAliases": RefusedError("InternalFailure"),
+    }
+    found = searched(stack, {}, answers)
+    assert found.orphans == ()
+    assert found.not_checked == (
+        "aws_kms_alias: kms:ListAliases failed: InternalFailure",
+        "aws_sqs_queue: no permission for sqs:GetQueueUrl",
+    )
