@@ -26,7 +26,7 @@ class Number(click.ParamType[int]):
 
     name = "integer"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number."""
         number = in_full(str(value))
         if not number.removeprefix("-").isdecimal():

@@ -108,7 +108,7 @@ def difference(cause: Cause) -> str:
     return f"{shown} {text}" if 0 < len(text) <= _LONG and "\n" not in text else f"{shown} changed"
 
 
-def _parsed(value: Any) -> Any:
+def _parsed(value: object) -> Any:
     """Return the parsed value of JSON in a text, such as a policy; otherwise the value."""
     if not isinstance(value, str) or not value.startswith("{"):
         return value
@@ -145,11 +145,11 @@ def _differences(before: Any, after: Any, name: str = "") -> Iterator[str]:
         yield f"{name}={_text(before)} -> {_text(after)}"
 
 
-def _are_blocks(value: Any) -> bool:
+def _are_blocks(value: object) -> bool:
     return isinstance(value, Sequence) and bool(value) and all(isinstance(each, Mapping) for each in value)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None or value == ():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from eks_hardware import facts
 from eks_hardware.kubernetes import Bundle, Object
@@ -88,7 +88,7 @@ def _fields(kind: str, before: Object, after: Object) -> Iterator[tuple[str, Nod
         yield field, rows[row]
 
 
-def _differing(before: Any, after: Any, path: str) -> Iterator[str]:
+def _differing(before: object, after: object, path: str) -> Iterator[str]:
     """Yield paths of differences, as deep as both values are maps."""
     if before == after:
         return

@@ -144,7 +144,7 @@ class _Plan:
             elif through:
                 yield Cause(argument, row, old, new, row.get("change") == "replace", through)
 
-    def _unknown(self, resource: Resource, value: Any) -> Resource | None:
+    def _unknown(self, resource: Resource, value: object) -> Resource | None:
         """Return the first resource referenced by a value that is unknown while planning."""
         for reference in references_in(value):
             target = self._after.get((resource.stack, reference.address))

@@ -103,7 +103,7 @@ def resources(documents: Sequence[Document]) -> tuple[Resource, ...]:
     )
 
 
-def references_in(value: Any) -> Iterator[Reference]:
+def references_in(value: object) -> Iterator[Reference]:
     """Yield every reference in an argument's value."""
     if isinstance(value, Reference):
         yield value
@@ -163,7 +163,7 @@ class _Stack:
             found[TAGS] = {**self._default_tags, **body.get("tags", {})}
         return found
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: object) -> Any:
         """Return a value with references to configured arguments replaced by their values."""
         if isinstance(value, Mapping):
             return {key: self._value(each) for key, each in value.items()}
@@ -197,7 +197,7 @@ class _Stack:
         return self._value(value)
 
 
-def _blocks(value: Any) -> Sequence[Any]:
+def _blocks(value: object) -> Sequence[Any]:
     """Return a block, which is an object or a list of objects, as a list."""
     if value is None:
         return ()

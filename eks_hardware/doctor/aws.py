@@ -246,7 +246,7 @@ def translated(error: Exception, action: str) -> Exception:
     return AwsError(f"{action}: {lower}")
 
 
-def _is(error: Exception, known: Any, names: tuple[str, ...]) -> bool:
+def _is(error: Exception, known: object, names: tuple[str, ...]) -> bool:
     # Not every botocore version has all of them.
     return isinstance(error, tuple(each for each in (getattr(known, name, None) for name in names) if each))
 

@@ -69,7 +69,7 @@ def _rows(part: Resolved, prefix: str = "") -> Iterator[Row]:
             yield Row(f"{prefix}{field}", value, reason)
 
 
-def _has_section(value: Any) -> bool:
+def _has_section(value: object) -> bool:
     """Return whether a value has its own section, because it is a resolved object."""
     if isinstance(value, Resolved):
         return True

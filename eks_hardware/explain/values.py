@@ -17,12 +17,12 @@ EMPTY = "-"
 """Shown for no value."""
 
 
-def lines(value: Any) -> tuple[str, ...]:
+def lines(value: object) -> tuple[str, ...]:
     """Return a value in as few readable lines as possible; at least one."""
     return tuple(_lines(value)) or (EMPTY,)
 
 
-def _lines(value: Any) -> Iterator[str]:
+def _lines(value: object) -> Iterator[str]:
     if isinstance(value, bool):
         yield "yes" if value else "no"
     elif value is None or value == "":
@@ -168,7 +168,7 @@ _WRITERS: Mapping[type, Callable[[Any], str | Iterable[str]]] = {
 }
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a value as JSON types: maps, lists, texts, numbers, booleans, null."""
     if isinstance(value, Enum):
         return value.value

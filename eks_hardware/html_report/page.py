@@ -67,6 +67,6 @@ def dollars(value: float | None, digits: int | None = None) -> str:
     return usd(value) if value is None else f"${usd(value, digits)}"
 
 
-def _visible(value: Any) -> Any:
+def _visible(value: object) -> Any:
     """Escape invisible characters in texts, except line breaks."""
     return type(value)(visible(value, kept="\n")) if isinstance(value, str) else value

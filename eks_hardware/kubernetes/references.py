@@ -56,7 +56,7 @@ def known(resolved: ResolvedStrategy) -> dict[Reference, str]:
     return {reference: name for reference, name in names.items() if name is not None}
 
 
-def texts(value: Any) -> Iterator[str]:
+def texts(value: object) -> Iterator[str]:
     """Yield every text in nested maps and lists, including keys."""
     if isinstance(value, Mapping):
         for pair in value.items():
@@ -78,7 +78,7 @@ def replaced_in_text(text: str, replacement: Callable[[Reference], str]) -> str:
     return _REFERENCE.sub(lambda match: replacement(Reference(match[1])), text)
 
 
-def replaced(value: Any, replacement: Callable[[Reference], str]) -> Any:
+def replaced(value: object, replacement: Callable[[Reference], str]) -> Any:
     """Return a copy of nested maps and lists with every reference in their texts replaced."""
     if isinstance(value, Mapping):
         return {key: replaced(each, replacement) for key, each in value.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from eks_hardware.kubernetes.references import Reference, replaced_in_text, texts
 
@@ -25,7 +24,7 @@ def terraform_text(text: str, expression: Callable[[Reference], str]) -> str:
     return replaced_in_text("".join([*parts, _escaped(text[start:])]), expression)
 
 
-def holds_token(value: Any) -> bool:
+def holds_token(value: object) -> bool:
     """Return whether a text in nested maps and lists contains a resource attribute, which only Terraform knows."""
     return any(_TOKEN.search(text) for text in texts(value))
 

@@ -23,7 +23,7 @@ _NEVER_FOLDED = 1 << 20
 
 
 class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
         # Equal values are written twice, so that readers need not resolve anchors.
         return True
 
@@ -49,7 +49,7 @@ def _style(text: str) -> str | None:
     return "|" if "\n" in text.strip("\n") and _BLOCK.fullmatch(text) else '"'
 
 
-def yaml_text(value: Any) -> str:
+def yaml_text(value: object) -> str:
     """Return a YAML document of maps, lists, texts, numbers, booleans and None; maps keep their order."""
     return yaml.dump(
         _plain(value),
@@ -61,7 +61,7 @@ def yaml_text(value: Any) -> str:
     )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

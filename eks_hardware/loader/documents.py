@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -195,7 +195,7 @@ def _parsed(path: Path, *, may_be_empty: bool = False, fix: str = "") -> Parsed:
 # -- duplicate names
 
 
-def _duplicate_names(path: str, node: yn.Node, annotation: Any) -> Iterator[Finding]:
+def _duplicate_names(path: str, node: yn.Node, annotation: object) -> Iterator[Finding]:
     """Yield items with duplicate names, in lists of models with a ``name``; free-form values may repeat names."""
     for member in unwrap(annotation):
         if isinstance(node, yn.Sequence):

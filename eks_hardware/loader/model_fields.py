@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 
-def unwrap(annotation: Any) -> tuple[Any, ...]:
+def unwrap(annotation: object) -> tuple[Any, ...]:
     """Return the alternatives of an annotation except None, without ``Annotated`` and aliases."""
     origin = typing.get_origin(annotation)
     if origin is Annotated:
@@ -26,7 +26,7 @@ def unwrap(annotation: Any) -> tuple[Any, ...]:
     return (annotation,)
 
 
-def is_model(annotation: Any) -> bool:
+def is_model(annotation: object) -> bool:
     """Return whether an annotation is a pydantic model."""
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
@@ -62,7 +62,7 @@ def fields(model: Any) -> dict[str, FieldInfo]:
     return {info.alias or name: info for name, info in model.model_fields.items()}
 
 
-def below(annotation: Any, part: str | int) -> tuple[Any, FieldInfo | None]:
+def below(annotation: object, part: str | int) -> tuple[Any, FieldInfo | None]:
     """Return the annotation (and the field, if any) one step down."""
     if is_model(annotation):
         info = fields(annotation).get(str(part))
@@ -77,7 +77,7 @@ def below(annotation: Any, part: str | int) -> tuple[Any, FieldInfo | None]:
     return None, None
 
 
-def allowed(annotation: Any) -> list[Any]:
+def allowed(annotation: object) -> list[Any]:
     """Return the values of a Literal or an Enum, for all alternatives of a union."""
     member, *others = unwrap(annotation)
     if others:

@@ -67,7 +67,7 @@ class _Translated(NamedTuple):
     known: str = ""  # the fields of the mapping, if the message does not name a similar one
 
 
-def _walk(loc: Sequence[str | int], root: yn.Node, model: Any) -> _Place:
+def _walk(loc: Sequence[str | int], root: yn.Node, model: object) -> _Place:
     """Follow pydantic's location through file and model at once, to distinguish union labels from keys."""
     place = _Place("", root, None, root, None, model, None, None)
     for part in loc:
@@ -89,7 +89,7 @@ def _is_step(node: yn.Node | None, part: str | int) -> bool:
     return yn.child_of(node, part) is not None if isinstance(node, (yn.Mapping, yn.Sequence)) else False
 
 
-def _step(place: _Place, part: str | int, annotation: Any) -> None:
+def _step(place: _Place, part: str | int, annotation: object) -> None:
     place.parent_path, place.path = place.path, yn.path_below(place.path, place.node, part)
     place.owner = annotation if is_model(annotation) else None
     place.annotation, place.info = below(annotation, part)
@@ -100,7 +100,7 @@ def _step(place: _Place, part: str | int, annotation: Any) -> None:
     place.nearest = place.node or place.nearest
 
 
-def translate(details: Sequence[ErrorDetails], root: yn.Mapping, model: Any) -> list[Finding]:
+def translate(details: Sequence[ErrorDetails], root: yn.Mapping, model: object) -> list[Finding]:
     """Return the findings for pydantic's errors."""
     translated = [_translate_one(detail, root, model) for detail in details]
     items: list[_Translated] = []
@@ -191,7 +191,7 @@ def _number(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _count(number: Any, place: _Place) -> str:
+def _count(number: object, place: _Place) -> str:
     one, many = "character", "characters"
     if isinstance(place.node, yn.Sequence):
         one, many = "item", "items"
@@ -273,7 +273,7 @@ _OTHER_VERSION = (
 )
 
 
-def _translate_one(detail: ErrorDetails, root: yn.Mapping, model: Any) -> _Translated:
+def _translate_one(detail: ErrorDetails, root: yn.Mapping, model: object) -> _Translated:
     place = _walk(detail["loc"], root, model)
     ctx = detail.get("ctx", {})
     kind = detail["type"]

@@ -177,7 +177,7 @@ def _values(rows: tuple[Row, ...]) -> dict[str, Any]:
     return plain
 
 
-def _below(path: tuple[str, ...], value: Any) -> Any:
+def _below(path: tuple[str, ...], value: object) -> Any:
     return {path[0]: _below(path[1:], value)} if path else value
 
 
@@ -205,7 +205,7 @@ def _template(chart: str, row: Row) -> str:
     return _WORKLOAD % shown + _CONFIGS % {"name": row.name, "configs": _dig(configs, {})}
 
 
-def _dig(path: str, default: Any) -> str:
+def _dig(path: str, default: object) -> str:
     """Return an expression for a value that may be missing."""
     steps = " ".join(map(json.dumps, path.split(".")))
     otherwise = "dict" if default == {} else json.dumps(default)

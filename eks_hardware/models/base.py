@@ -58,7 +58,7 @@ class StrategyModel(BaseModel):
 
     @field_validator("*", mode="after")
     @classmethod
-    def _is_not_evaluated(cls, value: Any) -> Any:
+    def _is_not_evaluated(cls, value: object) -> Any:
         if not isinstance(value, (str, dict, list, tuple)):
             return value
         for path, text in _texts(value, ""):
@@ -123,7 +123,7 @@ def refuse_second_name(items: Iterable[Any], field: str, message: str) -> None:
     refuse_second([each.name for each in items], field, "name_duplicate", message, key="name")
 
 
-def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
     """Yield keys and texts within lists and mappings, each with its path; models inside validate their own."""
     if isinstance(value, str):
         yield path, value
@@ -223,7 +223,7 @@ def _json(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _faults_of_json(value: Any, path: str) -> Iterator[tuple[str, _ValueFault]]:
+def _faults_of_json(value: object, path: str) -> Iterator[tuple[str, _ValueFault]]:
     if isinstance(value, dict):
         for key, each in value.items():
             if not isinstance(key, str):

@@ -58,7 +58,7 @@ def _instead(place: str, parts: Collection[str]) -> str:
     return f"there is no {part!r}; {did_you_mean(part, parts)}"
 
 
-def _put(value: Any, route: Route, new: Resolved) -> Any:
+def _put(value: object, route: Route, new: Resolved) -> Any:
     """Return ``value`` with the object at the end of the route replaced."""
     if not route:
         return new

@@ -21,7 +21,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     return result
 
 
-def frozen(value: Any) -> Any:
+def frozen(value: object) -> Any:
     """Return ``value`` with all mappings read-only and all lists as tuples, at any depth.
 
     >>> frozen({"env": ["A"]})["env"]

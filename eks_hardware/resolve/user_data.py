@@ -119,7 +119,7 @@ def _toml(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
             yield from _toml(table[key], (*path, key))
 
 
-def _toml_value(value: Any) -> str:
+def _toml_value(value: object) -> str:
     if isinstance(value, Mapping):  # inside a list, as in container-registry.mirrors
         pairs = (f"{_toml_key(key)} = {_toml_value(value[key])}" for key in sorted(value) if value[key] is not None)
         return f"{{ {', '.join(pairs)} }}"

@@ -98,7 +98,7 @@ class Resolved:
         reasons = {**self.reasons, **{name: Reason(Origin.CALLER, because) for name in values}}
         return replace(self, **checked, reasons=MappingProxyType(reasons))
 
-    def _checked(self, name: str, value: Any, place: str) -> Any:
+    def _checked(self, name: str, value: object, place: str) -> Any:
         """Return a value converted to the type of its field."""
         known = field_names(type(self))
         if name not in known:

@@ -28,7 +28,7 @@ def setting_path(node: Node, keys: Sequence[str]) -> str:
     return reduce(field_paths.below, keys, node_path(node, "user_data"))
 
 
-def setting(settings: Any, keys: Sequence[str]) -> Any:
+def setting(settings: object, keys: Sequence[str]) -> Any:
     """Return a setting by its keys; None if it is not set."""
     for key in keys:
         settings = settings.get(key) if isinstance(settings, Mapping) else None

@@ -90,7 +90,7 @@ def _is_network(cidr: str) -> bool:
     return True
 
 
-def _block(value: Any) -> Mapping[str, Any]:
+def _block(value: object) -> Mapping[str, Any]:
     """Return a block, which is a map or a list of one map in JSON."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         value = value[0] if value else None

@@ -442,7 +442,7 @@ def _references(value: object, bare: bool) -> Iterator[str]:
             yield from _references(each, bare)
 
 
-def _without_notes(value: Any) -> Any:
+def _without_notes(value: object) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_notes(each) for key, each in value.items() if key != "//"}
     if isinstance(value, list):

@@ -47,7 +47,7 @@ def _line(key: str, value: object) -> str:
     return yaml_text({key: value})
 
 
-def _field(key: str, value: Any, notes: Mapping[Path, str], at: Path) -> str:
+def _field(key: str, value: object, notes: Mapping[Path, str], at: Path) -> str:
     note = f"# {notes[at]}\n" if at in notes else ""
     if not isinstance(value, Mapping | list) or not value or not _has_notes_below(notes, at):
         return note + (yaml_text({key: value}) if isinstance(value, Mapping | list) else _line(key, value))

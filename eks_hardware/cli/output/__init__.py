@@ -42,7 +42,7 @@ def print_json(content: Mapping[str, Any]) -> None:
     click.echo(json.dumps(rounded(versioned), indent=2, ensure_ascii=False))
 
 
-def rounded(content: Any, digits: int | None = None) -> Any:
+def rounded(content: object, digits: int | None = None) -> Any:
     """Return a document with rounded money: the numbers at and below a key ``usd...``, with its number of decimals."""
     if isinstance(content, Mapping):
         return {key: rounded(value, _digits(key, digits)) for key, value in content.items()}

@@ -171,13 +171,13 @@ def _entry(each: ReleaseFiles) -> dict[str, Any]:
     return {**entry, "timeout_seconds": release.timeout_seconds}
 
 
-def _open(value: Any, known: Mapping[Reference, str]) -> tuple[Reference, ...]:
+def _open(value: object, known: Mapping[Reference, str]) -> tuple[Reference, ...]:
     """Return the references without a known value, without duplicates, sorted."""
     found = {reference for text in texts(value) for reference in references_in(text)}
     return tuple(sorted(found - set(known)))
 
 
-def _has_dollar_brace(value: Any) -> bool:
+def _has_dollar_brace(value: object) -> bool:
     """Return whether there is a ``${`` that is not a reference, as in a shell script or a Grafana dashboard."""
     return any("${" in text for text in texts(value))
 
@@ -232,5 +232,5 @@ def _safe(name: str) -> str:
     return re.sub(r"[^a-z0-9.-]", "-", name.lower()).lstrip(".-") or "-"
 
 
-def _digest(key: Any) -> str:
+def _digest(key: object) -> str:
     return hashlib.sha256(repr(key).encode()).hexdigest()[:_HASH_LENGTH]

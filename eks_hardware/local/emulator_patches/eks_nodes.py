@@ -126,7 +126,7 @@ def _node_groups(eks: dict[str, Any], groups: _Groups) -> None:
         groups.scale(cluster, name, to=0)
         return own_delete(cluster, name)
 
-    def route(method: str, path: str, headers: Any, body: bytes, query: Any) -> Any:
+    def route(method: str, path: str, headers: object, body: bytes, query: object) -> Any:
         found = _UPDATE.fullmatch(path)
         group = eks["_nodegroups"].get("/".join(found.groups())) if found else None
         if found is None or group is None or method != "POST":
@@ -238,7 +238,7 @@ class _Groups:
         return base64.b64encode(whole.encode()).decode()
 
 
-def merged_user_data(given: str, ami_type: str, cluster: Map, labels: Map, taints: Any) -> str:
+def merged_user_data(given: str, ami_type: str, cluster: Map, labels: Map, taints: object) -> str:
     """Return a launch template's user data with EKS's own settings.
 
     Args:
