@@ -60,7 +60,8 @@ def _unknown(context: Context) -> Iterator[Breach]:
         for path, name in field_paths.items(node_path(node, "instance_types"), node.instance_types):
             if context.catalogue.find(name) is None:
                 close = context.catalogue.suggest(name)
-                hint = question(close) if close else "see 'eks-hardware instances'"
+                known = context.catalogue.unlisted(name)
+                hint = known or (question(close) if close else "see 'eks-hardware instances'")
                 yield path, f"{name} is not in the catalogue; {hint}"
 
 
