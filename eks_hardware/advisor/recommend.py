@@ -300,14 +300,16 @@ class _Search:
                 least = f"needs {fitted.nodes} nodes" if fitted.nodes > nodes else "cannot be joined without EFA"
                 return _miss(kind, "NODES", f"{kind.name}: the run {least}; the request has {nodes} nodes")
             on_these = speed(request, wide)
+            if is_planned(request.workload) and on_these.tokens_per_second is None:
+                return _unknown_duration(kind)
             if not is_planned(request.workload) or not takes_longer(on_these, tokens, longest):
                 return _Sized(fit=wide, speed=on_these)
             fitted = wide  # too few: what it would take
         if not is_planned(request.workload):
             return _Sized(fit=fitted, speed=speed(request, fitted))
         fit_, estimated = in_time(request, self._fitter, fitted, tokens=tokens, longest=longest)
-        if request.workload.within and estimated.tokens_per_second is None:
-            return _miss(kind, "WITHIN", f"{kind.name}: the duration of the run is unknown: measure it first")
+        if estimated.tokens_per_second is None:
+            return _unknown_duration(kind)
         return _Sized(fit=fit_, speed=estimated)
 
     def _fitter_for(self, sequences: int) -> Fitter:
@@ -370,6 +372,10 @@ def _not_recommended(kind: InstanceType) -> str | None:
 def _trains_little(kind: InstanceType) -> bool:
     """Return whether a chip can train, but is sold for inference."""
     return kind.hardware.is_neuron and facts.software()["neuron_chips"]["training"].get(chip_of(kind) or "") == "small"
+
+
+def _unknown_duration(kind: InstanceType) -> Miss:
+    return _miss(kind, "WITHIN", f"{kind.name}: the duration of the run is unknown: measure it first")
 
 
 # Every search refuses most types, for one of a few reasons.

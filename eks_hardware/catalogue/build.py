@@ -1,7 +1,7 @@
 """Build the generated data files of the catalogue.
 
 ``catalogue/instances.json`` and ``catalogue/offerings.json`` contain EC2's responses, either from the moto package (the
-committed files) or from AWS. Only a build from AWS changes ``prices/on_demand.json``.
+committed files) or from AWS. A build from AWS also changes ``prices/on_demand.json`` and ``prices/spot.json``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_hardware import facts
-from eks_hardware.catalogue.aws_prices import on_demand_prices
+from eks_hardware.catalogue import build_prices
+from eks_hardware.catalogue.aws_prices import on_demand_prices, spot_prices
 from eks_hardware.data import FOLDER
 from eks_hardware.installed_from import install_command
 
@@ -41,6 +42,7 @@ DEFAULTS: Row = {
 }
 _MACHINE = {"i386", "x86_64", "arm64"}  # architectures that an EKS node can have
 _ZONE_ID = re.compile(r"([a-z0-9]+-az)(\d)")  # the id of a local or wavelength zone has more parts
+_AWS_PRICES = "AWS Price List API, GetProducts; EC2 DescribeSpotPriceHistory"
 _SIZE = re.compile(r"(metal)?-?(?:(\d*)(x?large|xl|medium|small|micro|nano))?")
 
 
@@ -52,7 +54,7 @@ class BuildError(RuntimeError):
 class Ec2Data:
     """EC2's responses, with their source and date (ISO 8601, or ``undated``).
 
-    Zone ids and On-Demand prices (USD per hour, None if not requested) are by region and type.
+    Zone ids and prices (USD per hour, None if not requested) are by region and type. Spot prices are of the zones.
     """
 
     source: str
@@ -60,6 +62,7 @@ class Ec2Data:
     types: dict[str, Row]
     zones: dict[str, dict[str, list[str]]]
     prices: dict[str, dict[str, float]] | None = None
+    spot: dict[str, dict[str, list[float]]] | None = None
 
 
 @dataclass
@@ -102,7 +105,7 @@ def from_aws(session: Any, *, prices: bool = True, today: datetime.date | None =
     """Request data from AWS with a ``boto3.Session``, in all regions that the account has enabled.
 
     Needs ec2:DescribeRegions, ec2:DescribeInstanceTypes, ec2:DescribeInstanceTypeOfferings and, for prices,
-    pricing:GetProducts. Changes nothing in the account.
+    ec2:DescribeSpotPriceHistory and pricing:GetProducts. Changes nothing in the account.
     """
     home = session.region_name or "us-east-1"
     regions = session.client("ec2", region_name=home).describe_regions()["Regions"]
@@ -121,7 +124,8 @@ def from_aws(session: Any, *, prices: bool = True, today: datetime.date | None =
                     types.setdefault(item["InstanceType"], item)
     stamp = (today or datetime.date.today()).isoformat()
     asked = {region: on_demand_prices(session, region) for region in zones} if prices else None
-    return Ec2Data(f"EC2 DescribeInstanceTypes, {stamp}", stamp, types, zones, asked)
+    spot = {region: spot_prices(session, region) for region in zones} if prices else None
+    return Ec2Data(f"EC2 DescribeInstanceTypes, {stamp}", stamp, types, zones, asked, spot)
 
 
 # --- from EC2's responses to rows
@@ -286,34 +290,6 @@ def _add_regions(regions: dict[str, Row], offered: dict[str, dict[str, str]]) ->
                 offered.setdefault(f"{family}.{size}", {})[region] = row["zones"]
 
 
-def _prices(data: Ec2Data, names: Iterable[str]) -> str:
-    """Return the price table with the figures of this build; other figures are not changed."""
-    table = facts.on_demand_prices()
-    known: dict[str, dict[str, tuple[str, float]]] = {}
-    for name, by_source in table["types"].items():
-        for source, by_region in by_source.items():
-            known.setdefault(name, {}).update({region: (source, usd) for region, usd in by_region.items()})
-    key = f"aws-{data.as_of}"
-    for region, by_type in (data.prices or {}).items():
-        for name, usd in by_type.items():
-            known.setdefault(name, {})[region] = (key, usd)
-    rows: dict[str, dict[str, dict[str, float]]] = {}
-    for name in names:
-        for region, (source, usd) in sorted(known.get(name, {}).items()):
-            rows.setdefault(name, {}).setdefault(source, {})[region] = usd
-    used = {source for by_source in rows.values() for source in by_source}
-    sources = {
-        **table["sources"],
-        key: {"as_of": data.as_of, "source": "AWS Price List API, GetProducts", "note": None},
-    }
-    head = {
-        "_about": table["_about"],
-        "unit": table["unit"],
-        "sources": {source: row for source, row in sources.items() if source in used},
-    }
-    return render(head, "types", {name: dict(sorted(by_source.items())) for name, by_source in rows.items()})
-
-
 def render(head: Mapping[str, Any], section: str, rows: Mapping[str, Any]) -> str:
     """Write a table with one line per entry of the head and one line per row, which makes diffs readable."""
     lines = [f"{json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
@@ -364,9 +340,28 @@ def build(data: Ec2Data) -> Built:
         "catalogue/instances.json": render(head, "types", compact),
         "catalogue/offerings.json": _offerings(data, names, warnings),
     }
-    if data.prices is not None:
-        files["prices/on_demand.json"] = _prices(data, names)
+    if data.prices is not None or data.spot is not None:
+        asked = build_prices.Prices(_AWS_PRICES, data.as_of, data.prices or {}, data.spot or {})
+        files |= build_prices.files([asked], names)
     return Built(files, warnings)
+
+
+def build_from_files(paths: Iterable[Path], as_of: str | None = None) -> Built:
+    """Build the price tables with the prices in files; types that the catalogue lacks are left out.
+
+    Raises:
+        BuildError: a file cannot be read, or has no prices of the catalogue's types.
+    """
+    try:
+        read = [build_prices.read(path, as_of) for path in paths]
+    except build_prices.PriceFileError as error:
+        raise BuildError(str(error)) from None
+    names = facts.instances()["types"]
+    for each in read:
+        listed = {name for by_region in (each.on_demand, each.spot) for row in by_region.values() for name in row}
+        if not listed & names.keys():
+            raise BuildError(f"{each.source}: has no prices of the catalogue's instance types")
+    return Built(build_prices.files(read, names))
 
 
 def stale(built: Built, folder: Path = FOLDER) -> list[str]:

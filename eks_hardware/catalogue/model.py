@@ -264,6 +264,7 @@ class UnknownInstanceTypeError(KeyError):
     Attributes:
         name: the requested name.
         suggestions: similar names, most similar first.
+        unlisted: why a type that exists is not in the catalogue.
 
     Examples:
         >>> try:
@@ -273,11 +274,12 @@ class UnknownInstanceTypeError(KeyError):
         True
     """
 
-    def __init__(self, name: str, suggestions: tuple[str, ...]) -> None:
+    def __init__(self, name: str, suggestions: tuple[str, ...], unlisted: str | None = None) -> None:
         self.name = name
-        self.suggestions = suggestions
+        self.suggestions = () if unlisted else suggestions
+        self.unlisted = unlisted
         super().__init__(name)
 
     def __str__(self) -> str:
-        hint = f"; {question(self.suggestions)}" if self.suggestions else ""
+        hint = f"; {self.unlisted or question(self.suggestions)}" if self.unlisted or self.suggestions else ""
         return f"{self.name!r} is not in the hardware catalogue{hint}"

@@ -126,7 +126,7 @@ class Catalogue:
         """
         found = self.find(name)
         if found is None:
-            raise UnknownInstanceTypeError(name, self.suggest(name))
+            raise UnknownInstanceTypeError(name, self.suggest(name), self.unlisted(name))
         return found
 
     def find(self, name: str) -> InstanceType | None:
@@ -146,6 +146,18 @@ class Catalogue:
         """
         row = _matching(facts.selection(self._folder)["unsupported"], name.strip().lower().partition(".")[0])
         return row["reason"] if row else None
+
+    def unlisted(self, name: str) -> str | None:
+        """Return why a type that exists is not in the catalogue; None if no such family is known."""
+        families = facts.supplement(self._folder)["unlisted"]
+        return next(
+            (
+                f"{row['name']} instances exist, but EC2's public list of types lacks them; ask AWS"
+                for start, row in families.items()
+                if name.strip().lower().startswith(start)
+            ),
+            None,
+        )
 
     def suggest(self, name: str) -> tuple[str, ...]:
         """Return type names similar to ``name``, most similar first.

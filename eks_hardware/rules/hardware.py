@@ -59,7 +59,8 @@ def _unknown(context: Context) -> Iterator[Breach]:
     for path, name in _listed_names(context):
         if context.catalogue.find(name) is None and not context.catalogue.unsupported(name):
             close = context.catalogue.suggest(name)
-            hint = question(close) if close else "see 'eks-hardware instances'"
+            known = context.catalogue.unlisted(name)
+            hint = known or (question(close) if close else "see 'eks-hardware instances'")
             yield path, f"{name} is not in the catalogue; {hint}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,17 +148,34 @@ def _accelerator(item: InstanceType) -> str:
     help="Read from the installed moto package, or from AWS with your credentials.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit with code 1 if a file is out of date.")
-@click.option("--prices/--no-prices", default=True, show_default=True, help="Also read On-Demand prices from AWS.")
+@click.option("--prices/--no-prices", default=True, show_default=True, help="Also read prices from AWS.")
+@click.option(
+    "--prices-from",
+    "files",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Only import prices, from this file; can be repeated.",
+)
+@click.option(
+    "--as-of", metavar="DAY", help="Day of the prices in the files; default: as in the file, or its last change."
+)
 @parameters.output("FOLDER", "Folder to write to; default: the catalogue's.")
-def refresh(source: str, check: bool, prices: bool, output: Path | None) -> None:
+def refresh(
+    source: str, check: bool, prices: bool, files: tuple[Path, ...], as_of: str | None, output: Path | None
+) -> None:
     """Rebuild the catalogue's data files.
 
-    With --from aws it calls DescribeRegions, DescribeInstanceTypes, DescribeInstanceTypeOfferings and GetProducts.
-    All calls are read-only.
+    With --from aws it calls DescribeRegions, DescribeInstanceTypes, DescribeInstanceTypeOfferings,
+    DescribeSpotPriceHistory and GetProducts. All calls are read-only.
+
+    --prices-from takes the output of `aws pricing get-products` and of `aws ec2 describe-spot-price-history`, and CSV
+    files with the columns InstanceType, Region, Price and SpotPrice.
 
     \b
     Examples:
       eks-hardware instances refresh --check
+      eks-hardware instances refresh --prices-from spot.json
       eks-hardware instances refresh --from aws --output my-catalogue
     """
     from eks_hardware.catalogue import build
@@ -165,7 +183,10 @@ def refresh(source: str, check: bool, prices: bool, output: Path | None) -> None
 
     folder = output or FOLDER
     try:
-        built = build.build(build.from_moto() if source == "moto" else _ask_aws(prices))
+        if files:
+            built = build.build_from_files(files, as_of and _day(as_of))
+        else:
+            built = build.build(build.from_moto() if source == "moto" else _ask_aws(prices))
         changed = build.stale(built, folder) if check else build.write(built, folder)
     except (build.BuildError, OSError) as error:
         fail(str(error))
@@ -177,6 +198,13 @@ def refresh(source: str, check: bool, prices: bool, output: Path | None) -> None
         fail(f"out of date: {', '.join(changed)}; run `eks-hardware instances refresh`", FAILED)
     else:
         click.echo(f"Wrote {', '.join(changed)} to {folder}")
+
+
+def _day(given: str) -> str:
+    try:
+        return date.fromisoformat(given).isoformat()
+    except ValueError:
+        fail(f'--as-of: must be a day such as 2026-11-25, got "{given}"')
 
 
 def _ask_aws(prices: bool) -> Ec2Data:

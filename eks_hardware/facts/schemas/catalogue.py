@@ -167,7 +167,14 @@ class Corrections(About):
     corrections: list[Correction]
 
 
+class UnlistedFamily(Sourced):
+    name: Text
+
+
 class Supplement(About, Sourced):
+    """``unlisted`` has families that exist, and whose types EC2's public list lacks, by the start of their names."""
+
+    unlisted: dict[str, UnlistedFamily]
     types: dict[str, InstanceRow]
 
 

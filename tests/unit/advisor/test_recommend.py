@@ -110,12 +110,12 @@ def test_trainium_with_pytorch_xla_is_last_years_software() -> None:
     assert why_not(found)["p4d"] == "FRAMEWORK"
 
 
-def test_trainium_has_no_pytorch_of_its_own_but_in_a_closed_beta() -> None:
+def test_trainium_has_no_pytorch_of_its_own_but_in_a_beta() -> None:
     found = answer("us-east-2", **PRETRAINING, budget="cost")
     assert found.branch == "medium-training-cost"
     assert why_not(found)["trn1"] == "FRAMEWORK"
     assert of_family(found, "trn2").maturity == "beta"
-    assert "closed beta" in found.notes[0]
+    assert "public beta" in found.notes[0]
     assert found.candidates[0].maturity == "mature"
 
 
@@ -370,7 +370,6 @@ def test_every_family_has_a_candidate_or_a_reason() -> None:
     [
         (CHAT, "p3", "WITHDRAWN", "2026"),
         (CHAT, "g4dn", "BF16", "T4"),
-        (CHAT, "g7", "AMI", "driver 595"),
         (CHAT, "p6e-gb200", "PURCHASE", "capacity-block"),
         (CHAT, "trn2u", "OFFERED", "only in"),
         (CHAT, "vt1", "HARDWARE", "U30"),

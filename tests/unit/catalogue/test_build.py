@@ -134,6 +134,16 @@ class StubbedSession:
         return self.clients[service][0]
 
 
+def _spot(zone: str, hour: int, usd: str) -> dict[str, Any]:
+    return {
+        "InstanceType": "p5.48xlarge",
+        "AvailabilityZone": f"{zone}{hour}",
+        "ProductDescription": "Linux/UNIX",
+        "SpotPrice": usd,
+        "Timestamp": datetime.datetime(2026, 11, 20, hour),
+    }
+
+
 def _region_with_two_types(moto: build.Ec2Data, names: Sequence[str]) -> StubbedSession:
     """Return a session of an account with one region, whose answers have several pages and one price."""
     offers = [
@@ -176,6 +186,11 @@ def _region_with_two_types(moto: build.Ec2Data, names: Sequence[str]) -> Stubbed
                     {"InstanceTypes": [moto.types[names[0]]], "NextToken": "more"},
                 ),
                 ("describe_instance_types", {"NextToken": "more"}, {"InstanceTypes": [moto.types[names[1]]]}),
+                (
+                    "describe_spot_price_history",
+                    {"ProductDescriptions": ["Linux/UNIX"], "StartTime": import_module("botocore.stub").ANY},
+                    {"SpotPriceHistory": [_spot("usw2-az", 1, "20.5"), _spot("usw2-az", 2, "12.25")]},
+                ),
             ],
             "pricing": [
                 (
@@ -196,7 +211,11 @@ def test_from_aws(moto: build.Ec2Data) -> None:
         stubber.assert_no_pending_responses()
     assert data.source == "EC2 DescribeInstanceTypes, 2026-11-20"
     assert data.prices == {"us-west-2": {"p5.48xlarge": 55.04}}
+    assert data.spot == {"us-west-2": {"p5.48xlarge": [12.25, 20.5]}}
     files = build.build(data).files
+    spot = json.loads(files["prices/spot.json"])["types"]["p5.48xlarge"]
+    assert spot["aws-2026-11-20"] == {"us-west-2": [12.25, 20.5]}
+    assert "us-west-2" not in spot["skypilot"]
     ours = json.loads(files["catalogue/instances.json"])["types"]
     committed = json.loads((FOLDER / "catalogue" / "instances.json").read_text())["types"]
     assert {name: ours[name] for name in names} == {name: committed[name] for name in names}

@@ -281,7 +281,7 @@ NVIDIA = ("AL2023_x86_64_NVIDIA", "BOTTLEROCKET_x86_64_NVIDIA", "BOTTLEROCKET_x8
         ("p6-b300.48xlarge", NVIDIA),
         ("g6f.large", NVIDIA),
         ("g7e.2xlarge", NVIDIA),
-        ("g7.2xlarge", ("CUSTOM",)),
+        ("g7.2xlarge", ("AL2023_x86_64_NVIDIA",)),
         (
             "g5g.xlarge",
             ("AL2023_ARM_64_NVIDIA", "BOTTLEROCKET_ARM_64_NVIDIA", "BOTTLEROCKET_ARM_64_NVIDIA_FIPS"),
@@ -325,7 +325,9 @@ def test_no_type_has_an_image_of_amazon_linux_2(catalogue: Catalogue) -> None:
 
 def test_minimum_driver(catalogue: Catalogue) -> None:
     # trap: awslabs/amazon-eks-ami#2417
-    assert catalogue.get("g7.2xlarge").minimum_nvidia_driver == "595"
+    g7 = catalogue.get("g7.2xlarge")
+    assert g7.minimum_nvidia_driver is None
+    assert any("v20260917" in note for note in g7.notes)
     assert catalogue.get("p5.48xlarge").minimum_nvidia_driver is None
 
 

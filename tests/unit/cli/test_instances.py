@@ -114,3 +114,28 @@ def test_refresh_from_aws_without_credentials(monkeypatch: pytest.MonkeyPatch) -
     code, out, err = run("refresh", "--from", "aws", "--check")
     assert (code, out) == (2, "")
     assert "AWS did not answer" in err
+
+
+def test_refresh_imports_prices_from_files(tmp_path: Path) -> None:
+    given, folder = tmp_path / "vms.csv", tmp_path / "catalogue"
+    given.write_text("InstanceType,Region,Price,SpotPrice\ng7e.2xlarge,eu-central-1,4.1,1.7\n", encoding="utf-8")
+    asked = ("refresh", "--prices-from", str(given), "--as-of", "2026-11-25", "--output", str(folder))
+    code, out, _ = run(*asked)
+    assert (code, out) == (0, f"Wrote prices/on_demand.json, prices/spot.json to {folder}\n")
+    table = json.loads((folder / "prices" / "on_demand.json").read_text(encoding="utf-8"))
+    assert table["sources"]["vms.csv-2026-11-25"] == {"as_of": "2026-11-25", "source": "vms.csv", "note": None}
+    assert table["types"]["g7e.2xlarge"]["vms.csv-2026-11-25"] == {"eu-central-1": 4.1}
+    assert run(*asked, "--check").out == "The catalogue is up to date.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--prices-from", "nowhere.csv"), "nowhere.csv"),
+        (("--prices-from", "x", "--as-of", "soon"), "--as-of: must be a day"),
+    ],
+)
+def test_refresh_refuses_what_it_cannot_import(arguments: tuple[str, ...], says: str) -> None:
+    code, out, err = run("refresh", *arguments)
+    assert (code, out) == (2, "")
+    assert says in err

@@ -68,7 +68,10 @@ def types_of_pool(region: str = "us-west-2", **fields: Any) -> tuple[str, ...]:
         ({"instance_families": ["g5g"], "instance_sizes": ["metal"]}, ()),
         ({"instance_families": ["p3"]}, ()),  # withdrawn
         ({"instance_families": ["trn2"]}, ()),  # not offered in us-west-2
-        ({"instance_families": ["g7"], "instance_sizes": ["2xlarge"]}, ()),  # no EKS image has its driver
+        (
+            {"instance_families": ["g7"], "instance_sizes": ["2xlarge"], "ami": {"family": "bottlerocket"}},
+            (),  # no Bottlerocket image has its driver
+        ),
         (
             {"instance_families": ["g7"], "instance_sizes": ["2xlarge"], "ami": {"image_id": "ami-01234567"}},
             ("g7.2xlarge",),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.catalogue import Catalogue
+from eks_hardware.catalogue import Catalogue, UnknownInstanceTypeError, load
 from eks_hardware.findings import Severity
 from eks_hardware.loader import parse_strategy
 from eks_hardware.models import Strategy
@@ -95,6 +95,7 @@ CASES = [
         one_group(disk={"kms_key_arn": key_in("us-west-2")}),
     ),
     Case("INSTANCE_TYPE_UNKNOWN", FIRST, one_group("p5.49xlarge"), one_group("p5.48xlarge")),
+    Case("INSTANCE_TYPE_UNKNOWN", FIRST, one_group("trn3.48xlarge"), one_group("trn1.32xlarge")),
     Case("INSTANCE_TYPE_UNKNOWN", f"{GPU}.instance_types[1]", one_group(["m6i.xlarge", "zz9.metal"]), one_group()),
     Case(
         "ACCELERATOR_NO_DRIVER",
@@ -132,7 +133,7 @@ CASES = [
         one_group(["trn1.2xlarge", "inf2.xlarge"]),
         one_group(["inf2.xlarge", "inf2.8xlarge"]),
     ),
-    Case("AMI_NONE", FIRST, one_group("g7.2xlarge"), one_group("g7.2xlarge", ami={"image_id": "ami-01234567"})),
+    Case("AMI_NONE", FIRST, one_group("g7.2xlarge", ami=BOTTLEROCKET), one_group("g7.2xlarge")),
     Case(
         "AMI_NONE",
         FIRST,
@@ -615,7 +616,7 @@ def test_mistakes_do_not_hide_each_other() -> None:
         group("p5.49xlarge", "unknown", efa=True, zones=["usw2-az7", "usw2-az1"]),
         group(["g5.xlarge", "m7g.xlarge"], "mixed", efa=True),
         group("p3.2xlarge", "withdrawn"),
-        group("g7.2xlarge", "image"),
+        group("g7.2xlarge", "image", ami=BOTTLEROCKET),
         group("trn1.32xlarge", "zone", zones=["usw2-az3"]),
     ]
     found = shown_codes(
@@ -675,7 +676,7 @@ def test_findings_have_their_place_in_the_file() -> None:
 @pytest.mark.parametrize(
     ("given", "fix"),
     [
-        (one_group("g7.2xlarge"), "; build an image and set ami.image_id"),
+        (one_group("dl2q.24xlarge"), "; build an image and set ami.image_id"),
         ({**one_group("hpc7a.96xlarge", ami=BOTTLEROCKET), "region": "us-east-2"}, "; set ami.family to al2023"),
     ],
     ids=["no image of EKS", "another family has one"],
@@ -684,3 +685,14 @@ def test_the_fix_for_a_type_without_an_image(given: dict[str, Any], fix: str) ->
     found = check(Strategy.model_validate(document(**given)), today=TODAY)
     (message,) = (each.message for each in found if each.code == "AMI_NONE")
     assert message.endswith(fix)
+
+
+@pytest.mark.parametrize(("name", "chip"), [("trn3.48xlarge", "Trainium3"), ("p6e-gb300.36xlarge", "GB300")])
+def test_a_type_that_exists_and_is_not_listed(name: str, chip: str) -> None:
+    found = check(Strategy.model_validate(document(**one_group(name))), today=TODAY)
+    (message,) = (each.message for each in found if each.code == "INSTANCE_TYPE_UNKNOWN")
+    said = f"{chip} instances exist, but EC2's public list of types lacks them; ask AWS"
+    assert message == f"{name} is not in the catalogue; {said}"
+    with pytest.raises(UnknownInstanceTypeError, match=f"{chip} instances exist") as error:
+        load().get(name)
+    assert error.value.suggestions == ()

@@ -102,7 +102,12 @@ CASES = [
     ),
     Case("POOL_NO_TYPE", f"{POOL}.instance_families", gpus(instance_families=["p3"]), gpus(**G5)),  # withdrawn
     Case("POOL_NO_TYPE", f"{POOL}.accelerator", gpus(accelerator="gb200"), gpus(accelerator="b200")),
-    Case("POOL_NO_TYPE", f"{POOL}.instance_families", gpus(instance_families=["g7"]), gpus(instance_families=["g7e"])),
+    Case(
+        "POOL_NO_TYPE",
+        f"{POOL}.instance_families",
+        gpus(instance_families=["g7"], ami={"family": "bottlerocket"}),
+        gpus(instance_families=["g7"]),
+    ),
     Case(
         "POOL_NO_TYPE",  # no EFA
         f"{POOL}.instance_families",
@@ -678,7 +683,7 @@ CASES = [
         {**gpus("g6.xlarge", "g5.xlarge"), "region": "eu-west-1"},
         {**gpus("g6.xlarge"), "region": "eu-west-1"},
     ),
-    Case("AMI_NONE", FIRST, gpus("g7.2xlarge"), gpus("g7.2xlarge", ami={"image_id": "ami-01234567"})),
+    Case("AMI_NONE", FIRST, gpus("g7.2xlarge", ami={"family": "bottlerocket"}), gpus("g7.2xlarge")),
     Case("EFA_UNSUPPORTED", FIRST, gpus("g5.xlarge", efa=True), gpus("g5.8xlarge", efa=True)),
     Case(
         "EFA_ONE_TYPE",
@@ -827,7 +832,7 @@ def message(changes: dict[str, Any], code: str) -> str:
         (gpus(**G5, instance_sizes=["x8large"]), "POOL_SIZE_UNKNOWN", "8xlarge"),
         (gpus("p5.49xlarge"), "INSTANCE_TYPE_UNKNOWN", "p5.48xlarge"),
         (gpus(instance_families=["p3"]), "POOL_NO_TYPE", "withdrawn"),
-        (gpus(instance_families=["g7"]), "POOL_NO_TYPE", "no al2023 image"),
+        (gpus(instance_families=["g7"], ami={"family": "bottlerocket"}), "POOL_NO_TYPE", "no bottlerocket image"),
         (gpus(accelerator="gb200"), "POOL_NO_TYPE", "not offered in us-west-2"),
         (gpus(**G5, instance_sizes=["xlarge"], efa=True), "POOL_NO_TYPE", "no EFA"),
         (gpus(**G5, limits={}), "POOL_LIMIT_MISSING", "nvidia.com/gpu: 8"),

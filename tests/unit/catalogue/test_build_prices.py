@@ -1,0 +1,108 @@
+"""Prices from files that the user names: formats, days, and what they replace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eks_hardware import facts
+from eks_hardware.catalogue import build, build_prices
+
+CSV = """InstanceType,AcceleratorName,Price,SpotPrice,Region,AvailabilityZone
+g7e.2xlarge,RTX,4.1,1.9,eu-central-1,euc1-az1
+g7e.2xlarge,RTX,4.1,1.7,eu-central-1,euc1-az2
+g7e.4xlarge,RTX,5.0,,eu-central-1,euc1-az1
+zz9.large,,1.0,,eu-central-1,euc1-az1
+"""
+
+
+def _spot(zone: str, day: str, usd: str, product: str = "Linux/UNIX") -> dict[str, str]:
+    return {
+        "InstanceType": "g7e.2xlarge",
+        "AvailabilityZone": zone,
+        "ProductDescription": product,
+        "SpotPrice": usd,
+        "Timestamp": f"{day}T10:00:00+00:00",
+    }
+
+
+HISTORY = {
+    "SpotPriceHistory": [
+        _spot("eu-central-1a", "2026-11-20", "1.5"),
+        _spot("eu-central-1a", "2026-11-24", "1.6"),
+        _spot("eu-central-1b", "2026-11-23", "1.2"),
+        _spot("eu-central-1b", "2026-11-23", "9.9", "Windows"),
+        _spot("us-east-1-atl-2a", "2026-11-23", "0.1"),
+    ]
+}
+
+
+def _product(option: str, usd: str) -> str:
+    attributes = {"instanceType": "g7e.2xlarge", "regionCode": "eu-central-1", "marketoption": option}
+    dimension = {"unit": "Hrs", "pricePerUnit": {"USD": usd}}
+    terms = {"OnDemand": {"t": {"priceDimensions": {"d": dimension}}}}
+    return json.dumps(
+        {"product": {"attributes": attributes}, "terms": terms, "publicationDate": "2026-11-19T00:00:00Z"}
+    )
+
+
+PRODUCTS = {"PriceList": [_product("OnDemand", "4.2"), _product("CapacityBlock", "0.01")]}
+
+
+def _file(folder: Path, name: str, content: Any) -> Path:
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_a_csv_has_both_prices_by_zone(tmp_path: Path) -> None:
+    found = build_prices.read(_file(tmp_path, "vms.csv", CSV), "2026-11-25")
+    assert (found.source, found.as_of) == ("vms.csv", "2026-11-25")
+    assert found.on_demand["eu-central-1"]["g7e.4xlarge"] == 5.0
+    assert found.spot == {"eu-central-1": {"g7e.2xlarge": [1.7, 1.9]}}
+
+
+def test_a_history_counts_the_latest_price_of_each_zone_of_a_region(tmp_path: Path) -> None:
+    found = build_prices.read(_file(tmp_path, "spot.json", HISTORY))
+    assert found.as_of == "2026-11-24"
+    assert found.spot == {"eu-central-1": {"g7e.2xlarge": [1.2, 1.6]}}
+
+
+def test_a_price_list_counts_on_demand_only(tmp_path: Path) -> None:
+    found = build_prices.read(_file(tmp_path, "list.json", PRODUCTS))
+    assert (found.as_of, found.on_demand) == ("2026-11-19", {"eu-central-1": {"g7e.2xlarge": 4.2}})
+
+
+@pytest.mark.parametrize("content", ["a,b\n1,2\n", {"other": []}, "{", {"PriceList": [{}]}])
+def test_another_format_is_refused(tmp_path: Path, content: Any) -> None:
+    with pytest.raises(build.BuildError, match="must be the output of get-products"):
+        build.build_from_files([_file(tmp_path, "file", content)])
+
+
+def test_a_file_without_types_of_the_catalogue_is_refused(tmp_path: Path) -> None:
+    path = _file(tmp_path, "cpu.csv", "InstanceType,Region,Price,SpotPrice\nzz9.large,us-east-1,1,\n")
+    with pytest.raises(build.BuildError, match="has no prices of the catalogue's instance types"):
+        build.build_from_files([path])
+
+
+def test_imported_prices_keep_source_and_day_and_replace_older_ones(tmp_path: Path) -> None:
+    paths = [_file(tmp_path, "vms.csv", CSV), _file(tmp_path, "list.json", PRODUCTS)]
+    files = build.build_from_files(paths, "2026-11-25").files
+    assert set(files) == {"prices/on_demand.json", "prices/spot.json"}
+    on_demand, spot = (json.loads(files[f"prices/{name}.json"]) for name in ("on_demand", "spot"))
+    assert on_demand["sources"]["vms.csv-2026-11-25"]["as_of"] == "2026-11-25"
+    row = on_demand["types"]["g7e.2xlarge"]
+    assert row["list.json-2026-11-25"] == {"eu-central-1": 4.2}
+    assert "vms.csv-2026-11-25" not in row
+    assert row["karpenter"] == facts.on_demand_prices()["types"]["g7e.2xlarge"]["karpenter"]
+    assert spot["types"]["g7e.2xlarge"]["vms.csv-2026-11-25"] == {"eu-central-1": [1.7, 1.9]}
+    assert "zz9.large" not in on_demand["types"]
+
+
+def test_the_files_are_stable() -> None:
+    """An import of nothing new writes what is there."""
+    known = build_prices.Prices("x", "2026-11-25", {}, {})
+    assert build_prices.files([known], facts.instances()["types"]) == {}
