@@ -268,8 +268,10 @@ def _shorter(seconds: Estimate, factor: Factor | None, what: str) -> Estimate:
 def _answering(request: Request, fit: Fit, devices: Devices, weights: Weights) -> tuple[Estimate, Estimate]:
     """Return tokens per second and seconds of a model that does not generate: one pass over all sequences."""
     length, sequences = context_length(request.workload), concurrent_sequences(request.workload)
+    peak = devices.peak_tflops_each
+    used = min(1.0, sequences / cores_of(fit.kind))  # each core of a Neuron device reads its own sequences
     read = throughput.encoding_seconds(
-        devices,
+        replace(devices, peak_tflops_each=None if peak is None else peak * used),
         weights,
         length=length,
         sequences=sequences,
