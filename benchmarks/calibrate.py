@@ -22,7 +22,7 @@ from statistics import median
 
 from benchmarks import workspace
 from benchmarks.estimates import HALVES, half, outcomes
-from benchmarks.goals import goals
+from benchmarks.goals import goals, reasons
 from benchmarks.report import BEGIN, END, table
 from eks_hardware.advisor.measured.outcomes import MEMORY, Outcome
 from eks_hardware.catalogue import Hardware, load
@@ -100,8 +100,10 @@ def report(found: Sequence[Outcome]) -> str:
             _table(("chip", *head), ((chip, *each.cells) for chip, each in by_chip(of_half).items())),
             _memory_errors(of_half),
         ]
-    goals_of = _table(("what", "goal", "result", "met"), goals(reserved(found)))
+    goals_of = _table(("what", "goal", "result", "met"), (each[:4] for each in goals(reserved(found))))
     parts += ["**Goals**, reserved rows, as estimated / measured speed:", goals_of]
+    if missed := [_filled(each) for each in reasons(reserved(found))]:
+        parts += ["Goals that are not met, and why:", "\n".join(missed)]
     return "\n\n".join([*parts, "Rows without an estimate:", _missing(found), _uncovered(found)])
 
 
@@ -122,10 +124,11 @@ def _missing(found: Iterable[Outcome]) -> str:
         if each.reason:
             reasons.setdefault(each.reason, []).append(each.row["id"])
     lines = (f"- {reason}: {', '.join(names)}" for reason, names in sorted(reasons.items()))
-    return "\n".join(
-        textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        for line in lines
-    )
+    return "\n".join(map(_filled, lines))
+
+
+def _filled(line: str) -> str:
+    return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _uncovered(found: Iterable[Outcome]) -> str:

@@ -303,8 +303,10 @@ def _shorter(seconds: Estimate, factor: Factor | None, what: str) -> Estimate:
 def _answering(replica: _Replica, devices: Devices, weights: Weights) -> tuple[Estimate, Estimate]:
     """Return tokens per second and seconds of a model that does not generate: one pass over all sequences."""
     length, sequences, shape = replica.context_length, replica.sequences, replica.shape
+    peak = devices.peak_tflops_each
+    used = min(1.0, sequences / replica.cores)  # each core of a Neuron device reads its own sequences
     read = throughput.encoding_seconds(
-        devices,
+        replace(devices, peak_tflops_each=None if peak is None else peak * used),
         weights,
         length=length,
         sequences=sequences,

@@ -306,3 +306,19 @@ def test_devices_repeat_heads_that_they_cannot_share() -> None:
     exchanged = 2 * 2 * 64 * request.shape.hidden_size * 2 * 15 / 16 / (0.75 * 384e9 / 2)
     delays = request.shape.layers * (delay_of("layer", "neuron") + exchanged)
     assert per_token == pytest.approx((read + delays) * 1000, rel=1e-2)
+
+
+def test_one_sequence_of_an_encoder_is_on_one_neuron_core() -> None:
+    """Inferentia has four cores: four sequences take as long as one, and a GPU is not divided."""
+
+    def milliseconds(name: str, sequences: int) -> float:
+        asked = asking(
+            REGION, task="inference", model={"name": "bert-base"}, context_length=512, concurrent_sequences=sequences
+        )
+        found = speed(asked, fitted(asked, name)).first_token_ms
+        assert found is not None
+        return found
+
+    assert milliseconds("inf1.xlarge", 1) == pytest.approx(milliseconds("inf1.xlarge", 4))
+    assert milliseconds("inf1.xlarge", 8) > 1.5 * milliseconds("inf1.xlarge", 4)
+    assert milliseconds("g4dn.xlarge", 4) > 1.5 * milliseconds("g4dn.xlarge", 1)

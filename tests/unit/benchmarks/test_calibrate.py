@@ -13,7 +13,7 @@ import pytest
 from benchmarks import calibrate
 from benchmarks.calibrate import PAGE, WIDTH, WITHIN, by_kind, report, reserved, shares
 from benchmarks.estimates import HALVES, half, outcomes
-from benchmarks.goals import goals
+from benchmarks.goals import WHY, goals
 from benchmarks.report import BEGIN, END
 from eks_hardware import facts
 from eks_hardware.advisor.measured.estimates import model_shape, outcome
@@ -80,14 +80,28 @@ def test_memory_errs_by_as_much_as_the_guide_says() -> None:
 
 
 def test_the_changelog_has_the_share_of_the_goals() -> None:
-    rows = {(what, goal.split()[0]): result for what, goal, result, _ in goals(reserved(found()))}
+    rows = {(each.what, each.goal.split()[0]): each.result for each in goals(reserved(found()))}
     share = rows["serving, GPUs", "86%"].split()[0]
     assert f"{share} of the reserved runs of servers on GPUs are within 1.5" in " ".join(CHANGELOG.split())
 
 
 def test_goals_that_are_met_stay_met() -> None:
-    missed = {what for what, _, _, met in goals(reserved(found())) if met == "no"}
-    assert missed <= {"memory, median error", "encoders, Inferentia", "training, B200", "training, Trainium"}
+    missed = {each.what for each in goals(reserved(found())) if each.met == "no"}
+    assert missed <= {
+        "memory, median error",
+        "training, B200",
+        "training, B300",
+        "training, Trainium",
+    }
+
+
+def test_every_goal_that_is_not_met_says_why_with_its_rows() -> None:
+    missed = [each for each in goals(reserved(found())) if each.met == "no"]
+    assert {each.what for each in missed} == set(WHY), "a reason for each, and none for goals that are met"
+    text = " ".join(report(found()).split())
+    for each in missed:
+        assert WHY[each.what] in text
+        assert all(f"{one.row['id']} {one.speed_ratio:.2f}" in text for one in each.found)
 
 
 # --- hand-computed rows
@@ -237,7 +251,7 @@ def test_it_lists_both_halves_and_every_row_without_an_estimate() -> None:
     text = report(found())
     assert all(f"**{name.capitalize()}**" in text for name in HALVES)
     assert [each.row["id"] for each in found() if each.estimate is None and each.row["id"] not in text] == []
-    assert "Chips without a row that has an estimate: B300," in text
+    assert "Chips without a row that has an estimate: L4," in text
 
 
 def test_single_rows(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
