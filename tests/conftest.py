@@ -60,6 +60,10 @@ _ORDER = (
     "kubernetes",
     "properties",
     "processes",
+    "unit/test_layout.py",
+    "unit/cli/test_recommend.py",
+    "unit/cli",
+    "unit/advisor",
 )
 
 

@@ -81,11 +81,7 @@ def _cost(context: Context) -> StrategyCost | None:
         return None
     if not all(_is_told(context, node) for node in context.nodes):
         return None
-    # Most strategies have no budget.
-    from eks_hardware.cost import cost_of
-    from eks_hardware.resolve import resolve
-
-    return cost_of(resolve(context.strategy, context.catalogue), context.catalogue, today=context.today)
+    return context.cost
 
 
 def _is_told(context: Context, node: Node) -> bool:

@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue, InstanceType
@@ -21,6 +21,9 @@ from eks_hardware.resolve import zones
 from eks_hardware.resolve.addresses import SubnetBudget, strategy_budgets
 from eks_hardware.resolve.pool_types import pool_types
 from eks_hardware.suggestions import several
+
+if TYPE_CHECKING:
+    from eks_hardware.cost import StrategyCost
 
 Breach = tuple[str, str]
 """Path of the field at fault, and the message."""
@@ -91,6 +94,15 @@ class Context:
     def budgets(self) -> tuple[SubnetBudget, ...]:
         """The addresses used in each subnet that the stack creates."""
         return strategy_budgets(self.strategy, self.catalogue)
+
+    @cached_property
+    def cost(self) -> StrategyCost:
+        """The cost of the strategy."""
+        # Most strategies have no budget, and need neither.
+        from eks_hardware.cost import cost_of
+        from eks_hardware.resolve import resolve
+
+        return cost_of(resolve(self.strategy, self.catalogue), self.catalogue, today=self.today)
 
     def pool_types(self, pool: NodePoolSpec) -> tuple[str, ...]:
         """Return the names of the instance types that a pool can launch; empty if a rule reports why."""

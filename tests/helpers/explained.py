@@ -6,9 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from eks_hardware.explain import Section, sections
-from eks_hardware.resolve import resolve
-from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL, TESTS
+from helpers.strategies import resolved_of
 
 CORPUS = (
     "accelerators-other accelerators-own-image bottlerocket existing-everything fractional-gpu kubelet-and-user-data "
@@ -26,4 +25,4 @@ FILES = {
 
 @cache
 def explained(file: Path) -> tuple[Section, ...]:
-    return sections(resolve(load_strategy(file).strategy))
+    return sections(resolved_of(file))

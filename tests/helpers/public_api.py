@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from helpers.paths import ROOT
+from helpers.source import tree_of
 
 PAGE = ROOT / "docs" / "reference" / "python.md"
 
@@ -38,10 +39,9 @@ def file_of(package: str) -> Path:
     return folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
 
 
-@cache
 def tree(package: str) -> ast.Module:
     """Return the syntax tree of a package or module."""
-    return ast.parse(file_of(package).read_text(encoding="utf-8"))
+    return tree_of(file_of(package))
 
 
 @cache

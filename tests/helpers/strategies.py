@@ -108,6 +108,11 @@ def shipped(name: str, overlay: str | None = None) -> Strategy:
     return load_strategy(FOLDER / f"{name}.yaml", overlays=[overlay] if overlay else []).strategy
 
 
+@cache
+def resolved_shipped(name: str, overlay: str | None = None) -> ResolvedStrategy:
+    return resolve(shipped(name, overlay))
+
+
 def cidrs_of(resolved: ResolvedStrategy) -> dict[str, str]:
     """Return the networks of a strategy's subnets, by key."""
     return {subnet.key: subnet.cidr for subnet in resolved.network.subnets}

@@ -13,6 +13,7 @@ import yaml
 
 from eks_hardware.rules.reference_page import link
 from helpers.paths import ROOT
+from helpers.source import text_of, tree_of
 
 TABLE = ROOT / "tests" / "traps.yaml"
 PAGE = ROOT / "docs" / "reference" / "traps.md"
@@ -79,11 +80,10 @@ def text_of_test(node_id: str) -> str | None:
 
 @cache
 def _functions(file: str) -> dict[str, str]:
-    source = (ROOT / file).read_text(encoding="utf-8")
-    lines = source.splitlines()
+    lines = text_of(ROOT / file).splitlines()
     return {
         node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno])
-        for node in ast.parse(source).body
+        for node in tree_of(ROOT / file).body
         if isinstance(node, ast.FunctionDef)
     }
 

@@ -1,9 +1,11 @@
-"""The rules that separate the folders: import names, and allowed imports."""
+"""The rules for all code: import names, allowed imports, short functions, and no data that is not read."""
 
 from __future__ import annotations
 
 import ast
 import copy
+import importlib
+import json
 import re
 import subprocess
 import sys
@@ -12,9 +14,16 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from typing_extensions import is_typeddict
+
+from helpers.facts import ABOUT_THE_FILE, FILES
 from helpers.paths import ROOT
+from helpers.source import python_files, text_of, tree_of
 
 CODE = ("constructs", "eks_hardware", "stacks")
+# Measurements are read by benchmarks/, which compares them with the estimates.
+READERS = (*CODE, "benchmarks")
+"""Folders with code that reads data files."""
 LINKS = ("config", "constructs", "stacks")
 FRAMEWORK = re.compile(r"^(cdktf|cdktn|constructs|jsii|(cdktf_cdktf|cdktn)_provider_\w+)$")
 
@@ -62,20 +71,6 @@ NOT_CALLED = re.compile(r"\b(fixture|composite)\b")
 """Decorators of functions whose parameters are not what a caller passes: pytest and Hypothesis provide them."""
 
 
-@cache
-def _tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
-
-
-def _files(*folders: str) -> list[Path]:
-    return sorted(
-        file
-        for folder in folders
-        for file in (ROOT / folder).rglob("*.py")
-        if "__pycache__" not in file.parts and not any(parent.is_symlink() for parent in file.parents)
-    )
-
-
 def _relative(file: Path) -> str:
     return file.relative_to(ROOT).as_posix()
 
@@ -94,7 +89,7 @@ def _statements_below(body: Iterable[ast.AST], *, types: bool) -> Iterator[ast.A
 def _imports(file: Path, *, types: bool = True) -> tuple[str, ...]:
     """Return all imports of a file, absolute; without ``types`` not those under ``if TYPE_CHECKING``."""
     found: list[str] = []
-    for node in _statements_below(_tree(file).body, types=types):
+    for node in _statements_below(tree_of(file).body, types=types):
         if isinstance(node, ast.Import):
             found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -106,19 +101,39 @@ def _imports(file: Path, *, types: bool = True) -> tuple[str, ...]:
 def _breaches(folders: tuple[str, ...], forbidden: str) -> list[str]:
     return [
         f"{_relative(file)} imports {name}"
-        for file in _files(*folders)
+        for file in python_files(*folders)
         for name in _imports(file)
         if re.match(forbidden, name)
     ]
 
 
-def _python(code: str) -> str:
-    """Run code like ``python main.py``: with the repository root first on the path."""
+BELOW = [name for layer in LAYERS[:9] for name in layer if not name.startswith("_")]
+"""The packages and modules below ``constructs``."""
+
+_FRESH = f"""\
+import importlib, importlib.util, json, pkgutil, sys
+for name in {BELOW!r}:
+    module = importlib.import_module(f'eks_hardware.{{name}}')
+    for each in pkgutil.walk_packages(getattr(module, '__path__', []), f'eks_hardware.{{name}}.'):
+        importlib.import_module(each.name)
+loaded = list(sys.modules)
+names = ('constructs', 'eks_hardware.constructs.network')
+print(json.dumps([loaded, [importlib.util.find_spec(name).origin for name in names]]))
+"""
+
+
+@cache
+def _fresh() -> tuple[list[str], list[str]]:
+    """Return the modules that a new process has after it imports `BELOW`, and the files of two packages there.
+
+    It runs like ``python main.py``: with the repository root first on the path.
+    """
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", _FRESH], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    loaded, origins = json.loads(done.stdout)
+    return loaded, origins
 
 
 def test_constructs_is_no_package() -> None:
@@ -127,13 +142,13 @@ def test_constructs_is_no_package() -> None:
 
 
 def test_constructs_is_the_library_from_the_root_too() -> None:
-    origin = _python("import importlib.util; print(importlib.util.find_spec('constructs').origin)")
+    origin, _ = _fresh()[1]
     assert origin.endswith("constructs/__init__.py")
     assert "site-packages" in origin
 
 
 def test_ours_are_imported_under_the_umbrella() -> None:
-    origin = _python("import importlib.util as u; print(u.find_spec('eks_hardware.constructs.network').origin)")
+    _, origin = _fresh()[1]
     assert Path(origin).resolve() == ROOT / "constructs" / "network" / "__init__.py"
 
 
@@ -164,8 +179,8 @@ def test_nothing_of_ours_is_imported_without_the_umbrella() -> None:
     suspected = re.compile(rf"^\s*(from|import)\s+({'|'.join(LINKS)})\b", re.MULTILINE)
     breaches = [
         f"{_relative(file)} imports {name}"
-        for file in _files(*CODE, "tests", "examples")
-        if suspected.search(file.read_text(encoding="utf-8"))  # parsing every test takes seconds
+        for file in python_files(*CODE, "tests", "examples")
+        if suspected.search(text_of(file))  # parsing every test takes seconds
         for name in _imports(file)
         if re.match(ours, name)
     ]
@@ -173,7 +188,7 @@ def test_nothing_of_ours_is_imported_without_the_umbrella() -> None:
 
 
 def test_every_folder_of_constructs_is_a_package() -> None:
-    lacking = {file.parent for file in _files("constructs") if not (file.parent / "__init__.py").exists()}
+    lacking = {file.parent for file in python_files("constructs") if not (file.parent / "__init__.py").exists()}
     assert {_relative(folder) for folder in lacking} <= {"constructs"}
 
 
@@ -181,7 +196,7 @@ def test_only_one_file_imports_the_framework() -> None:
     """Moving permanently to CDK Terrain changes this file (docs/guides/cdk-terrain.md)."""
     importing = {
         _relative(file)
-        for file in [*_files(*CODE, "examples"), ROOT / "main.py"]
+        for file in [*python_files(*CODE, "examples"), ROOT / "main.py"]
         for name in _imports(file)
         if FRAMEWORK.match(name.split(".")[0])
     }
@@ -190,7 +205,7 @@ def test_only_one_file_imports_the_framework() -> None:
 
 
 def test_everything_imported_from_the_framework_is_exported() -> None:
-    tree = _tree(ROOT / "eks_hardware" / "_cdk.py")
+    tree = tree_of(ROOT / "eks_hardware" / "_cdk.py")
     imported = [alias for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
     assert len(imported) > 80
     assert [alias.name for alias in imported if alias.asname != alias.name] == []
@@ -209,7 +224,7 @@ def _module(file: Path) -> str:
 @cache
 def _imported_modules(*, types: bool = False) -> dict[str, set[str]]:
     """Return each module's imports of our modules, at the top or later; without ``types`` not those for types."""
-    files = {_module(file): file for file in _files(*CODE)}
+    files = {_module(file): file for file in python_files(*CODE)}
     return {
         module: {
             name for name in _imports(file, types=types) if name in files and not f"{module}.".startswith(f"{name}.")
@@ -219,7 +234,7 @@ def _imported_modules(*, types: bool = False) -> dict[str, set[str]]:
 
 
 def test_every_package_has_a_layer() -> None:
-    found = {_unit(_module(file)) for file in _files(*CODE)} - {""}
+    found = {_unit(_module(file)) for file in python_files(*CODE)} - {""}
     assert found == {name for layer in LAYERS for name in layer}
 
 
@@ -252,17 +267,9 @@ def test_no_modules_import_each_other() -> None:
 
 
 def test_nothing_below_constructs_needs_framework_or_sdk() -> None:
-    below = [name for layer in LAYERS[:9] for name in layer if not name.startswith("_")]
-    loaded = _python(
-        "import importlib, pkgutil, sys\n"
-        f"for name in {below!r}:\n"
-        "    module = importlib.import_module(f'eks_hardware.{name}')\n"
-        "    for each in pkgutil.walk_packages(getattr(module, '__path__', []), f'eks_hardware.{name}.'):\n"
-        "        importlib.import_module(each.name)\n"
-        "print(sum(name.startswith('eks_hardware.') for name in sys.modules) > 100,"
-        " sorted({'boto3', 'cdktf', 'constructs', 'jsii', 'moto', 'rich', 'click'} & set(sys.modules)))"
-    )
-    assert loaded == "True []"
+    loaded, _ = _fresh()
+    assert sum(name.startswith("eks_hardware.") for name in loaded) > 100
+    assert {"boto3", "cdktf", "constructs", "jsii", "moto", "rich", "click"} & {*loaded} == set()
 
 
 def test_constructs_see_data_and_manifests_only() -> None:
@@ -291,7 +298,7 @@ def test_the_stacks_do_not_know_the_demo() -> None:
 def test_what_tests_use_is_used_by_nothing_else() -> None:
     others = tuple(f"eks_hardware/{name}" for layer in LAYERS for name in layer if name != "testing")
     assert _breaches(("constructs", "stacks", *others), r"^(eks_hardware\.testing|pytest)\b") == []
-    importing = [_relative(file) for file in _files("eks_hardware/testing") if "pytest" in _imports(file)]
+    importing = [_relative(file) for file in python_files("eks_hardware/testing") if "pytest" in _imports(file)]
     assert importing == ["eks_hardware/testing/fixtures.py"]
 
 
@@ -299,8 +306,8 @@ def test_constructs_read_neither_files_nor_environment() -> None:
     assert _breaches(("constructs",), r"^(os|io|pathlib|subprocess|shutil|tempfile|glob)(\.|$)") == []
     calls = [
         f"{_relative(file)}:{node.lineno} {node.func.id}"
-        for file in _files("constructs")
-        for node in ast.walk(_tree(file))
+        for file in python_files("constructs")
+        for node in ast.walk(tree_of(file))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("open", "exec", "eval")
     ]
     assert calls == []
@@ -361,8 +368,8 @@ def test_functions_are_short_and_flat() -> None:
     """At most 60 lines with docstring and signature, and at most 4 blocks inside one another."""
     found = [
         f"{_relative(file)}: {function.name} has {lines} lines, {depth} deep"
-        for file in _files(*CODE)
-        for function in _statements_below(_tree(file).body, types=True)
+        for file in python_files(*CODE)
+        for function in _statements_below(tree_of(file).body, types=True)
         if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
         for lines, depth in [((function.end_lineno or 0) - function.lineno + 1, _depth(function))]
         if lines > 60 or depth > 4
@@ -386,15 +393,66 @@ def _depth(node: ast.AST) -> int:
 
 def test_helpers_of_the_same_name_have_the_same_parameters() -> None:
     """Otherwise a reader who knows one of them misreads the calls of the other."""
-    names = {file: set(HELPER.findall(file.read_text(encoding="utf-8"))) for file in _files("tests")}
+    names = {file: set(HELPER.findall(text_of(file))) for file in python_files("tests")}
     count = Counter(name for own in names.values() for name in own)
     signatures: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for file, own in names.items():
         shared = {name for name in own if count[name] > 1}
-        for node in _tree(file).body if shared else ():  # parsing every test takes a second
+        for node in tree_of(file).body if shared else ():  # parsing every test takes a second
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name not in shared:
                 continue
             if not any(NOT_CALLED.search(ast.unparse(each)) for each in node.decorator_list):
                 signatures[node.name][_parameters(node)].append(_relative(file))
     assert signatures
     assert {name: dict(found) for name, found in signatures.items() if len(found) > 1} == {}
+
+
+# --- data files
+
+
+def _reads(code: str, name: str, section: str) -> bool:
+    """Return whether code has ``name()["section"]``, or stores ``table = name()`` and has ``["section"]``."""
+    key = rf'\["{section}"\]'
+    at_once = rf'\b{name}\([^()]*\)\[([^\]\n]*"{section}"|\w+\()'
+    cited = rf"\b{name}\.cite\(\s*lambda file: (select\()?file{key}"
+    return bool(
+        re.search(at_once, code)
+        or re.search(cited, code)
+        or (re.search(rf"\b{name}\([^()]*\)\n", code) and re.search(key, code))
+    )
+
+
+def test_code_reads_every_section() -> None:
+    code = [text_of(file) for file in python_files(*READERS)]
+    readers = {name: [text for text in code if f"{name}(" in text or f"{name}.cite(" in text] for name in FILES}
+    unread = {
+        (name, section)
+        for name, file in FILES.items()
+        for section in file().keys() - ABOUT_THE_FILE
+        if not any(_reads(text, name, section) for text in readers[name])
+    }
+    assert unread == set()
+
+
+def _names_in(file: Path) -> Iterator[str]:
+    """Yield every text and attribute name of a module."""
+    for node in ast.walk(tree_of(file)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+
+
+def test_code_names_every_key() -> None:
+    """Keys that no code names are read by nothing, at any depth."""
+    schemas = ROOT / "eks_hardware" / "facts" / "schemas"
+    modules = [file for file in python_files(*READERS) if file.parent != schemas]
+    named = {name for file in modules for name in _names_in(file)}
+    rows = {
+        each
+        for file in schemas.glob("*.py")
+        for each in vars(importlib.import_module(f"eks_hardware.facts.schemas.{file.stem}")).values()
+        if is_typeddict(each)
+    }
+    keys = {(row.__name__, key) for row in rows for key in row.__annotations__}
+    assert {(row, key) for row, key in keys if key not in named | ABOUT_THE_FILE} == set()

@@ -26,6 +26,7 @@ from helpers.public_api import (
     listed,
     members,
 )
+from helpers.source import tree_of
 
 SYNTHESIZED = [each for each in PUBLIC if re.match(r"eks_hardware\.(constructs|stacks)\b", each)]
 WITH_EXAMPLES = [*SYNTHESIZED, "eks_hardware.kubernetes"]
@@ -44,7 +45,7 @@ def test_every_package_of_constructs_is_public() -> None:
 @in_one_test("package", PUBLIC)
 def test_every_public_package_is_there_and_says_what_it_is_for(package: str) -> None:
     assert file_of(package).is_file()
-    assert ast.get_docstring(ast.parse(file_of(package).read_text(encoding="utf-8")))
+    assert ast.get_docstring(tree_of(file_of(package)))
 
 
 def _order(name: str) -> tuple[bool, bool, str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eks_hardware.catalogue import Hardware
-from eks_hardware.resolve import resolve
-from helpers.strategies import FOLDER, SHIPPED, shipped
+from helpers.strategies import FOLDER, SHIPPED, resolved_shipped
 
 
 def test_which_ship() -> None:
@@ -23,7 +22,7 @@ def test_which_ship() -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_name_and_first_group(name: str) -> None:
-    resolved = resolve(shipped(name))
+    resolved = resolved_shipped(name)
     assert name == resolved.name
     system = resolved.node_groups[0]
     assert (system.name, system.tainted, system.hardware) == ("system", False, Hardware.CPU)
@@ -32,7 +31,7 @@ def test_name_and_first_group(name: str) -> None:
 
 
 def test_mixed_hardware() -> None:
-    resolved = resolve(shipped("mixed-hardware"))
+    resolved = resolved_shipped("mixed-hardware")
     assert [
         (group.name, group.hardware.value, group.ami_type, group.efa_count, len(group.zone_ids))
         for group in resolved.node_groups

@@ -11,8 +11,8 @@ import pytest
 from benchmarks import critical_path
 from benchmarks.critical_path import Durations, Graph, from_dot, from_edges, from_json, schedule, with_parallelism
 from eks_hardware.kubernetes import bundle
-from eks_hardware.resolve import ResolvedStrategy, resolve
-from helpers.strategies import shipped
+from eks_hardware.resolve import ResolvedStrategy
+from helpers.strategies import resolved_shipped
 
 SECONDS = {"a": 10, "b": 100, "c": 1, "d": 5, "e": 3}
 
@@ -206,7 +206,7 @@ def test_each_edge_of_the_module_names_its_line() -> None:
 
 @pytest.fixture(scope="module")
 def mixed_hardware() -> ResolvedStrategy:
-    return resolve(shipped("mixed-hardware"))
+    return resolved_shipped("mixed-hardware")
 
 
 @pytest.mark.parametrize("variant", MODULE["variants"])

@@ -5,19 +5,21 @@ from __future__ import annotations
 import datetime
 import json
 import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from eks_hardware.cli.output import cost as output
 from eks_hardware.cost import PURCHASES, cost_of
 from eks_hardware.printable import usd
-from eks_hardware.resolve import resolve
 from helpers import cli
 from helpers.cases import in_one_test
 from helpers.paths import ROOT, TESTS
-from helpers.strategies import SHIPPED, SYSTEM, document, group, shipped, write_document
+from helpers.paths import SHIPPED as SHIPPED_FOLDER
+from helpers.strategies import SHIPPED, SYSTEM, document, group, resolved_of, resolved_shipped, write_document
 
 run = partial(cli.run, "cost")
 
@@ -45,7 +47,7 @@ def test_shows_every_line_and_the_totals(name: str) -> None:
     code, stdout, _ = run(name, "--all")
     assert code == 0
     assert max(map(len, stdout.splitlines())) <= 80
-    found = cost_of(resolve(shipped(name)))
+    found = cost_of(resolved_shipped(name))
     for line in found.lines:
         assert line.name in stdout
     assert f"{found.usd_per_month('max'):,.0f}" in stdout
@@ -54,9 +56,22 @@ def test_shows_every_line_and_the_totals(name: str) -> None:
     assert all(text.split(":")[0] in stdout for text in found.not_counted)
 
 
-@in_one_test("file", [*SHIPPED, *map(str, sorted((TESTS / "corpus" / "good").glob("[b-e]*.yaml")))])
-def test_the_default_is_one_screen_with_the_same_totals(file: str) -> None:
-    short, full = (run(file, *more).out for more in ((), ("--all",)))
+@pytest.fixture
+def shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[[Path, bool], str]:
+    """Return what the command prints about a file without errors, in 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def printed(file: Path, everything: bool) -> str:
+        resolved = resolved_of(file)
+        output.show(resolved, cost_of(resolved), everything=everything)
+        return capsys.readouterr().out
+
+    return printed
+
+
+@in_one_test("file", sorted([*SHIPPED_FOLDER.glob("*.yaml"), *(TESTS / "corpus" / "good").glob("[b-e]*.yaml")]))
+def test_the_default_is_one_screen_with_the_same_totals(file: Path, shown: Callable[[Path, bool], str]) -> None:
+    short, full = (shown(file, everything) for everything in (False, True))
     assert len(short.splitlines()) <= 40
     assert max(map(len, short.splitlines())) <= 80
     one, other = ([line.split() for line in text.splitlines() if line.startswith("Total")] for text in (short, full))

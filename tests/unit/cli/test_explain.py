@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.explain import KINDS
-from eks_hardware.resolve import resolve
 from helpers import cli
-from helpers.strategies import SHIPPED, group, shipped, write_document
+from helpers.strategies import SHIPPED, group, resolved_shipped, write_document
 
 run = partial(cli.run, "explain")
 
@@ -25,7 +24,7 @@ def test_every_shipped_strategy(name: str) -> None:
     # A link that does not fit is not broken.
     assert [line for line in out.splitlines() if len(line.rstrip()) > 80 and "https://" not in line] == []
     assert "…" not in out
-    resolved = resolve(shipped(name))
+    resolved = resolved_shipped(name)
     for group_ in resolved.node_groups:
         assert f"\nnode_groups[{group_.name}]\n" in out
     for pool in resolved.node_pools:

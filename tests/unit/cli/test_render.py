@@ -12,9 +12,8 @@ from rich.console import Console
 
 from eks_hardware.kubernetes import Bundle, ObjectRelease, Reference, bundle
 from eks_hardware.kubernetes.files.summary import ReleaseSummary, Summary, summary_table
-from eks_hardware.resolve import resolve
 from helpers import cli
-from helpers.strategies import SHIPPED, gpu_pool, group, pools, shipped, write_document
+from helpers.strategies import SHIPPED, gpu_pool, group, pools, resolved_shipped, write_document
 
 run = partial(cli.run, "render")
 GPU_POOL = pools(gpu_pool("gpu", instance_types=["g6.xlarge"], limits={"nvidia.com/gpu": 4}))
@@ -44,7 +43,7 @@ def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
     table = [line for line in out.splitlines() if str(tmp_path) not in line]
     assert max(map(len, table), default=0) <= 80
     assert "…" not in out
-    for release in bundle(resolve(shipped(name))).releases:
+    for release in bundle(resolved_shipped(name)).releases:
         assert release.name in out
         expected = "manifests" if isinstance(release, ObjectRelease) else "values"
         assert list((tmp_path / "out" / expected).glob(f"{release.name}*"))
@@ -66,7 +65,7 @@ def test_objects_say_their_namespace(name: str) -> None:
     """Helm installs them into the release's namespace; kubectl, Argo CD and Flux do not know it."""
     lacking = [
         f"{each['kind']} {each['metadata']['name']}"
-        for each in bundle(resolve(shipped(name))).objects
+        for each in bundle(resolved_shipped(name)).objects
         if each["kind"] not in CLUSTER_WIDE and "namespace" not in each["metadata"]
     ]
     assert lacking == []

@@ -1,31 +1,24 @@
-"""Data files: each matches its type, each row has a source and a day, and code reads each section."""
+"""Data files: each matches its type, and each row has a source and a day. ``test_layout.py`` tests who reads them."""
 
 from __future__ import annotations
 
 import ast
 import datetime
 import importlib
-import re
 import typing
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
-from typing_extensions import is_typeddict
 
 from eks_hardware import data, facts, software
 from eks_hardware.catalogue import load
-from eks_hardware.data import DataFile
 from eks_hardware.models import ClusterSpec
 from eks_hardware.models.cluster import AddonName
 from helpers.cases import in_one_test
-from helpers.paths import ROOT
+from helpers.facts import ABOUT_THE_FILE, FILES
 
-FILES = {name: each for name, each in vars(facts).items() if isinstance(each, DataFile)}
-# Measurements are read by benchmarks/, which compares them with the estimates.
-CODE = ("benchmarks", "constructs", "eks_hardware", "stacks")
 CHARTS = sorted((data.FOLDER / "facts" / "chart_values").glob("*.json"))
 
 
@@ -69,21 +62,7 @@ def test_the_check_can_fail(text: str) -> None:
         TypeAdapter(TYPES["Eks"]).validate_json(text, strict=True, extra="forbid")
 
 
-# --- sources, and readers of the data
-
-ABOUT_THE_FILE = {
-    "version",
-    "_about",
-    "as_of",
-    "checked",
-    "how",
-    "note",
-    "provider",
-    "published",
-    "source",
-    "sources",
-    "unit",
-}
+# --- sources
 
 
 def _is_sourced(part: Any, head: dict[str, Any]) -> bool:
@@ -108,54 +87,6 @@ def test_every_section_has_a_source_and_a_day(name: str) -> None:
     content: dict[str, Any] = FILES[name]()
     sections = content.keys() - (ABOUT_THE_FILE - {"sources"})
     assert [each for each in sections if not _is_sourced(content[each], content)] == []
-
-
-def _reads(code: str, name: str, section: str) -> bool:
-    """Return whether code has ``name()["section"]``, or stores ``table = name()`` and has ``["section"]``."""
-    key = rf'\["{section}"\]'
-    at_once = rf'\b{name}\([^()]*\)\[([^\]\n]*"{section}"|\w+\()'
-    cited = rf"\b{name}\.cite\(\s*lambda file: (select\()?file{key}"
-    return bool(
-        re.search(at_once, code)
-        or re.search(cited, code)
-        or (re.search(rf"\b{name}\([^()]*\)\n", code) and re.search(key, code))
-    )
-
-
-def test_code_reads_every_section() -> None:
-    code = [file.read_text(encoding="utf-8") for top in CODE for file in (ROOT / top).rglob("*.py")]
-    readers = {name: [text for text in code if f"{name}(" in text or f"{name}.cite(" in text] for name in FILES}
-    unread = {
-        (name, section)
-        for name, file in FILES.items()
-        for section in file().keys() - ABOUT_THE_FILE
-        if not any(_reads(text, name, section) for text in readers[name])
-    }
-    assert unread == set()
-
-
-def _names_in(file: Path) -> Iterator[str]:
-    """Yield every text and attribute name of a module."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-        elif isinstance(node, ast.Attribute):
-            yield node.attr
-
-
-def test_code_names_every_key() -> None:
-    """Keys that no code names are read by nothing, at any depth."""
-    schemas = ROOT / "eks_hardware" / "facts" / "schemas"
-    modules = [file for top in CODE for file in (ROOT / top).rglob("*.py") if file.parent.resolve() != schemas]
-    named = {name for file in modules for name in _names_in(file)}
-    rows = {
-        each
-        for file in schemas.glob("*.py")
-        for each in vars(importlib.import_module(f"eks_hardware.facts.schemas.{file.stem}")).values()
-        if is_typeddict(each)
-    }
-    keys = {(row.__name__, key) for row in rows for key in row.__annotations__}
-    assert {(row, key) for row, key in keys if key not in named | ABOUT_THE_FILE} == set()
 
 
 # --- citations

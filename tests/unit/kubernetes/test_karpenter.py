@@ -13,7 +13,7 @@ from eks_hardware.kubernetes.model import Bundle
 from eks_hardware.kubernetes.references import Reference, known, references_in, replaced
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from helpers.cases import in_one_test
-from helpers.strategies import SHIPPED, shipped, strategy
+from helpers.strategies import SHIPPED, resolved_shipped, strategy
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 NEURON = {"instance_types": ["trn1.32xlarge"], "limits": {"aws.amazon.com/neuron": 32}}
@@ -525,7 +525,7 @@ def test_overlays(fields: dict[str, Any], expected: list[tuple[str, list[str], d
 @pytest.mark.parametrize("name", SHIPPED)
 def test_pools_come_last_and_go_first(name: str) -> None:
     """Uninstalled in reverse order: device plugins and controllers outlive their nodes."""
-    installed = whole_bundle(resolve(shipped(name))).releases
+    installed = whole_bundle(resolved_shipped(name)).releases
     *others, last = installed
     if RESOURCES in {each.name for each in installed}:
         assert last.name == RESOURCES

@@ -41,6 +41,7 @@ from eks_hardware.models import (
 from eks_hardware.models.base import Cidr, JsonObject
 from helpers.cases import in_one_test
 from helpers.paths import ROOT
+from helpers.source import tree_of
 from helpers.strategies import document, group, pool
 
 MODELS = [getattr(models, name) for name in models.__all__]
@@ -118,7 +119,7 @@ def test_our_choices_are_rows() -> None:
     written = {
         (model.name, field.target.id)
         for file in sorted((ROOT / "eks_hardware" / "models").glob("*.py"))
-        for model in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for model in ast.walk(tree_of(file))
         if isinstance(model, ast.ClassDef)
         for field in model.body
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(field.value, ast.Call)

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from eks_hardware.explain.sections import Row, sections
-from eks_hardware.resolve import BlockDevice, ResolvedStrategy, change, resolve
-from eks_hardware.validation import load_strategy
+from eks_hardware.resolve import BlockDevice, ResolvedStrategy, change
 from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL
+from helpers.strategies import resolved_of
 
 FILES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
 
 
 @pytest.fixture(scope="module")
 def mixed() -> ResolvedStrategy:
-    return resolve(load_strategy(SHIPPED / "mixed-hardware.yaml").strategy)
+    return resolved_of(SHIPPED / "mixed-hardware.yaml")
 
 
 def places_and_rows(resolved: ResolvedStrategy) -> Iterator[tuple[str, Row]]:
@@ -31,7 +31,7 @@ def places_and_rows(resolved: ResolvedStrategy) -> Iterator[tuple[str, Row]]:
 @in_one_test("file", FILES, ids=lambda file: file.stem)
 def test_every_place_that_explain_prints_can_be_changed(file: Any) -> None:
     """To its current value: the value has the field's type, and only the reason changes."""
-    resolved = resolve(load_strategy(file).strategy)
+    resolved = resolved_of(file)
     found = dict(places_and_rows(resolved))
     changed = change(resolved, {place: row.value for place, row in found.items()}, because="ours")
     assert changed == resolved

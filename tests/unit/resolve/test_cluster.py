@@ -10,7 +10,7 @@ from eks_hardware.models import LocalBackendSpec, RemoteBackendSpec, S3BackendSp
 from eks_hardware.resolve import InterruptionRule, ResolvedCluster, SubnetRole, provider_floor, resolve
 from eks_hardware.rules import check
 from helpers.cases import in_one_test
-from helpers.strategies import OVERLAYS, SHIPPED, TODAY, shipped, strategy
+from helpers.strategies import OVERLAYS, SHIPPED, TODAY, resolved_shipped, shipped, strategy
 
 ACCOUNT = "111122223333"
 NODE_POLICIES = tuple(
@@ -55,7 +55,7 @@ def test_defaults_are_private_logged_and_encrypted() -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_strategies_can_be_deployed_from_anywhere(name: str) -> None:
     """Terraform is outside a VPC that the same apply creates: a private API would stop the first apply halfway."""
-    resolved = resolve(shipped(name))
+    resolved = resolved_shipped(name)
     assert resolved.kubernetes.delivery == "helm"
     assert resolved.cluster.public_cidrs == ("0.0.0.0/0",)
     assert all(group.metadata_hop_limit == 1 for group in resolved.node_groups)

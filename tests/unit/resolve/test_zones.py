@@ -11,7 +11,7 @@ from eks_hardware.models import NetworkSpec
 from eks_hardware.resolve import ResolvedStrategy, SubnetRole, resolve, zones
 from eks_hardware.resolve.zones import control_plane_excluded, of_node_pool
 from helpers.cases import in_one_test
-from helpers.strategies import OVERLAYS, SHIPPED, cidrs_of, group, pool, pools, shipped, strategy
+from helpers.strategies import OVERLAYS, SHIPPED, cidrs_of, group, pool, pools, resolved_shipped, strategy
 
 CATALOGUE = load()
 EXCLUDED = {"use1-az3", "usw1-az2", "cac1-az3", "cnn1-az4"}
@@ -40,7 +40,7 @@ def test_the_automatic_choice(region: str, count: int) -> None:
 @in_one_test("name", SHIPPED)
 def test_every_group_has_zones_that_offer_its_types(name: str, overlay: str | None) -> None:
     # trap: eksctl-io/eksctl#6461
-    resolved = resolve(shipped(name, overlay))
+    resolved = resolved_shipped(name, overlay)
     for each in resolved.node_groups:
         assert each.zone_ids
         assert set(each.zone_ids) <= set(resolved.network.zone_ids)

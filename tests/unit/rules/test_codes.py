@@ -12,6 +12,7 @@ from typing import NamedTuple
 from eks_hardware.rules import RULES
 from eks_hardware.rules.explanations import explanations
 from helpers.paths import ROOT
+from helpers.source import python_files, text_of, tree_of
 
 FOLDERS = ("config", "constructs", "eks_hardware", "stacks")
 
@@ -125,11 +126,11 @@ def _of_translation(file: str, tree: ast.AST) -> Iterator[Raised]:
 def _in_file(path: Path) -> Iterator[Raised]:
     file = path.relative_to(ROOT).as_posix()
     doctor = DOCTOR_MAKERS if file.startswith("eks_hardware/doctor/") else {}
-    text = path.read_text(encoding="utf-8")
+    text = text_of(path)
     makers = (*SHARED_HELPERS, *MAKERS, *doctor, "code: str")
     if not file.startswith("eks_hardware/models/") and not any(name in text for name in makers):
         return
-    tree = ast.parse(text)
+    tree = tree_of(path)
     # The codes of the advisor's gates and misses are not findings.
     helpers = {} if file.startswith("eks_hardware/advisor/") else dict(_helpers(tree))
     yield from _of_calls(file, tree, {**SHARED_HELPERS, **helpers, **MAKERS, **doctor})
@@ -140,8 +141,7 @@ def _in_file(path: Path) -> Iterator[Raised]:
 @cache
 def raised() -> tuple[Raised, ...]:
     """Return every place that creates a finding, except for rules, whose codes are in the registry."""
-    files = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
-    return tuple(each for path in files for each in _in_file(path))
+    return tuple(each for path in python_files(*FOLDERS) for each in _in_file(path))
 
 
 def codes_outside_the_registry() -> set[str]:
