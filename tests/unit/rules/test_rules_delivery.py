@@ -39,7 +39,7 @@ def access(policy: str, *namespaces: str) -> dict[str, Any]:
     }
 
 
-def entry(policy: str, *namespaces: str) -> dict[str, Any]:
+def deployer_entry(policy: str, *namespaces: str) -> dict[str, Any]:
     """Return the access entry of the role that deploys."""
     policies = [{"policy": policy, "namespaces": list(namespaces)}]
     return {"access_entries": [{"name": "deployer", "principal_arn": DEPLOYER, "policies": policies}]}
@@ -117,8 +117,14 @@ CASES = [
             ({"admins": [ADMIN]}, {"admins": [ADMIN, DEPLOYER]}),
             ({"admins": [ADMIN]}, {"admins": [ADMIN], "creator_is_admin": True}),
             ({"admins": [ADMIN, f"{DEPLOYER}s"]}, {"admins": [DEPLOYER]}),
-            ({"admins": [ADMIN], **entry("AmazonEKSAdminPolicy")}, entry("AmazonEKSClusterAdminPolicy")),
-            ({"admins": [ADMIN], **entry("AmazonEKSClusterAdminPolicy", "a")}, entry("AmazonEKSClusterAdminPolicy")),
+            (
+                {"admins": [ADMIN], **deployer_entry("AmazonEKSAdminPolicy")},
+                deployer_entry("AmazonEKSClusterAdminPolicy"),
+            ),
+            (
+                {"admins": [ADMIN], **deployer_entry("AmazonEKSClusterAdminPolicy", "a")},
+                deployer_entry("AmazonEKSClusterAdminPolicy"),
+            ),
         )
     ),
     Case(

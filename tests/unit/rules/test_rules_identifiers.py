@@ -18,11 +18,11 @@ COREDNS = "cluster.addons.coredns.configuration"
 GPU = "node_groups[gpu]"
 
 
-def chart(**values: Any) -> dict[str, Any]:
+def balancer(**values: Any) -> dict[str, Any]:
     return {"kubernetes": {"charts": {"aws-load-balancer-controller": {"values": values}}}}
 
 
-def coredns(**configuration: Any) -> dict[str, Any]:
+def coredns_with(**configuration: Any) -> dict[str, Any]:
     return cluster(addons={"coredns": {"configuration": configuration}})
 
 
@@ -37,9 +37,9 @@ def from_group(region: str, account: str = ACCOUNT) -> dict[str, Any]:
     return {"node_groups": [SYSTEM, reserved], "aws": {"account_id": ACCOUNT}}
 
 
-def annotated(account: str) -> dict[str, Any]:
+def with_role_of(account: str) -> dict[str, Any]:
     role = {"eks.amazonaws.com/role-arn": ROLE.format(account)}
-    return chart(serviceAccount={"annotations": role}) | {"aws": {"account_id": ACCOUNT}}
+    return balancer(serviceAccount={"annotations": role}) | {"aws": {"account_id": ACCOUNT}}
 
 
 def directory_bucket(zone: str) -> tuple[str, dict[str, Any]]:
@@ -61,30 +61,30 @@ CASES = [
         from_group("us-west-2", "444455556666"),
         from_group("us-west-2"),
     ),
-    Case("IDENTIFIER_ACCOUNT", ANNOTATION, annotated("444455556666"), annotated(ACCOUNT)),
+    Case("IDENTIFIER_ACCOUNT", ANNOTATION, with_role_of("444455556666"), with_role_of(ACCOUNT)),
     Case(
         "IDENTIFIER_REGION",
         f"{CHART}.args[0]",
-        chart(args=[f"--certificate={CERTIFICATE.format('eu-west-1')}"]),
-        chart(args=[f"--certificate={CERTIFICATE.format('us-west-2')}"]),
+        balancer(args=[f"--certificate={CERTIFICATE.format('eu-west-1')}"]),
+        balancer(args=[f"--certificate={CERTIFICATE.format('us-west-2')}"]),
     ),
     Case(
         "IDENTIFIER_REGION",
         f"{COREDNS}.nodeSelector[topology.kubernetes.io/zone]",
-        coredns(nodeSelector={"topology.kubernetes.io/zone": "us-east-1a"}),
-        coredns(nodeSelector={"topology.kubernetes.io/zone": "us-west-2a"}),
+        coredns_with(nodeSelector={"topology.kubernetes.io/zone": "us-east-1a"}),
+        coredns_with(nodeSelector={"topology.kubernetes.io/zone": "us-west-2a"}),
     ),
     Case(
         "IDENTIFIER_REGION",
         f"{COREDNS}.nodeSelector[topology.k8s.aws/zone-id]",
-        coredns(nodeSelector={"topology.k8s.aws/zone-id": "use1-az1"}),
-        coredns(nodeSelector={"topology.k8s.aws/zone-id": "usw2-az1"}),
+        coredns_with(nodeSelector={"topology.k8s.aws/zone-id": "use1-az1"}),
+        coredns_with(nodeSelector={"topology.k8s.aws/zone-id": "usw2-az1"}),
     ),
     Case(
         "IDENTIFIER_REGION",
         f"{CHART}.args[0]",
-        chart(args=["--endpoint=https://sqs.us-east-1.amazonaws.com/1/queue"]),
-        chart(args=["--endpoint=https://sqs.us-west-2.amazonaws.com/1/queue"]),
+        balancer(args=["--endpoint=https://sqs.us-east-1.amazonaws.com/1/queue"]),
+        balancer(args=["--endpoint=https://sqs.us-west-2.amazonaws.com/1/queue"]),
     ),
     Case(
         "IDENTIFIER_REGION",
@@ -95,15 +95,15 @@ CASES = [
     Case(
         "IDENTIFIER_REGION",
         f"{CHART}.args[0]",
-        chart(args=["arn:aws-cn:s3:::models"]),
-        chart(args=["arn:aws:s3:::models"]),
+        balancer(args=["arn:aws-cn:s3:::models"]),
+        balancer(args=["arn:aws:s3:::models"]),
     ),
     Case("IDENTIFIER_REGION", *directory_bucket("use1-az4"), directory_bucket("usw2-az1")[1]),
     Case(
         "IDENTIFIER_REGION",
         f"{CHART}.image.repository",
-        chart(image={"repository": IMAGE.format("us-east-1")}) | {"network": {"private": True}},
-        chart(image={"repository": IMAGE.format("us-west-2")}) | {"network": {"private": True}},
+        balancer(image={"repository": IMAGE.format("us-east-1")}) | {"network": {"private": True}},
+        balancer(image={"repository": IMAGE.format("us-west-2")}) | {"network": {"private": True}},
     ),
 ]
 
@@ -122,11 +122,11 @@ def test_every_rule_has_a_case() -> None:
 
 
 def test_an_image_of_another_region_can_be_pulled_through_the_internet() -> None:
-    found = shown_codes(chart(image={"repository": IMAGE.format("us-east-1")}))
+    found = shown_codes(balancer(image={"repository": IMAGE.format("us-east-1")}))
     assert "IDENTIFIER_REGION" not in {code for code, _ in found}
 
 
 def test_the_key_says_that_a_word_is_a_region() -> None:
-    (path,) = [path for code, path in shown_codes(chart(awsRegion="us-east-1")) if code == "IDENTIFIER_REGION"]
+    (path,) = [path for code, path in shown_codes(balancer(awsRegion="us-east-1")) if code == "IDENTIFIER_REGION"]
     assert path == f"{CHART}.awsRegion"
-    assert "IDENTIFIER_REGION" not in {code for code, _ in shown_codes(chart(comment="us-east-1"))}
+    assert "IDENTIFIER_REGION" not in {code for code, _ in shown_codes(balancer(comment="us-east-1"))}
