@@ -17,7 +17,7 @@ from eks_hardware.rules.kubelet import STOPS, Kubelet, kubelets, newer
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.value_kinds import is_whole
 from eks_hardware.suggestions import close, question
-from eks_hardware.units import amount
+from eks_hardware.units import GIB, amount
 
 _PART = re.compile(r"([0-9.]+)(ns|us|µs|ms|s|m|h)")
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
@@ -33,6 +33,7 @@ def _settings(context: Context) -> Iterator[Breach]:
         for check in _CHECKS:
             yield from check(kubelet)
         yield from _reserved_cpus(kubelet, fewest)
+        yield from _reserved_sum(context, kubelet)
 
 
 @warning("KUBELET_TOPOLOGY")
@@ -70,7 +71,7 @@ def _percent(value: Any) -> int | None:
 
 def _quantity(value: Any) -> Fraction | None:
     try:
-        return amount(value)
+        return amount(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
     except ValueError:
         return None
 
@@ -137,6 +138,28 @@ def _reserved(kubelet: Kubelet) -> Iterator[Breach]:
             yield (
                 kubelet.below("kubeReserved", "cpu"),
                 f"the static CPU manager requires reserved CPU, got 0, or {STOPS}; reserve some, such as 500m",
+            )
+
+
+def _reserved_sum(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
+    """Yield user data that reserves as much as the smallest type has; KUBELET_RESERVED checks the fields."""
+    kinds = context.types(kubelet.node)
+    whole = {
+        "cpu": min((Fraction(kind.vcpus) for kind in kinds), default=None),
+        "memory": min((Fraction(kind.memory_gib) * GIB for kind in kinds), default=None),
+    }
+    for resource, most in whole.items():
+        parts = {name: _quantity(kubelet.map(name).get(resource)) for name in ("kubeReserved", "systemReserved")}
+        if resource == "memory":
+            parts["evictionHard"] = _quantity(kubelet.map("evictionHard").get("memory.available"))
+        given = {name: part for name, part in parts.items() if part and kubelet.given(name)}
+        if most and given and sum((part for part in parts.values() if part), Fraction(0)) >= most:
+            name = max(given, key=lambda each: given[each])
+            key = "memory.available" if name == "evictionHard" else resource
+            yield (
+                kubelet.below(name, key),
+                f"with this, all {resource} of the smallest type is reserved, so {STOPS} or has room for no pod; "
+                "reserve less",
             )
 
 
@@ -305,6 +328,18 @@ def _limits(kubelet: Kubelet) -> Iterator[Breach]:
     factor = kubelet.given("memoryThrottlingFactor")
     if isinstance(factor, int | float) and not isinstance(factor, bool) and not 0 < factor <= 1:
         yield kubelet.path("memoryThrottlingFactor"), f"must be above 0 and at most 1, got {factor}, or {STOPS}"
+    suites = kubelet.given("tlsCipherSuites")
+    for suite in suites if isinstance(suites, list | tuple) else ():
+        if isinstance(suite, str) and not suite.startswith("TLS_"):
+            yield kubelet.path("tlsCipherSuites"), f"must list names such as {_SUITE}, got {quoted(suite)}, or {STOPS}"
+    taints = kubelet.given("registerWithTaints")
+    for taint in taints if isinstance(taints, list | tuple) else ():
+        effect = taint.get("effect") if isinstance(taint, dict) else None
+        if isinstance(taint, dict) and effect not in _EFFECTS:
+            yield (
+                kubelet.path("registerWithTaints"),
+                f"each taint must have an effect of {', '.join(_EFFECTS)}, got {quoted(str(effect))}, or {STOPS}",
+            )
     for name, (least, most, words) in _DURATIONS.items():
         value = kubelet.given(name)
         if name == "crashLoopBackOff":
@@ -314,6 +349,8 @@ def _limits(kubelet: Kubelet) -> Iterator[Breach]:
             yield kubelet.path(name), f"must be {words}, got {quoted(str(value))}, or {STOPS}"
 
 
+_SUITE = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _DURATIONS = {
     "containerLogMonitorInterval": (3, float("inf"), "at least 3s"),
     "cpuCFSQuotaPeriod": (0.001, 1, "from 1ms to 1s"),

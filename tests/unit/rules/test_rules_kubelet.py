@@ -241,6 +241,28 @@ CASES = [
         kubelet_config_of(containerLogMonitorInterval="1s"),
         kubelet_config_of(containerLogMonitorInterval="10s"),
     ),
+    setting_case(
+        "systemReserved.memory",
+        kubelet_config_of(systemReserved={"memory": "12Gi"}, evictionHard={"memory.available": "6Gi"}),
+        kubelet_config_of(systemReserved={"memory": "1Gi"}, evictionHard={"memory.available": "1Gi"}),
+        OVERRIDES,
+    ),
+    setting_case(
+        "evictionHard[memory.available]",
+        kubelet_config_of(evictionHard={"memory.available": "20Gi"}),
+        kubelet_config_of(evictionHard={"memory.available": "2Gi"}),
+    ),
+    setting_case(
+        "tlsCipherSuites",
+        kubelet_config_of(tlsCipherSuites=["ECDHE-RSA-AES128-GCM-SHA256"]),
+        kubelet_config_of(tlsCipherSuites=["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]),
+    ),
+    setting_case(
+        "registerWithTaints",
+        kubelet_config_of(registerWithTaints=[{"key": "a", "effect": "NO_SCHEDULE"}]),
+        kubelet_config_of(registerWithTaints=[{"key": "a", "effect": "NoSchedule"}]),
+        frozenset({"USER_DATA_LABELS"}),
+    ),
     # Bottlerocket writes the same settings.
     Case(
         "KUBELET_SETTING",
@@ -331,6 +353,9 @@ BOTTLEROCKET_VALUES = [
     ("host-containers.admin.enabled", {"host-containers": {"admin": {"enabled": "yes"}}}),
     ("container-runtime.max-concurrent-downloads", {"container-runtime": {"max-concurrent-downloads": "10"}}),
     ("motd", {"motd": 5}),
+    ("pki.own.data", {"pki": {"own": {"data": "-----BEGIN CERTIFICATE-----", "trusted": True}}}),
+    ("boot.kernel-parameters.quiet", {"boot": {"kernel-parameters": {"quiet": "1"}}}),
+    ("kubernetes.eviction-hard[nodefs.available]", {"kubernetes": {"eviction-hard": {"nodefs.available": "100%"}}}),
 ]
 
 

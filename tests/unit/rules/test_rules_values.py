@@ -122,6 +122,12 @@ CASES = [
         {"containerLogs": {"enabled": "no"}},
         {"containerLogs": {"enabled": False}},
     ),
+    addon_case(
+        "metrics-server",
+        "resources.requests.memory",
+        {"resources": {"requests": {"memory": "1Gi"}, "limits": {"memory": "500Mi"}}},
+        {"resources": {"requests": {"memory": "500Mi"}, "limits": {"memory": "1Gi"}}},
+    ),
     # --- names
     Case(
         "ADDON_VALUE_UNKNOWN",
