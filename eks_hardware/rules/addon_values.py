@@ -81,7 +81,7 @@ def _names(context: Context) -> Iterator[_Name]:
                 _addon_path(name, found.path),
                 f"the recorded configuration of {name} has no {quoted('.'.join(found.path))}, and EKS rejects unknown "
                 f"names; {hint}",
-                sure=meant is not None or bool(places and row and row["exact"]),
+                sure=bool(meant or places),
             )
 
 

@@ -82,6 +82,7 @@ def _other_numbering(context: Context) -> Iterator[Breach]:
     least, most = newest["coredns_minors"].get(minor, (0, _ANY_MINOR))
     for name, version in _pinned(context):
         read = newest["versions"].get(name)
+        offered = f"1.{least}" if least == most else f"1.{least} to 1.{most}"
         if read and numbers(version)[0] > numbers(read)[0] + 1:
             yield (
                 _path(name, "version"),
@@ -91,8 +92,8 @@ def _other_numbering(context: Context) -> Iterator[Breach]:
         elif name == "coredns" and not least <= numbers(version)[1] <= most + 1:
             yield (
                 _path(name, "version"),
-                f"EKS offers CoreDNS 1.{least} to 1.{most} for Kubernetes {minor}, got {version}; pin one of these, or "
-                "remove this line and EKS picks the version",
+                f"EKS offers CoreDNS {offered} for Kubernetes {minor}, got {version}; pin one of these, or remove this "
+                "line and EKS picks the version",
             )
 
 

@@ -27,7 +27,7 @@ def _kept(context: Context) -> Iterator[Breach]:
             continue
         after = pool.disruption.consolidate_after
         if after and (after == "never" or seconds(after) >= _LONG_SECONDS):
-            how = "for ever" if after == "never" else f"for {after}"
+            how = "forever" if after == "never" else f"for {after}"
             yield (
                 node_path(pool, "disruption.consolidate_after"),
                 f"Karpenter keeps empty nodes with {type_names(context.types(pool))} {how}, at full price; set 5m or "
@@ -45,7 +45,7 @@ def _blocked(pool: NodePoolSpec) -> Iterator[Breach]:
             how = "without a schedule" if budget.schedule is None else "whose duration lasts until its next start"
             yield (
                 f"{path}.nodes",
-                f"a budget of 0 {how} keeps empty nodes for ever, at full price; add reasons without "
+                f"a budget of 0 {how} keeps empty nodes forever, at full price; add reasons without "
                 "Empty, or a schedule with a shorter duration",
             )
 

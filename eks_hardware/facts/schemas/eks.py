@@ -168,7 +168,6 @@ class Addons(About, Sourced):
 
 class AddonConfiguration(TypedDict):
     source: Text
-    exact: bool
     fields: KeyTree
 
 

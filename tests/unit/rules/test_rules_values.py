@@ -142,6 +142,7 @@ CASES = [
         {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}},
         {"init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}},
     ),
+    addon_case("aws-ebs-csi-driver", "replicaCount", {"replicaCount": 1}, {"controller": {"replicaCount": 1}}),
     addon_case("coredns", "toleration", {"toleration": []}, {"tolerations": []}),
     Case(
         "ADDON_VALUE_UNKNOWN",
