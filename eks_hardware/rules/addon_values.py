@@ -13,7 +13,7 @@ from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.unknown_keys import unknown_below
 from eks_hardware.rules.value_kinds import WrongValue, names_only, wrong_values
 from eks_hardware.suggestions import misspelt, question
-from eks_hardware.units import amount
+from eks_hardware.units import MIB, amount
 
 _REJECTS = "EKS rejects the add-on's configuration in the middle of an apply"
 
@@ -107,10 +107,31 @@ def _replicas(context: Context) -> Iterator[Breach]:
             yield path, f"must be at most maxReplicas {most}, got {least}; lower it, or raise maxReplicas"
         if "enabled" not in scaling:
             yield _addon_path("coredns", ("autoScaling",)), f"must have 'enabled', or {_REJECTS}; add it"
+    yield from _default_limit(addon.configuration if addon and addon.enabled else {})
     budget = addon.configuration.get("podDisruptionBudget") if addon and addon.enabled else None
     if isinstance(budget, Mapping) and {"maxUnavailable", "minAvailable"} <= budget.keys():
         path = _addon_path("coredns", ("podDisruptionBudget", "minAvailable"))
         yield path, "a PodDisruptionBudget has only one of minAvailable and maxUnavailable; remove one"
+
+
+def _default_limit(values: Mapping[str, Any]) -> Iterator[Breach]:
+    """Yield a request for memory above CoreDNS's own limit, if the configuration does not set another."""
+    resources, mib = values.get("resources"), facts.system_pods()["deployments"]["coredns"].get("limit_mib")
+    requests = resources.get("requests") if isinstance(resources, Mapping) else None
+    if not mib or not isinstance(requests, Mapping) or not isinstance(resources, Mapping):
+        return
+    limits, memory = resources.get("limits"), requests.get("memory")
+    if isinstance(limits, Mapping) and "memory" in limits:
+        return
+    try:
+        over = isinstance(memory, str) and amount(memory) > mib * MIB
+    except ValueError:
+        return
+    if over:
+        yield (
+            _addon_path("coredns", ("resources", "requests", "memory")),
+            f"must be at most the add-on's own limit of {mib}Mi, got {memory}; set resources.limits.memory too",
+        )
 
 
 def _by_name(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[WrongValue]:
@@ -144,7 +165,17 @@ def _above_limits(values: Mapping[str, Any], above: tuple[str, ...]) -> Iterator
 
 # Text of other programs, whose names mean something else.
 _FREE = frozenset(
-    ["config", "configMap", "labels", "podLabels", "annotations", "podAnnotations", "nodeSelector", "env"]
+    [
+        "config",
+        "grafana.ini",
+        "configMap",
+        "labels",
+        "podLabels",
+        "annotations",
+        "podAnnotations",
+        "nodeSelector",
+        "env",
+    ]
 )
 
 

@@ -13,6 +13,8 @@ from typing import Any
 from eks_hardware import facts
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.printable import quoted
+from eks_hardware.resolve.node import pod_addresses
+from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.kubelet import STOPS, Kubelet, kubelets, newer
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.value_kinds import is_whole
@@ -34,6 +36,7 @@ def _settings(context: Context) -> Iterator[Breach]:
             yield from check(kubelet)
         yield from _reserved_cpus(kubelet, fewest)
         yield from _reserved_sum(context, kubelet)
+        yield from _pods(context, kubelet)
 
 
 @warning("KUBELET_TOPOLOGY")
@@ -161,6 +164,22 @@ def _reserved_sum(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
                 f"with this, all {resource} of the smallest type is reserved, so {STOPS} or has room for no pod; "
                 "reserve less",
             )
+
+
+def _pods(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
+    """Yield a number of pods in user data for which the smallest type has no addresses."""
+    given, custom = kubelet.given("maxPods"), has_pod_subnets(context.strategy.network)
+    found = [
+        pod_addresses(kind, efa=kubelet.node.efa, custom_networking=custom) for kind in context.types(kubelet.node)
+    ]
+    room = min((each for each in found if each is not None), default=0)
+    # POD_NETWORK_NO_INTERFACE reports types without an interface for pods.
+    if is_whole(given) and 2 < room < given:
+        yield (
+            kubelet.path("maxPods"),
+            f"the smallest type has addresses for {room} pods (with prefixes), got {given}, and the other pods stay in "
+            f"ContainerCreating; set kubelet.max_pods to at most {room} instead",
+        )
 
 
 def _system(kubelet: Kubelet) -> str:

@@ -263,6 +263,12 @@ CASES = [
         kubelet_config_of(registerWithTaints=[{"key": "a", "effect": "NoSchedule"}]),
         frozenset({"USER_DATA_LABELS"}),
     ),
+    setting_case(
+        "maxPods",
+        web_nodes(types="t3.micro", user_data={"kubelet": {"config": {"maxPods": 200}}}),
+        web_nodes(types="m6i.xlarge", user_data={"kubelet": {"config": {"maxPods": 200}}}),
+        OVERRIDES,
+    ),
     # Bottlerocket writes the same settings.
     Case(
         "KUBELET_SETTING",
@@ -337,6 +343,7 @@ VALUES = [
     ("kubelet.config.topologyManagerPolicy", {"kubelet": {"config": {"topologyManagerPolicy": "numa"}}}),
     ("kubelet.config.featureGates.MemoryQoS", {"kubelet": {"config": {"featureGates": {"MemoryQoS": "true"}}}}),
     ("kubelet.config.authentication.anonymous", {"kubelet": {"config": {"authentication": {"anonymous": True}}}}),
+    ("kubelet.config.logging.format", {"kubelet": {"config": {"logging": {"format": "xml"}}}}),
     # NodeConfig
     ("kubelet.flags", {"kubelet": {"flags": {"v": 4}}}),
     ("instance.localStorage.strategy", {"instance": {"localStorage": {"strategy": "raid0"}}}),

@@ -128,6 +128,12 @@ CASES = [
         {"resources": {"requests": {"memory": "1Gi"}, "limits": {"memory": "500Mi"}}},
         {"resources": {"requests": {"memory": "500Mi"}, "limits": {"memory": "1Gi"}}},
     ),
+    addon_case(
+        "coredns",
+        "resources.requests.memory",
+        {"resources": {"requests": {"memory": "500Mi"}}},
+        {"resources": {"requests": {"memory": "500Mi"}, "limits": {"memory": "500Mi"}}},
+    ),
     # --- names
     Case(
         "ADDON_VALUE_UNKNOWN",
