@@ -13,6 +13,7 @@ from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.unknown_keys import unknown_below
 from eks_hardware.rules.value_kinds import WrongValue, names_only, wrong_values
 from eks_hardware.suggestions import misspelt, question
+from eks_hardware.units import MIB, amount
 
 _REJECTS = "EKS rejects the add-on's configuration in the middle of an apply"
 
@@ -47,6 +48,8 @@ def _kinds(context: Context) -> Iterator[Breach]:
             # ADDON_ENVIRONMENT_TEXT reports values that are not text.
             if not (name == "vpc-cni" and wrong.path[0] == "env" and len(wrong.path) == 2 and _is_scalar(wrong.value)):
                 yield _addon_path(name, wrong.path), f"{wrong}, or {_REJECTS}"
+        for path, fault in _above_limits(values, ()):
+            yield _addon_path(name, path), fault
     yield from ((each.path, each.message) for each in _names(context) if each.sure)
     yield from _replicas(context)
 
@@ -78,7 +81,7 @@ def _names(context: Context) -> Iterator[_Name]:
                 _addon_path(name, found.path),
                 f"the recorded configuration of {name} has no {quoted('.'.join(found.path))}, and EKS rejects unknown "
                 f"names; {hint}",
-                sure=meant is not None or bool(places and row and row["exact"]),
+                sure=bool(meant or places),
             )
 
 
@@ -104,10 +107,31 @@ def _replicas(context: Context) -> Iterator[Breach]:
             yield path, f"must be at most maxReplicas {most}, got {least}; lower it, or raise maxReplicas"
         if "enabled" not in scaling:
             yield _addon_path("coredns", ("autoScaling",)), f"must have 'enabled', or {_REJECTS}; add it"
+    yield from _default_limit(addon.configuration if addon and addon.enabled else {})
     budget = addon.configuration.get("podDisruptionBudget") if addon and addon.enabled else None
     if isinstance(budget, Mapping) and {"maxUnavailable", "minAvailable"} <= budget.keys():
         path = _addon_path("coredns", ("podDisruptionBudget", "minAvailable"))
         yield path, "a PodDisruptionBudget has only one of minAvailable and maxUnavailable; remove one"
+
+
+def _default_limit(values: Mapping[str, Any]) -> Iterator[Breach]:
+    """Yield a request for memory above CoreDNS's own limit, if the configuration does not set another."""
+    resources, mib = values.get("resources"), facts.system_pods()["deployments"]["coredns"].get("limit_mib")
+    requests = resources.get("requests") if isinstance(resources, Mapping) else None
+    if not mib or not isinstance(requests, Mapping) or not isinstance(resources, Mapping):
+        return
+    limits, memory = resources.get("limits"), requests.get("memory")
+    if isinstance(limits, Mapping) and "memory" in limits:
+        return
+    try:
+        over = isinstance(memory, str) and amount(memory) > mib * MIB
+    except ValueError:
+        return
+    if over:
+        yield (
+            _addon_path("coredns", ("resources", "requests", "memory")),
+            f"must be at most the add-on's own limit of {mib}Mi, got {memory}; set resources.limits.memory too",
+        )
 
 
 def _by_name(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[WrongValue]:
@@ -120,9 +144,38 @@ def _by_name(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator
             yield from _by_name(value, (*above, str(name)))
 
 
+def _above_limits(values: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield requests above the limit next to them, which the API server refuses."""
+    requests, limits = values.get("requests"), values.get("limits")
+    if isinstance(requests, Mapping) and isinstance(limits, Mapping):
+        for name in requests.keys() & limits.keys():
+            try:
+                over = amount(requests[name]) > amount(limits[name])
+            except ValueError:
+                continue
+            if over:
+                yield (
+                    (*above, "requests", str(name)),
+                    f"must be at most the limit {limits[name]}, got {requests[name]}; lower it, or raise the limit",
+                )
+    for name, value in values.items():
+        if isinstance(value, Mapping) and name not in _FREE:
+            yield from _above_limits(value, (*above, str(name)))
+
+
 # Text of other programs, whose names mean something else.
 _FREE = frozenset(
-    ["config", "configMap", "labels", "podLabels", "annotations", "podAnnotations", "nodeSelector", "env"]
+    [
+        "config",
+        "grafana.ini",
+        "configMap",
+        "labels",
+        "podLabels",
+        "annotations",
+        "podAnnotations",
+        "nodeSelector",
+        "env",
+    ]
 )
 
 
@@ -138,6 +191,8 @@ def _chart_kinds(context: Context) -> Iterator[Breach]:
             path = reduce(field_paths.below, wrong.path, f"kubernetes.charts.{name}.values")
             also = "; text that is not empty counts as true" if wrong.path[-1] == "enabled" else ""
             yield path, f"{wrong}, or the chart cannot be installed{also}"
+        for keys, fault in _above_limits(chart.values, ()):
+            yield reduce(field_paths.below, keys, f"kubernetes.charts.{name}.values"), fault
 
 
 # --- what values need

@@ -82,6 +82,7 @@ def _other_numbering(context: Context) -> Iterator[Breach]:
     least, most = newest["coredns_minors"].get(minor, (0, _ANY_MINOR))
     for name, version in _pinned(context):
         read = newest["versions"].get(name)
+        offered = f"1.{least}" if least == most else f"1.{least} to 1.{most}"
         if read and numbers(version)[0] > numbers(read)[0] + 1:
             yield (
                 _path(name, "version"),
@@ -91,8 +92,8 @@ def _other_numbering(context: Context) -> Iterator[Breach]:
         elif name == "coredns" and not least <= numbers(version)[1] <= most + 1:
             yield (
                 _path(name, "version"),
-                f"EKS offers CoreDNS 1.{least} to 1.{most} for Kubernetes {minor}, got {version}; pin one of these, or "
-                "remove this line and EKS picks the version",
+                f"EKS offers CoreDNS {offered} for Kubernetes {minor}, got {version}; pin one of these, or remove this "
+                "line and EKS picks the version",
             )
 
 
@@ -188,9 +189,22 @@ def _wiring(context: Context) -> Iterator[Breach]:
             _environment_path("DISABLE_NETWORK_RESOURCE_PROVISIONING"),
             "the CNI then attaches no interfaces and addresses, so pods stay in ContainerCreating; remove this line",
         )
+    addon = context.strategy.cluster.addons.get("vpc-cni")
+    with_subnets = has_pod_subnets(context.strategy.network) or bool(addon and addon.configuration.get("eniConfig"))
+    if switched_on(environment, switch) and not with_subnets:
+        yield (
+            _environment_path(switch),
+            "the CNI then takes pod addresses only from ENIConfig objects, and the network has no subnets for pods, so "
+            "no node becomes Ready; remove this line, or set network.pod_cidr",
+        )
     yield from _interfaces_capped(context)
     addon = context.strategy.cluster.addons.get("coredns")
     configuration = addon.configuration if addon and addon.enabled else {}
+    if str(configuration.get("computeType", "ec2")).lower() == "fargate":
+        yield (
+            _path("coredns", "configuration", "computeType"),
+            "the cluster has no Fargate profile, so CoreDNS stays Pending; remove this line",
+        )
     scaling = configuration.get("autoScaling")
     scaled = isinstance(scaling, Mapping) and scaling.get("enabled") is True
     if configuration.get("replicaCount") == 0 and not scaled:

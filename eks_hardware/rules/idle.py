@@ -27,7 +27,7 @@ def _kept(context: Context) -> Iterator[Breach]:
             continue
         after = pool.disruption.consolidate_after
         if after and (after == "never" or seconds(after) >= _LONG_SECONDS):
-            how = "for ever" if after == "never" else f"for {after}"
+            how = "forever" if after == "never" else f"for {after}"
             yield (
                 node_path(pool, "disruption.consolidate_after"),
                 f"Karpenter keeps empty nodes with {type_names(context.types(pool))} {how}, at full price; set 5m or "
@@ -40,12 +40,28 @@ def _kept(context: Context) -> Iterator[Breach]:
 def _blocked(pool: NodePoolSpec) -> Iterator[Breach]:
     for path, budget in field_paths.items(node_path(pool, "disruption.budgets"), pool.disruption.budgets or ()):
         none = budget.nodes.rstrip("%").strip("0") == ""
-        if none and budget.schedule is None and (not budget.reasons or "Empty" in budget.reasons):
+        always = budget.schedule is None or _covers_all_time(budget.schedule, seconds(budget.duration or "0s"))
+        if none and always and (not budget.reasons or "Empty" in budget.reasons):
+            how = "without a schedule" if budget.schedule is None else "whose duration lasts until its next start"
             yield (
                 f"{path}.nodes",
-                "a budget of 0 without a schedule keeps empty nodes for ever, at full price; add reasons without "
-                "Empty, or a schedule and a duration",
+                f"a budget of 0 {how} keeps empty nodes forever, at full price; add reasons without "
+                "Empty, or a schedule with a shorter duration",
             )
+
+
+def _covers_all_time(schedule: str, length: int) -> bool:
+    """Return whether a budget's duration lasts until its next start."""
+    if schedule.startswith("@"):
+        return length >= _PERIODS.get(schedule, length + 1)
+    minute, hour, *days = schedule.split()
+    if days != ["*", "*", "*"]:
+        return False
+    period = 24 * 3600 if hour != "*" else 3600 if minute != "*" else 60
+    return length >= period
+
+
+_PERIODS = {"@hourly": 3600, "@daily": 24 * 3600, "@midnight": 24 * 3600, "@weekly": 7 * 24 * 3600}
 
 
 def _autoscaler(context: Context) -> Iterator[Breach]:

@@ -29,6 +29,7 @@ _BOTTLEROCKET = {
     "imageMaximumGCAge": "image-maximum-gc-age",
     "imageMinimumGCAge": "image-minimum-gc-age",
     "kubeReserved": "kube-reserved",
+    "maxPods": "max-pods",
     "memoryManagerPolicy": "memory-manager-policy",
     "reservedMemory": "memory-manager-reserved-memory",
     "reservedSystemCPUs": "reserved-cpus",

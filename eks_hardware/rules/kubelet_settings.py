@@ -13,11 +13,13 @@ from typing import Any
 from eks_hardware import facts
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.printable import quoted
+from eks_hardware.resolve.node import pod_addresses
+from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.kubelet import STOPS, Kubelet, kubelets, newer
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.value_kinds import is_whole
 from eks_hardware.suggestions import close, question
-from eks_hardware.units import amount
+from eks_hardware.units import GIB, amount
 
 _PART = re.compile(r"([0-9.]+)(ns|us|µs|ms|s|m|h)")
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
@@ -33,6 +35,8 @@ def _settings(context: Context) -> Iterator[Breach]:
         for check in _CHECKS:
             yield from check(kubelet)
         yield from _reserved_cpus(kubelet, fewest)
+        yield from _reserved_sum(context, kubelet)
+        yield from _pods(context, kubelet)
 
 
 @warning("KUBELET_TOPOLOGY")
@@ -70,7 +74,7 @@ def _percent(value: Any) -> int | None:
 
 def _quantity(value: Any) -> Fraction | None:
     try:
-        return amount(value)
+        return amount(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
     except ValueError:
         return None
 
@@ -138,6 +142,44 @@ def _reserved(kubelet: Kubelet) -> Iterator[Breach]:
                 kubelet.below("kubeReserved", "cpu"),
                 f"the static CPU manager requires reserved CPU, got 0, or {STOPS}; reserve some, such as 500m",
             )
+
+
+def _reserved_sum(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
+    """Yield user data that reserves as much as the smallest type has; KUBELET_RESERVED checks the fields."""
+    kinds = context.types(kubelet.node)
+    whole = {
+        "cpu": min((Fraction(kind.vcpus) for kind in kinds), default=None),
+        "memory": min((Fraction(kind.memory_gib) * GIB for kind in kinds), default=None),
+    }
+    for resource, most in whole.items():
+        parts = {name: _quantity(kubelet.map(name).get(resource)) for name in ("kubeReserved", "systemReserved")}
+        if resource == "memory":
+            parts["evictionHard"] = _quantity(kubelet.map("evictionHard").get("memory.available"))
+        given = {name: part for name, part in parts.items() if part and kubelet.given(name)}
+        if most and given and sum((part for part in parts.values() if part), Fraction(0)) >= most:
+            name = max(given, key=lambda each: given[each])
+            key = "memory.available" if name == "evictionHard" else resource
+            yield (
+                kubelet.below(name, key),
+                f"with this, all {resource} of the smallest type is reserved, so {STOPS} or has room for no pod; "
+                "reserve less",
+            )
+
+
+def _pods(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
+    """Yield a number of pods in user data for which the smallest type has no addresses."""
+    given, custom = kubelet.given("maxPods"), has_pod_subnets(context.strategy.network)
+    found = [
+        pod_addresses(kind, efa=kubelet.node.efa, custom_networking=custom) for kind in context.types(kubelet.node)
+    ]
+    room = min((each for each in found if each is not None), default=0)
+    # POD_NETWORK_NO_INTERFACE reports types without an interface for pods.
+    if is_whole(given) and 2 < room < given:
+        yield (
+            kubelet.path("maxPods"),
+            f"the smallest type has addresses for {room} pods (with prefixes), got {given}, and the other pods stay in "
+            f"ContainerCreating; set kubelet.max_pods to at most {room} instead",
+        )
 
 
 def _system(kubelet: Kubelet) -> str:
@@ -305,6 +347,18 @@ def _limits(kubelet: Kubelet) -> Iterator[Breach]:
     factor = kubelet.given("memoryThrottlingFactor")
     if isinstance(factor, int | float) and not isinstance(factor, bool) and not 0 < factor <= 1:
         yield kubelet.path("memoryThrottlingFactor"), f"must be above 0 and at most 1, got {factor}, or {STOPS}"
+    suites = kubelet.given("tlsCipherSuites")
+    for suite in suites if isinstance(suites, list | tuple) else ():
+        if isinstance(suite, str) and not suite.startswith("TLS_"):
+            yield kubelet.path("tlsCipherSuites"), f"must list names such as {_SUITE}, got {quoted(suite)}, or {STOPS}"
+    taints = kubelet.given("registerWithTaints")
+    for taint in taints if isinstance(taints, list | tuple) else ():
+        effect = taint.get("effect") if isinstance(taint, dict) else None
+        if isinstance(taint, dict) and effect not in _EFFECTS:
+            yield (
+                kubelet.path("registerWithTaints"),
+                f"each taint must have an effect of {', '.join(_EFFECTS)}, got {quoted(str(effect))}, or {STOPS}",
+            )
     for name, (least, most, words) in _DURATIONS.items():
         value = kubelet.given(name)
         if name == "crashLoopBackOff":
@@ -314,6 +368,8 @@ def _limits(kubelet: Kubelet) -> Iterator[Breach]:
             yield kubelet.path(name), f"must be {words}, got {quoted(str(value))}, or {STOPS}"
 
 
+_SUITE = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _DURATIONS = {
     "containerLogMonitorInterval": (3, float("inf"), "at least 3s"),
     "cpuCFSQuotaPeriod": (0.001, 1, "from 1ms to 1s"),

@@ -5,6 +5,7 @@ Alternatives are joined with `` or ``; a nested mapping of names is a kind too. 
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -63,6 +64,20 @@ def _threshold(value: Any) -> bool:
     )
 
 
+def _bottlerocket_threshold(value: Any) -> bool:
+    return _threshold(value) and not (value.endswith("%") and float(value[:-1]) >= 100)
+
+
+def _base64(value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        base64.b64decode("".join(value.split()), validate=True)
+    except ValueError:
+        return False
+    return True
+
+
 # The test of each kind, and its words in messages.
 _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "text": (lambda value: isinstance(value, str), "text"),
@@ -78,7 +93,11 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "quantity": (_quantity, "an amount such as 500m, 16 or 64Gi"),
     "quantity text": (lambda value: _text(value, _QUANTITY), 'an amount in quotes such as "500m" or "64Gi"'),
     "threshold": (_threshold, 'an amount or a percentage in quotes, such as "500Mi" or "10%"'),
-    "threshold text": (_threshold, 'an amount or a percentage in quotes, such as "500Mi" or "10%"'),
+    "base64": (_base64, "text in base64"),
+    "threshold text": (
+        _bottlerocket_threshold,
+        'an amount or a percentage below 100% in quotes, such as "500Mi" or "10%"',
+    ),
     "bool text": (lambda value: isinstance(value, str) and value in _BOOLEANS, '"true" or "false", in quotes'),
     "int text": (lambda value: _text(value, re.compile("-?[0-9]{1,9}")), 'a whole number in quotes, such as "5"'),
     "percent text": (lambda value: isinstance(value, str) and value.endswith("%"), 'a percentage such as "50%"'),

@@ -28,28 +28,28 @@ TREES: dict[str, Mapping[str, Any]] = {
 }
 
 
-def leaves_of_fields(fields: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+def recorded_kinds(fields: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the path and kind of every setting whose kind is recorded."""
     for name, kind in fields.items():
         if isinstance(kind, Mapping):
-            yield from leaves_of_fields(kind, (*above, name))
+            yield from recorded_kinds(kind, (*above, name))
         elif isinstance(kind, str) and kind != "*":
             yield (*above, name), kind
 
 
-def put_at(path: tuple[str, ...], value: Any) -> dict[str, Any]:
+def nested_at(path: tuple[str, ...], value: Any) -> dict[str, Any]:
     """Return a value nested below the keys of a path."""
-    return {path[0]: put_at(path[1:], value) if path[1:] else value}
+    return {path[0]: nested_at(path[1:], value) if path[1:] else value}
 
 
 @settings(max_examples=5, deadline=None)
 @given(st.data())
 def test_a_right_value_passes_and_another_does_not(data: st.DataObject) -> None:
     for fields in TREES.values():
-        for path, kind in leaves_of_fields(fields):
-            assert not list(wrong_values(put_at(path, data.draw(random_values.right(kind))), fields)), (path, kind)
+        for path, kind in recorded_kinds(fields):
+            assert not list(wrong_values(nested_at(path, data.draw(random_values.right(kind))), fields)), (path, kind)
             wrong: Any = 1 if kind.startswith(("map", "list")) else [[1]] if "list" not in kind else 1
-            assert list(wrong_values(put_at(path, wrong), fields)), (path, kind, wrong)
+            assert list(wrong_values(nested_at(path, wrong), fields)), (path, kind, wrong)
 
 
 BASE = document(group("g6.xlarge"), **pools(pool()))
@@ -77,11 +77,11 @@ def test_every_wrong_value_in_user_data_is_found() -> None:
         ("al2023", TREES["kubelet"], ("kubelet", "config")),
         ("bottlerocket", TREES["bottlerocket"], ()),
     ):
-        paths = [path for path, kind in leaves_of_fields(fields) if "list" not in kind and "<name>" not in path][::12]
+        paths = [path for path, kind in recorded_kinds(fields) if "list" not in kind and "<name>" not in path][::12]
         for path in paths:
             given_document = {
                 **document(),
-                "node_groups": [SYSTEM, group(ami={"family": family}, user_data=put_at((*above, *path), [[1]]))],
+                "node_groups": [SYSTEM, group(ami={"family": family}, user_data=nested_at((*above, *path), [[1]]))],
             }
             found = check(Strategy.model_validate(given_document), today=TODAY)
             assert "USER_DATA_VALUE" in {each.code for each in found}, path

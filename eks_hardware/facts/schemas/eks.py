@@ -174,7 +174,6 @@ class ChinaEndpoints(Sourced):
 
 class AddonConfiguration(TypedDict):
     source: Text
-    exact: bool
     fields: KeyTree
 
 

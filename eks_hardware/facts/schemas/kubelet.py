@@ -116,6 +116,7 @@ class SystemPods(TypedDict):
 
 class SystemDeployment(SystemPods):
     replicas: int
+    limit_mib: NotRequired[int]
 
 
 class SystemSoftware(About):

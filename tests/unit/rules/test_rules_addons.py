@@ -166,6 +166,18 @@ CASES = [
         cni_environment(DISABLE_NETWORK_RESOURCE_PROVISIONING="false"),
     ),
     Case(
+        "ADDON_WIRING",
+        f"{CNI}.configuration.env.AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG",
+        cni_environment(AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG="true"),
+        {**cni_environment(AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG="true"), **PODS},
+    ),
+    Case(
+        "ADDON_WIRING",
+        "cluster.addons.coredns.configuration.computeType",
+        configured("coredns", computeType="Fargate"),
+        configured("coredns", computeType="ec2"),
+    ),
+    Case(
         "ADDON_WARM_POOL",
         f"{CNI}.configuration.env.MINIMUM_IP_TARGET",
         cni_environment(MINIMUM_IP_TARGET="10"),

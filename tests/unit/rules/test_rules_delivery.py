@@ -39,7 +39,7 @@ def access(policy: str, *namespaces: str) -> dict[str, Any]:
     }
 
 
-def deployer_entry(policy: str, *namespaces: str) -> dict[str, Any]:
+def by_role(policy: str, *namespaces: str) -> dict[str, Any]:
     """Return the access entry of the role that deploys."""
     policies = [{"policy": policy, "namespaces": list(namespaces)}]
     return {"access_entries": [{"name": "deployer", "principal_arn": DEPLOYER, "policies": policies}]}
@@ -118,12 +118,12 @@ CASES = [
             ({"admins": [ADMIN]}, {"admins": [ADMIN], "creator_is_admin": True}),
             ({"admins": [ADMIN, f"{DEPLOYER}s"]}, {"admins": [DEPLOYER]}),
             (
-                {"admins": [ADMIN], **deployer_entry("AmazonEKSAdminPolicy")},
-                deployer_entry("AmazonEKSClusterAdminPolicy"),
+                {"admins": [ADMIN], **by_role("AmazonEKSAdminPolicy")},
+                by_role("AmazonEKSClusterAdminPolicy"),
             ),
             (
-                {"admins": [ADMIN], **deployer_entry("AmazonEKSClusterAdminPolicy", "a")},
-                deployer_entry("AmazonEKSClusterAdminPolicy"),
+                {"admins": [ADMIN], **by_role("AmazonEKSClusterAdminPolicy", "a")},
+                by_role("AmazonEKSClusterAdminPolicy"),
             ),
         )
     ),

@@ -241,6 +241,34 @@ CASES = [
         kubelet_config_of(containerLogMonitorInterval="1s"),
         kubelet_config_of(containerLogMonitorInterval="10s"),
     ),
+    setting_case(
+        "systemReserved.memory",
+        kubelet_config_of(systemReserved={"memory": "12Gi"}, evictionHard={"memory.available": "6Gi"}),
+        kubelet_config_of(systemReserved={"memory": "1Gi"}, evictionHard={"memory.available": "1Gi"}),
+        OVERRIDES,
+    ),
+    setting_case(
+        "evictionHard[memory.available]",
+        kubelet_config_of(evictionHard={"memory.available": "20Gi"}),
+        kubelet_config_of(evictionHard={"memory.available": "2Gi"}),
+    ),
+    setting_case(
+        "tlsCipherSuites",
+        kubelet_config_of(tlsCipherSuites=["ECDHE-RSA-AES128-GCM-SHA256"]),
+        kubelet_config_of(tlsCipherSuites=["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]),
+    ),
+    setting_case(
+        "registerWithTaints",
+        kubelet_config_of(registerWithTaints=[{"key": "a", "effect": "NO_SCHEDULE"}]),
+        kubelet_config_of(registerWithTaints=[{"key": "a", "effect": "NoSchedule"}]),
+        frozenset({"USER_DATA_LABELS"}),
+    ),
+    setting_case(
+        "maxPods",
+        web_nodes(types="t3.micro", user_data={"kubelet": {"config": {"maxPods": 200}}}),
+        web_nodes(types="m6i.xlarge", user_data={"kubelet": {"config": {"maxPods": 200}}}),
+        OVERRIDES,
+    ),
     # Bottlerocket writes the same settings.
     Case(
         "KUBELET_SETTING",
@@ -315,6 +343,7 @@ VALUES = [
     ("kubelet.config.topologyManagerPolicy", {"kubelet": {"config": {"topologyManagerPolicy": "numa"}}}),
     ("kubelet.config.featureGates.MemoryQoS", {"kubelet": {"config": {"featureGates": {"MemoryQoS": "true"}}}}),
     ("kubelet.config.authentication.anonymous", {"kubelet": {"config": {"authentication": {"anonymous": True}}}}),
+    ("kubelet.config.logging.format", {"kubelet": {"config": {"logging": {"format": "xml"}}}}),
     # NodeConfig
     ("kubelet.flags", {"kubelet": {"flags": {"v": 4}}}),
     ("instance.localStorage.strategy", {"instance": {"localStorage": {"strategy": "raid0"}}}),
@@ -331,6 +360,9 @@ BOTTLEROCKET_VALUES = [
     ("host-containers.admin.enabled", {"host-containers": {"admin": {"enabled": "yes"}}}),
     ("container-runtime.max-concurrent-downloads", {"container-runtime": {"max-concurrent-downloads": "10"}}),
     ("motd", {"motd": 5}),
+    ("pki.own.data", {"pki": {"own": {"data": "-----BEGIN CERTIFICATE-----", "trusted": True}}}),
+    ("boot.kernel-parameters.quiet", {"boot": {"kernel-parameters": {"quiet": "1"}}}),
+    ("kubernetes.eviction-hard[nodefs.available]", {"kubernetes": {"eviction-hard": {"nodefs.available": "100%"}}}),
 ]
 
 

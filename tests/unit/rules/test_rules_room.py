@@ -121,6 +121,12 @@ CASES = [
     ),
     Case(
         "IDLE_NODES_KEPT",
+        f"{POOL}.disruption.budgets[0].nodes",
+        disruption(budgets=[{"nodes": "0", "schedule": "@daily", "duration": "24h"}]),
+        disruption(budgets=[{"nodes": "0", "schedule": "@weekly", "duration": "24h"}]),
+    ),
+    Case(
+        "IDLE_NODES_KEPT",
         AUTOSCALER,
         autoscaler(**{"scale-down-enabled": False}),
         autoscaler(**{"scale-down-enabled": True}),

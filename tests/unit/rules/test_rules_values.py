@@ -122,6 +122,18 @@ CASES = [
         {"containerLogs": {"enabled": "no"}},
         {"containerLogs": {"enabled": False}},
     ),
+    addon_case(
+        "metrics-server",
+        "resources.requests.memory",
+        {"resources": {"requests": {"memory": "1Gi"}, "limits": {"memory": "500Mi"}}},
+        {"resources": {"requests": {"memory": "500Mi"}, "limits": {"memory": "1Gi"}}},
+    ),
+    addon_case(
+        "coredns",
+        "resources.requests.memory",
+        {"resources": {"requests": {"memory": "500Mi"}}},
+        {"resources": {"requests": {"memory": "500Mi"}, "limits": {"memory": "500Mi"}}},
+    ),
     # --- names
     Case(
         "ADDON_VALUE_UNKNOWN",
@@ -136,6 +148,7 @@ CASES = [
         {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}},
         {"init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}},
     ),
+    addon_case("aws-ebs-csi-driver", "replicaCount", {"replicaCount": 1}, {"controller": {"replicaCount": 1}}),
     addon_case("coredns", "toleration", {"toleration": []}, {"tolerations": []}),
     Case(
         "ADDON_VALUE_UNKNOWN",
