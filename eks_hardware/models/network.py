@@ -96,7 +96,7 @@ class NetworkSpec(StrategyModel):
         "a NAT gateway.",
     )
     gateway_endpoints: tuple[Literal["s3", "dynamodb"], ...] = Field(
-        default=("s3",),
+        default=tuple(facts.choices()["gateway_endpoints"]["services"]),
         description="Gateway endpoints (free of charge). S3 is always included, because image layers are in S3.",
     )
     flow_logs: FlowLogs = Field(default=FlowLogs(), description="VPC flow logs, by default of rejected traffic only.")

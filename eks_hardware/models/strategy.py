@@ -90,7 +90,9 @@ class S3BackendSpec(StrategyModel):
     kms_key_arn: _StateKeyArn | None = Field(default=None, description="ARN of the key that encrypts the state.")
     profile: Text | None = Field(default=None, description="AWS profile for access to the bucket.")
     role_arn: Arn | None = Field(default=None, description="ARN of the role to assume for access to the bucket.")
-    lock: bool = Field(default=True, description="Lock with a lock file in the bucket.")
+    lock: bool = Field(
+        default=facts.choices()["s3_backend"]["lock"], description="Lock with a lock file in the bucket."
+    )
 
 
 class RemoteBackendSpec(StrategyModel):

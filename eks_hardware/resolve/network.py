@@ -127,9 +127,10 @@ class _Network(Resolver[ResolvedNetwork]):
         page = "https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html"
         if self._spec.existing:
             return rule((), _NONE, page)
-        services = tuple(sorted({"s3", *self._spec.gateway_endpoints}))
+        row = facts.choices.cite(lambda file: file["gateway_endpoints"]["services"])
+        services = tuple(sorted({*row.value, *self._spec.gateway_endpoints}))
         text = "always S3: ECR stores image layers there, and a gateway endpoint is free"
-        return rule(services, text, page)
+        return rule(services, text, row, page)
 
     def interface_endpoints(self) -> Derived[tuple[str, ...]]:
         services = interface_endpoints(self._spec, self._addons)

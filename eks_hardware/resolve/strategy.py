@@ -224,9 +224,12 @@ class _Strategy(Resolver[ResolvedStrategy]):
         return rule(storage, "see its fields")
 
     def backend(self) -> Derived[Backend]:
-        said, backend = "backend" in self._spec.model_fields_set, _backend(self._spec)
-        row = facts.choices.cite(lambda file: file["backend"])
-        return stated(backend) if said else default(backend, "a local file in the project", row)
+        given, backend = self._spec.backend, _backend(self._spec)
+        if "backend" not in self._spec.model_fields_set:
+            return default(backend, "a local file in the project", facts.choices.cite(lambda file: file["backend"]))
+        if isinstance(given, S3BackendSpec) and not {"key", "lock"} <= given.model_fields_set:
+            return stated(backend, "as set in the strategy", facts.choices.cite(lambda file: file["s3_backend"]))
+        return stated(backend)
 
     def kubernetes_backend(self) -> Derived[Backend | None]:
         beside = "next to the state of the first stack"
@@ -245,7 +248,7 @@ def _backend(strategy: Strategy) -> Backend:
         path = backend.path or facts.choices()["backend"]["path"].format(name=strategy.name)
         return backend.model_copy(update={"path": path})
     if isinstance(backend, S3BackendSpec):
-        key = backend.key or f"eks-hardware/{strategy.name}.tfstate"
+        key = backend.key or facts.choices()["s3_backend"]["key"].format(name=strategy.name)
         return backend.model_copy(update={"key": key, "region": backend.region or strategy.region})
     workspace = backend.workspace or aws_names.limited(strategy.name, limit="terraform_workspace")
     return backend.model_copy(update={"workspace": workspace})

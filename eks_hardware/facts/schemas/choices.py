@@ -58,6 +58,10 @@ class SubnetSplit(Sourced):
     control_plane_bits: int
 
 
+class GatewayEndpoints(Sourced):
+    services: list[Literal["s3", "dynamodb"]]
+
+
 class NatGateways(Sourced):
     mode: Literal["none", "single", "one-per-zone"]
 
@@ -152,6 +156,11 @@ class Backend(Sourced):
     path: Text
 
 
+class S3Backend(Sourced):
+    key: Text
+    lock: bool
+
+
 class FsxLustre(Sourced):
     throughput_mibps_per_tib: int
 
@@ -196,6 +205,7 @@ class Choices(About):
     zones: Zones
     subnets: SubnetSplit
     nat_gateways: NatGateways
+    gateway_endpoints: GatewayEndpoints
     flow_logs: FlowLogs
     workload: Workload
     capacity: Purchase
@@ -221,6 +231,7 @@ class Choices(About):
     kubernetes_delivery: KubernetesDelivery
     neuron_monitor: Switch
     backend: Backend
+    s3_backend: S3Backend
     fsx_lustre: FsxLustre
     fsx_lustre_size: FsxLustreSize
     fsx_lustre_deployment: FsxLustreDeployment

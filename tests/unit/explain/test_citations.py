@@ -181,6 +181,7 @@ PLACES: Mapping[tuple[str, str], str] = {
     ("karpenter", "service_account"): f"{CHOICES} karpenter_names.service_account",
     ("network", "cidr"): f"{CHOICES} vpc.cidr",
     ("provider", "iam_path"): f"{CHOICES} iam_path.path",
+    ("storage", "deployment"): f"{CHOICES} fsx_lustre_deployment.deployment",
     ("storage", "lustre_version"): "facts/storage.json lustre_version.version",
     ("storage", "port"): "facts/storage.json nfs_port.tcp",
     ("storage", "ports"): "facts/storage.json lustre_ports.tcp",
@@ -497,6 +498,9 @@ def _addon_role(case: Case) -> bool:
 
 
 def _backend(case: Case) -> bool:
+    if case.value["type"] == "s3":
+        row = case.held(f"{CHOICES} s3_backend")
+        return bool(case.value["key"] == row["key"].format(name=case.strategy) or case.value["lock"] is row["lock"])
     row = case.held(f"{CHOICES} backend")
     return bool(case.value["type"] == row["type"] and case.value["path"] == row["path"].format(name=case.strategy))
 
@@ -564,6 +568,9 @@ CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
     ("network", "subnets"): _subnets,
     ("network", "nat_zone_ids"): _nat_zones,
     ("network", "control_plane_zone_ids"): _control_plane_zones,
+    ("network", "gateway_endpoints"): lambda case: (
+        set(case.held(f"{CHOICES} gateway_endpoints.services")) <= set(case.value)
+    ),
     ("network", "interface_endpoints"): _endpoints,
     ("cluster", "support_type"): _support,
     ("cluster", "role_name"): _role,
@@ -580,7 +587,6 @@ CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
     ("karpenter", "queue_name"): lambda case: (
         bool(case.value) is case.held(f"{CHOICES} karpenter_interruptions.enabled")
     ),
-    ("storage", "deployment"): lambda case: case.value == case.held(f"{CHOICES} fsx_lustre_deployment.deployment"),
     ("storage", "buckets"): lambda case: (
         case.held(f"{CHOICES} mounted_bucket.read_only") in [each["read_only"] for each in case.value]
     ),

@@ -99,10 +99,8 @@ def test_defaults_are_valid() -> None:
 WRITTEN_DEFAULTS = {
     ("AddonSpec", "enabled"): "an add-on that the strategy lists is on",
     ("LocalBackendSpec", "type"): "the name of the model",
-    ("NetworkSpec", "gateway_endpoints"): "always has S3, whatever the strategy sets",
     ("NodeTemplate", "placement_group"): "the value is derived",
     ("RemoteBackendSpec", "hostname"): "Terraform's own default, and not part of a resource",
-    ("S3BackendSpec", "lock"): "not part of a resource",
 }
 """Defaults that are not our choice of a value, with the reason; ``config/facts`` has all others."""
 
