@@ -227,6 +227,7 @@ _KINDS: tuple[tuple[str, str, str, str, str, dict[str, Any]], ...] = (
     ("VPC endpoint", "ec2", "describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId", {}),
     ("security group", "ec2", "describe_security_groups", "SecurityGroups", "GroupId", {}),
     ("launch template", "ec2", "describe_launch_templates", "LaunchTemplates", "LaunchTemplateName", {}),
+    ("network interface", "ec2", "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId", {}),
     ("volume", "ec2", "describe_volumes", "Volumes", "VolumeId", {}),
     ("placement group", "ec2", "describe_placement_groups", "PlacementGroups", "GroupName", {}),
     ("role", "iam", "list_roles", "Roles", "RoleName", {}),

@@ -10,7 +10,7 @@ import pytest
 
 from eks_hardware.adoption import ResolvedAdoption
 from eks_hardware.local.readback import Account
-from helpers.adoption import adoption
+from helpers.adoption import adoption, synthesized_pools
 from helpers.strategies import gpu_pool, pool
 
 REGION = "us-west-2"
@@ -55,24 +55,6 @@ def theirs(account: Callable[[str], Account]) -> Iterator[Theirs]:
     for subnet in subnets.values():
         ec2.delete_subnet(SubnetId=subnet)
     ec2.delete_vpc(VpcId=vpc_id)
-
-
-def synthesized_pools(folder: Path, adopted: ResolvedAdoption, **arguments: Any) -> Path:
-    """Return the folder of a stack with the AWS resources of the pools."""
-    from eks_hardware._cdk import App, AwsProvider, TerraformStack
-    from eks_hardware.constructs.cluster import ClusterRef
-    from eks_hardware.constructs.karpenter import AdoptedKarpenter
-
-    app = App(outdir=str(folder))
-    stack = TerraformStack(app, "pools")
-    AwsProvider(stack, "aws", region=adopted.region)
-    wanted = {"source": "hashicorp/aws", "version": adopted.provider.version}
-    stack.add_override("terraform.required_providers.aws", wanted)
-    stack.add_override("terraform.backend.local.path", "terraform.tfstate")
-    cluster = ClusterRef.from_existing(stack, "cluster", name=adopted.name)
-    AdoptedKarpenter(stack, "karpenter", adoption=adopted, cluster=cluster, **arguments)
-    app.synth()
-    return folder / "stacks" / "pools"
 
 
 def discovered(ec2: Any) -> list[str]:

@@ -7,10 +7,12 @@ instances' user data, the releases and Karpenter. It is skipped without the prog
 from __future__ import annotations
 
 import base64
+import contextlib
 import datetime
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -31,8 +33,9 @@ from eks_hardware.resolve import ResolvedNodePool, ResolvedStrategy, resolve
 from eks_hardware.spellings import eks_effect
 from eks_hardware.validation import load_strategy
 from helpers.cluster_programs import programs
+from helpers.kubernetes.disruptions import Claims, condition, is_disrupted, is_true, time_of
 from helpers.kubernetes.installed import Installed, installed, long_running, source_of
-from helpers.kubernetes.objects import bundle_of, manifest_list, objects_in
+from helpers.kubernetes.objects import Object, bundle_of, manifest_list, objects_in
 from helpers.kubernetes.scheduling import quantity
 from helpers.polling import eventually
 from helpers.secrets import secrets_in
@@ -40,6 +43,8 @@ from helpers.strategies import strategy_of
 
 NAME = "mixed-hardware"
 REGION = "us-west-2"
+SECONDS = 300
+"""The longest wait for Karpenter on a busy machine."""
 CLUSTER_TOOLS = ("kubernetes", "etcd", "helm", "kwok", "kwok-files", "karpenter", "karpenter-files")
 
 
@@ -560,6 +565,14 @@ def test_limits_hold(placed: dict[str, Any], running: Installed) -> None:
     with running.created(pods):
         assert eventually(phases, ["Pending", "Running", "Running"]) == ["Pending", "Running", "Running"]
         assert len(running.instances_of("gpu-efa")) == 2
+        (waiting,) = (name for name, (phase, _) in running.pods("long-running=training").items() if phase == "Pending")
+
+        def reasons() -> list[str]:
+            said = running.get("events", f"--field-selector=involvedObject.name={waiting},reason=FailedScheduling")
+            return [each["message"] for each in said]
+
+        limit = "all available instance types exceed limits for nodepool"
+        assert eventually(lambda: any(limit in each for each in reasons()), seconds=SECONDS), reasons()
 
 
 RESERVED: dict[str, Any] = {
@@ -581,22 +594,44 @@ BLOCK: dict[str, Any] = {
 }
 
 
+def extended(running: Installed, *pools: Mapping[str, Any]) -> Installed:
+    """Return the running parts with more pools in the strategy."""
+    document = yaml.safe_load((DEFAULT_FOLDER / f"{NAME}.yaml").read_text(encoding="utf-8"))
+    document["karpenter"]["node_pools"] += pools
+    strategy = Strategy.model_validate(document)
+    return replace(running, strategy=strategy, resolved=resolve(strategy))
+
+
+def apply_pools(running: Installed, *pools: Mapping[str, Any]) -> Installed:
+    """Apply the objects of more pools, as ``install.sh`` does, and return the running parts with them."""
+    more = extended(running, *pools)
+    # A NodeOverlay has the name of its pool and more.
+    names = tuple(each["name"] for each in pools)
+    objects = [each for each in objects_in(more.resolved) if each["metadata"]["name"].startswith(names)]
+    running.cluster.kubectl("apply", "--server-side", "-f", "-", stdin=manifest_list(objects))
+    return more
+
+
+@contextlib.contextmanager
+def more_pools(running: Installed, *pools: Mapping[str, Any]) -> Iterator[Installed]:
+    """Add pools, and remove them with their nodes at the end."""
+    names = [each["name"] for each in pools]
+    try:
+        yield apply_pools(running, *pools)
+    finally:
+        running.cluster.kubectl("delete", "nodepools,ec2nodeclasses", *names, "--timeout=240s")
+    left = eventually(lambda: [each for each in running.instances().values() if source_of(each) in names], [])
+    assert left == []
+
+
 @pytest.fixture(scope="module")
 def reserving(running: Installed) -> Iterator[Installed]:
     """Add two pools with reservations of one instance each, and remove them at the end."""
-    document = yaml.safe_load((DEFAULT_FOLDER / f"{NAME}.yaml").read_text(encoding="utf-8"))
-    document["karpenter"]["node_pools"] += [RESERVED, BLOCK]
-    strategy = Strategy.model_validate(document)
-    extended = replace(running, strategy=strategy, resolved=resolve(strategy))
-    pools = ("reserved", "block")
-    running.emulator.add_reservations(REGION, [{**each, "count": 1} for each in named(strategy, extended.resolved)])
-    # A NodeOverlay has the name of its pool and more.
-    objects = [each for each in objects_in(extended.resolved) if each["metadata"]["name"].startswith(pools)]
-    with extended.created(objects):
-        yield extended
-        running.cluster.kubectl("delete", "nodepools", *pools, "--timeout=240s")
-    left = eventually(lambda: [each for each in running.instances().values() if source_of(each) in pools], [])
-    assert left == []
+    more = extended(running, RESERVED, BLOCK)
+    assert more.strategy is not None
+    running.emulator.add_reservations(REGION, [{**each, "count": 1} for each in named(more.strategy, more.resolved)])
+    with more_pools(running, RESERVED, BLOCK) as parts:
+        yield parts
 
 
 def reservation_of(running: Installed, pool: Mapping[str, Any]) -> dict[str, Any]:
@@ -650,6 +685,163 @@ def test_a_block_drains_before_its_end(reserving: Installed) -> None:
             assert eventually(lambda: reserving.instances_of("block"), []) == []
         finally:
             reserving.emulator.set_clock_ahead(datetime.timedelta())
+
+
+OLD_IMAGE, NEW_IMAGE = "v20260728", "v20260810"
+ON_G6: dict[str, Any] = {"instance_types": ["g6.xlarge"], "limits": {"nvidia.com/gpu": 8}}
+EMPTIED: dict[str, Any] = {
+    **ON_G6,
+    "name": "emptied",
+    "workload": "inference",
+    "disruption": {"consolidate_after": "20s", "budgets": [{"nodes": "100%"}]},
+}
+MOVED: dict[str, Any] = {
+    **ON_G6,
+    "name": "moved",
+    "workload": "inference",
+    "ami": {"version": OLD_IMAGE},
+    "disruption": {"consolidation": "when-empty", "budgets": [{"nodes": "1"}]},
+}
+KEPT: dict[str, Any] = {
+    **ON_G6,
+    "name": "kept",
+    "workload": "training",
+    "ami": {"version": OLD_IMAGE},
+    "disruption": {"consolidate_after": "20s", "budgets": [{"nodes": "0"}]},
+}
+
+
+@dataclass(frozen=True)
+class Disrupted:
+    """The pools ``emptied``, ``moved`` and ``kept`` after the first lost its pod and the others have a new image.
+
+    Attributes:
+        before: the node claims of each pool before that.
+        empty: the claim of ``kept`` without a pod.
+        images: the AMI's name of each claim.
+    """
+
+    running: Installed
+    claims: Claims
+    before: Mapping[str, list[str]]
+    empty: str
+    images: dict[str, str]
+
+    def read(self) -> Claims:
+        """Read the claims and the images of their instances."""
+        self.claims.read()
+        ec2 = self.running.account.client("ec2")
+        for name in self.claims.now - self.images.keys():
+            if identity := self.claims.last[name]["status"].get("imageID"):
+                (image,) = ec2.describe_images(ImageIds=[identity])["Images"]
+                self.images[name] = image["Name"]
+        return self.claims
+
+
+@pytest.fixture(scope="module")
+def disrupted(running: Installed) -> Iterator[Disrupted]:
+    """Run work on three pools; end some of it, and move the images. Return when Karpenter has replaced the nodes."""
+    with more_pools(running, EMPTIED, MOVED, KEPT) as parts:
+        pods = [
+            long_running(parts.printed(pool), f"{pool}-{number}")
+            for pool, number in (("emptied", 0), ("kept", 0), ("kept", 1))
+        ]
+        serving = replicated(parts.printed("moved"), "moved", replicas=2)
+        with parts.created([*pods, serving]):
+            selector = "long-running in (emptied-0,kept-0,kept-1,moved)"
+            phases = eventually(
+                lambda: [phase for phase, _ in parts.pods(selector).values()], ["Running"] * 5, seconds=SECONDS
+            )
+            assert phases == ["Running"] * 5, running.karpenter.log_tail()
+            claims = Claims(parts, "emptied", "moved", "kept")
+            node = parts.pods("long-running=kept-0")["kept-0"][1]
+            before = {pool: claims.of(pool) for pool in ("emptied", "moved", "kept")}
+            found = Disrupted(parts, claims, before, claims.on(node), {})
+            found.read()
+            moved = [{**each, "ami": {"version": NEW_IMAGE}} for each in (MOVED, KEPT)]
+            apply_pools(running, EMPTIED, *moved)
+            running.cluster.kubectl("delete", "pods", "emptied-0", "kept-0", "--wait=false")
+            gone = {*before["emptied"], *before["moved"]}
+            assert eventually(lambda: gone & found.read().now, set(), seconds=SECONDS) == set(), (
+                running.karpenter.log_tail()
+            )
+            yield replace(found, running=extended(running, EMPTIED, *moved))
+
+
+def replicated(objects: Sequence[Object], name: str, *, replicas: int) -> Object:
+    """Return a Deployment of pods like those of a printed job."""
+    pod = long_running(objects, name)
+    labels = pod["metadata"]["labels"]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": pod["metadata"]["namespace"]},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"long-running": name}},
+            "template": {"metadata": {"labels": labels}, "spec": {**pod["spec"], "restartPolicy": "Always"}},
+        },
+    }
+
+
+def test_an_empty_node_goes_after_the_time_that_the_strategy_says(disrupted: Disrupted) -> None:
+    """Karpenter counts from the last time that a pod came or went."""
+    ((name,), claims) = disrupted.before["emptied"], disrupted.claims
+    claim = claims.last[name]
+    assert is_true(claim, "Consolidatable")
+    waited = time_of(condition(claim, "Consolidatable")["lastTransitionTime"]) - time_of(
+        claim["status"]["lastPodEventTime"]
+    )
+    # By default it would be five minutes.
+    assert datetime.timedelta(seconds=20) <= waited < datetime.timedelta(minutes=5)
+    assert claims.of("emptied") == []
+
+
+def test_a_moved_image_replaces_nodes_within_the_budget(disrupted: Disrupted) -> None:
+    claims, images = disrupted.claims, disrupted.images
+    serving = eventually(
+        lambda: [phase for phase, _ in disrupted.running.pods("long-running=moved").values()],
+        ["Running"] * 2,
+        seconds=SECONDS,
+    )
+    assert serving == ["Running"] * 2
+    disrupted.read()
+    assert len(claims.of("moved")) == 2
+    assert {OLD_IMAGE in images[name] for name in disrupted.before["moved"]} == {True}
+    assert {NEW_IMAGE in images[name] for name in claims.of("moved")} == {True}
+    nodes = {node for _, node in disrupted.running.pods("long-running=moved").values()}
+    assert {claims.on(node) for node in nodes} == set(claims.of("moved"))
+    assert claims.most_disrupted["moved"] == 1
+    for name in disrupted.before["moved"]:
+        assert is_true(claims.last[name], "Drifted")
+    # The first new node is there before the first old one goes.
+    created = min(claims.last[name]["metadata"]["creationTimestamp"] for name in claims.of("moved"))
+    deleted = min(claims.last[name]["metadata"]["deletionTimestamp"] for name in disrupted.before["moved"])
+    assert time_of(created) <= time_of(deleted)
+
+
+def test_a_training_pool_stays_until_its_budget_allows_a_disruption(disrupted: Disrupted) -> None:
+    """Both its nodes have drifted, and one is as empty as that of the pool ``emptied`` was."""
+    running, before = disrupted.running, disrupted.before["kept"]
+    claims = disrupted.read()
+    assert [is_true(claims.last[name], "Drifted") for name in before] == [True, True]
+    assert is_true(claims.last[disrupted.empty], "Consolidatable")
+    assert claims.of("kept") == before
+    assert claims.most_disrupted["kept"] == 0
+    assert blocked(running, "kept") >= {"Drifted", "Empty"}
+    # By default a training pool's nodes go when they are empty, and stay when they have drifted.
+    pool = {**KEPT, "ami": {"version": NEW_IMAGE}, "disruption": {"consolidate_after": "20s"}}
+    apply_pools(running, pool)
+    busy = [name for name in before if name != disrupted.empty]
+    assert eventually(lambda: disrupted.read().of("kept"), busy, seconds=SECONDS) == busy, running.karpenter.log_tail()
+    assert not is_disrupted(claims.last[busy[0]])
+
+
+def blocked(running: Installed, pool: str) -> set[str]:
+    """Return the reasons for which Karpenter says that a pool's budgets allow no disruption."""
+    events = running.get("events", f"--field-selector=reason=DisruptionBlocked,involvedObject.name={pool}")
+    found = (re.fullmatch(r"No allowed disruptions for disruption reason (\w+) .*", each["message"]) for each in events)
+    return {match[1] for match in found if match}
 
 
 @pytest.mark.usefixtures("placed")

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eks_hardware.kubernetes.model import Bundle
+from eks_hardware.kubernetes.local_chart import CHART, chart_values
+from eks_hardware.kubernetes.model import Bundle, ChartRelease
+from eks_hardware.kubernetes.references import Reference, known, replaced
 from eks_hardware.local import install_scripts
 from eks_hardware.local.cluster import Cluster
 from eks_hardware.local.emulator import Emulator
@@ -29,21 +31,29 @@ class Installed:
     """The running parts.
 
     Attributes:
-        strategy: the strategy.
+        strategy: the strategy; None for pools on a cluster that others made.
         cluster: the Kubernetes that the EKS cluster describes as its own.
         account: the emulated account.
         emulator: the emulated AWS.
         kubelets: what makes Node objects of instances.
         karpenter: the controller.
+        rendered: the folder with ``install.sh``.
+        environment: the environment of the scripts.
     """
 
-    strategy: Strategy
+    strategy: Strategy | None
     resolved: ResolvedStrategy
     cluster: Cluster
     account: Account
     emulator: Emulator
     kubelets: Kubelets
     karpenter: Karpenter
+    rendered: Path
+    environment: Mapping[str, str]
+
+    def run(self, script: str, *, codes: tuple[int, ...] = (0,), **variables: str) -> str:
+        """Run a script of the folder; return what it printed."""
+        return _run([self.rendered / script], {**self.environment, **variables}, codes)
 
     def get(self, kinds: str, *arguments: str) -> list[Object]:
         found: list[Object] = json.loads(
@@ -67,6 +77,7 @@ class Installed:
 
     def printed(self, group: str) -> list[Object]:
         """Return the job that ``workload`` prints for a group or pool."""
+        assert self.strategy is not None
         request = Request(kind="job", group=group, name=f"on-{group}")
         return [dict(each) for each in manifest(self.strategy, self.resolved, request).objects]
 
@@ -116,7 +127,7 @@ def long_running(objects: Sequence[Object], name: str) -> Object:
 
 @contextlib.contextmanager
 def installed(
-    strategy: Strategy,
+    strategy: Strategy | None,
     resolved: ResolvedStrategy,
     bundle: Bundle,
     *,
@@ -127,6 +138,7 @@ def installed(
     outputs: Mapping[str, str],
     tools: Mapping[str, Path],
     directory: Path,
+    with_helm: bool = False,
 ) -> Iterator[Installed]:
     """Install a deployed strategy's releases with its ``install.sh``, and remove them with ``uninstall.sh``.
 
@@ -134,22 +146,64 @@ def installed(
         rendered: the folder of manifests that the synthesis wrote.
         outputs: the outputs of the stack.
         directory: a folder for charts and logs.
+        with_helm: install everything with Helm, as Terraform does, instead of ``install.sh``.
     """
     charts = directory / "charts"
     wanted = [Chart(each.chart, each.version) for each in bundle.charts]
     charts_folder(wanted, charts, helm=tools["helm"], karpenter=tools["karpenter-files"])
     environ = install_scripts.environment(cluster.environment(), directory / "bin", tools, charts, outputs)
 
-    def run(script: str) -> None:
-        done = subprocess.run(
-            [rendered / script], env=environ, capture_output=True, check=False, encoding="utf-8", timeout=900
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
     with Kubelets(account, cluster) as kubelets:
-        run("install.sh")
+        if with_helm:
+            install_with_helm(bundle, known(resolved), rendered, environ)
+        else:
+            _run([rendered / "install.sh"], environ)
         with Karpenter(cluster, emulator, resolved.region, directory, program=tools["karpenter"]) as karpenter:
-            running = Installed(strategy, resolved, cluster, account, emulator, kubelets, karpenter)
+            running = Installed(strategy, resolved, cluster, account, emulator, kubelets, karpenter, rendered, environ)
             yield running
-            run("uninstall.sh")
+            running.run("uninstall.sh")
             running.check()
+
+
+def install_with_helm(
+    bundle: Bundle, names: Mapping[Reference, str], rendered: Path, environment: Mapping[str, str]
+) -> None:
+    """Install or adopt every release with Helm, as Terraform's Helm provider does.
+
+    Args:
+        bundle: the releases.
+        names: the value of each reference.
+        rendered: the folder of manifests, for the charts' values.
+        environment: the environment of the scripts in the folder.
+    """
+    for release in bundle.releases:
+        if isinstance(release, ChartRelease):
+            chart = f"{environment['CHARTS']}/{release.chart}-{release.version}.tgz"
+            values = (rendered / "values" / f"{release.name}.yaml").read_text(encoding="utf-8")
+        else:
+            chart, objects = str(CHART), [replaced(each, names.__getitem__) for each in release.objects]
+            values = json.dumps(chart_values(objects), default=dict)
+        command = ["helm", "upgrade", "--install", release.name, chart, "--namespace", release.namespace]
+        options = ["--create-namespace", "--atomic", "--wait", f"--timeout={release.timeout_seconds}s", "--values=-"]
+        _run([*command, *options], environment, stdin=values)
+
+
+def _run(
+    command: Sequence[str | Path], environment: Mapping[str, str], codes: tuple[int, ...] = (0,), stdin: str = ""
+) -> str:
+    done = subprocess.run(
+        command, env=environment, input=stdin, capture_output=True, check=False, encoding="utf-8", timeout=900
+    )
+    assert done.returncode in codes, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@contextlib.contextmanager
+def local_kubernetes(
+    emulator: Emulator, name: str, region: str, tools: Mapping[str, Path], directory: Path
+) -> Iterator[Cluster]:
+    """Run a Kubernetes that EKS clusters describe as their own."""
+    webhook = emulator.access_webhook(name, region)
+    with Cluster(directory, programs=tools, access_webhook=webhook, kwok=True) as cluster:
+        emulator.set_api_server(cluster.endpoint, cluster.certificate_authority)
+        yield cluster
