@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import textwrap
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +42,7 @@ NODES_SECONDS = 60.0
 WORKLOADS_SECONDS = 120.0
 INSTANCES_SECONDS = 120.0
 _POLL_SECONDS = 0.3
-_TOOLS = ("etcd", "kubernetes", "kwok", "kwok-files", "helm", "karpenter-files")
+_TOOLS = ("etcd", "kwok", "kwok-files", "helm", "karpenter-files")
 _CONTROLLER = "karpenter"
 _WEBHOOKS = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
 
@@ -92,7 +93,8 @@ class ClusterHalf:
         Raises:
             ToolsMissing: a program is missing and cannot be built.
         """
-        names = (*_TOOLS, *(("karpenter",) if self._resolved.karpenter else ()))
+        kubernetes = cluster_tools.kubernetes_tool(self._resolved.kubernetes.kubernetes_version, os.environ)
+        names = (kubernetes.name, *_TOOLS, *(("karpenter",) if self._resolved.karpenter else ()))
         provide(*names, say=step.update)
         self._programs = cluster_tools.paths(*names)
 
@@ -337,9 +339,12 @@ def differences(own: Strategy, here: Strategy) -> tuple[str, ...]:
             before, after = (getattr(getattr(each, section), field) for each in (own, here))
             if before != after:
                 found.append(f"{section}.{field} is {'not set' if after is None else after}, not {before}")
-    wanted, built = resolve(here).kubernetes.kubernetes_version, cluster_tools.TOOLS["kubernetes"].minor
+    wanted = resolve(here).kubernetes.kubernetes_version
+    built = cluster_tools.kubernetes_tool(wanted, os.environ).minor
     if wanted != built:
-        found.append(f"Kubernetes is {built}, not {wanted}")
+        own_tool = f"kubernetes-{wanted}"
+        hint = f"; build it with make cluster-tools TOOLS={own_tool}" if own_tool in cluster_tools.TOOLS else ""
+        found.append(f"Kubernetes is {built}, not {wanted}{hint}")
     return tuple(found)
 
 

@@ -44,6 +44,7 @@ class Tool:
         variables: Variables that the linker sets to ``{version}``, ``{major}`` or ``{minor}``.
         files: Folders of the module that are the result, in place of programs, each under its own name.
         folder: The folder with ``go.mod``; default: the name.
+        modfile: Another file there in place of ``go.mod``, with a ``.sum`` of the same name.
     """
 
     name: str
@@ -53,16 +54,17 @@ class Tool:
     variables: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     folder: str = ""
+    modfile: str = "go.mod"
 
     @property
     def source(self) -> Path:
-        """The folder with ``go.mod``."""
+        """The folder with ``go.mod``, in which Go runs."""
         return _HERE / (self.folder or self.name)
 
     def _in_go_mod(self, pattern: str) -> str:
         """Return the first group of a pattern that a line of ``go.mod`` starts with."""
-        match = re.search(f"^{pattern}", (self.source / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
-        assert match, f"{self.source}/go.mod has no line like {pattern}"
+        match = re.search(f"^{pattern}", (self.source / self.modfile).read_text(encoding="utf-8"), re.MULTILINE)
+        assert match, f"{self.source}/{self.modfile} has no line like {pattern}"
         return match[1]
 
     @cached_property
@@ -84,34 +86,52 @@ class Tool:
     def digest(self) -> str:
         """A digest of everything that determines the result, except the version of Go."""
         told = hashlib.sha256(repr((self.package, self.variables, self.files)).encode())
-        for file in sorted(each for each in self.source.iterdir() if each.is_file()):
+        for file in self._files():
             told.update(file.name.encode() + b"\0" + file.read_bytes())
         return told.hexdigest()[:12]
 
+    def _files(self) -> list[Path]:
+        files = sorted(each for each in self.source.iterdir() if each.is_file())
+        if self.modfile == "go.mod":
+            return files
+        modfile = self.source / self.modfile
+        return [*(each for each in files if each.suffix == ".go"), modfile, modfile.with_suffix(".sum")]
+
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
+
+
+def _kubernetes(minor: str = "") -> Tool:
+    """Return the control plane and kubectl: of a minor version, or of the one in ``go.mod``."""
+    return Tool(
+        f"kubernetes-{minor}" if minor else "kubernetes",
+        "k8s.io/kubernetes",
+        programs={
+            "kube-apiserver": ("--version",),
+            "kube-controller-manager": ("--version",),
+            "kube-scheduler": ("--version",),
+            "kubectl": ("version", "--client"),
+        },
+        # Helm's templates compare versions, and fail without them.
+        variables={
+            f"{_KUBERNETES_VERSION}.gitVersion": "v{version}",
+            f"{_KUBERNETES_VERSION}.gitMajor": "{major}",
+            f"{_KUBERNETES_VERSION}.gitMinor": "{minor}",
+        },
+        folder="kubernetes",
+        modfile=f"versions/{minor}.mod" if minor else "go.mod",
+    )
+
+
+_OTHER_KUBERNETES = sorted(file.stem for file in (_HERE / "kubernetes" / "versions").glob("*.mod"))
 
 
 TOOLS: Mapping[str, Tool] = MappingProxyType(
     {
         tool.name: tool
         for tool in (
-            Tool(
-                "kubernetes",
-                "k8s.io/kubernetes",
-                programs={
-                    "kube-apiserver": ("--version",),
-                    "kube-controller-manager": ("--version",),
-                    "kube-scheduler": ("--version",),
-                    "kubectl": ("version", "--client"),
-                },
-                # Helm's templates compare versions, and fail without them.
-                variables={
-                    f"{_KUBERNETES_VERSION}.gitVersion": "v{version}",
-                    f"{_KUBERNETES_VERSION}.gitMajor": "{major}",
-                    f"{_KUBERNETES_VERSION}.gitMinor": "{minor}",
-                },
-            ),
+            _kubernetes(),
+            *map(_kubernetes, _OTHER_KUBERNETES),
             Tool(
                 "etcd",
                 "go.etcd.io/etcd/server/v3",
@@ -271,6 +291,18 @@ def version_of(program: Path, arguments: tuple[str, ...]) -> str:
         return ""
     match = _VERSION.search(run.stdout)
     return ".".join(match.groups()) if match else ""
+
+
+def kubernetes_tool(minor: str, environ: Mapping[str, str]) -> Tool:
+    """Return the tool of a minor version if this machine has it, otherwise that of the default version."""
+    default, tool = TOOLS["kubernetes"], TOOLS.get(f"kubernetes-{minor}")
+    if tool is None:
+        return default
+    try:
+        there = is_complete(tool, find(tool, go_version(tool, environ), environ))
+    except ToolsMissing:
+        return default
+    return tool if there else default
 
 
 def missing(incomplete: Mapping[str, Found]) -> ToolsMissing:

@@ -107,7 +107,8 @@ def _compile(tool: Tool, result: Path, draft: Path, environ: Mapping[str, str], 
     values = {"version": tool.version, "major": major, "minor": minor}
     set_to = [f"-X {name}={value.format(**values)}" for name, value in tool.variables.items()]
     # Without -buildvcs=false, Go fails in a checkout whose owner Git does not trust, as in some CI jobs.
-    flags = ["-v", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", " ".join(["-s -w", *set_to])]
+    modfile = [] if tool.modfile == "go.mod" else [f"-modfile={tool.modfile}"]
+    flags = [*modfile, "-v", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", " ".join(["-s -w", *set_to])]
     say(f"{tool}: building, a few minutes the first time")
     _go(tool, ["build", *flags, "-o", str(result / first), tool.package], draft, environ, say)
     for name in others:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -136,7 +137,11 @@ def test_the_table_fits_80_columns() -> None:
     assert line.rstrip().endswith("16 Neuron, 8 EFA 118.2 s")
 
 
-def test_what_differs_on_this_machine_is_said() -> None:
+def test_what_differs_on_this_machine_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # Without programs and without Go.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+
     def with_(cidr: str | None, delivery: str, version: str) -> Strategy:
         own = strategy_of(SHIPPED / "development.yaml").model_dump(exclude_unset=True, mode="json")
         own["network"] = {**own.get("network", {}), "pod_cidr": cidr}
@@ -148,7 +153,7 @@ def test_what_differs_on_this_machine_is_said() -> None:
     assert found == (
         "network.pod_cidr is not set, not 100.64.0.0/16",
         "kubernetes.delivery is manifests, not helm",
-        "Kubernetes is 1.35, not 1.34",
+        "Kubernetes is 1.35, not 1.34; build it with make cluster-tools TOOLS=kubernetes-1.34",
     )
     same = with_(None, "manifests", "1.35")
     assert differences(same, same) == ()
