@@ -1,8 +1,8 @@
 """Add prices to the tables of ``config/prices``: figures that are read now replace older ones.
 
 The figures come from AWS (``aws_prices.py``) or from files that the user names. A file is the output of ``aws pricing
-get-products`` or of ``aws ec2 describe-spot-price-history``, or a CSV such as SkyPilot's catalogue. A CSV has the columns
-``InstanceType``, ``Region``, ``Price`` and ``SpotPrice``.
+get-products`` or of ``aws ec2 describe-spot-price-history``, or a CSV such as SkyPilot's catalogue. A CSV has the
+columns ``InstanceType``, ``Region``, ``Price`` and ``SpotPrice``.
 """
 
 from __future__ import annotations
