@@ -85,7 +85,8 @@ def _lines(changes: Changes, name: str) -> Iterator[str]:
 
 def _headline(changes: Changes) -> str:
     before, after = changes.cost.usd_per_month("max")
-    if abs(after - before) < 0.01:
+    bounds = changes.cost.before.usd_per_hour_at_most("max"), changes.cost.after.usd_per_hour_at_most("max")
+    if abs(after - before) < 0.01 and bounds[0] == bounds[1]:
         return ""
     shown = changes.cost.after.in_words("max", dollars, hours=HOURS_PER_MONTH)
     known = " known" if changes.cost.unknown_after or changes.cost.unknown_before else ""

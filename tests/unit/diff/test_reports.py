@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -188,3 +189,50 @@ def test_without_node_every_report_says_so(without_node: Changes) -> None:
     assert "> resources and replacements are not compared: node is not on the PATH" in markdown
     assert (content["counts"], content["resources"]) == (None, None)
     assert content["node_pools"]
+
+
+# --- unknown prices
+
+
+_BLOCK = {"capacity": "capacity-block", "reservation": {"id": "cr-0123456789abcdef0", "zone": "cac1-az4"}}
+
+
+def test_the_maximum_of_an_unpriced_block_is_bounded_by_the_on_demand_price() -> None:
+    """In ca-central-1, p5 has an On-Demand price, and none as a Capacity Block."""
+    where = {"region": "ca-central-1"}
+    found = compared(strategy(**where), strategy(group("p5.48xlarge", **_BLOCK), **where))
+    bounds = found.cost.after.in_words("max", dollars, hours=730)
+    assert re.fullmatch(r"at least \$[\d.,]+ / at most \$[\d,]+", bounds)
+    assert bounds in as_markdown(found).splitlines()[0]
+    text = " ".join(as_text(found).split())
+    assert "at least" in text
+    assert "at most" in text
+
+
+@pytest.mark.parametrize("fields", [{"capacity": "spot"}, {}], ids=["spot", "on-demand"])
+def test_the_maximum_without_any_bound_is_at_least_what_is_known(fields: dict[str, str]) -> None:
+    """p5e has no On-Demand price."""
+    found = compared(strategy(), strategy(group("p5e.48xlarge", **fields)))
+    bounds = found.cost.after.in_words("max", dollars, hours=730)
+    assert bounds.startswith("at least $")
+    assert bounds in as_markdown(found).splitlines()[0]
+    assert "at least" in as_text(found)
+
+
+def test_a_bound_that_changes_alone_is_in_the_headline() -> None:
+    where = {"region": "ca-central-1"}
+    of_block = partial(group, "p5.48xlarge", **_BLOCK, scaling={"max": 4})
+    same_disks = {"disk": {"size_gib": 100}}
+    before = strategy(of_block(**same_disks), **where)
+    after = strategy(
+        group(
+            "p4d.24xlarge",
+            capacity="capacity-block",
+            reservation=_BLOCK["reservation"],
+            scaling={"max": 4},
+            **same_disks,
+        ),
+        **where,
+    )
+    headline = as_markdown(compared(before, after)).splitlines()[0]
+    assert "at most" in headline

@@ -50,8 +50,9 @@ def test_a_price_that_no_source_has_is_unknown() -> None:
                 group(
                     "p5.48xlarge",
                     capacity="capacity-block",
-                    reservation={"id": "cr-0123456789abcdef0", "zone": "usw2-az1"},
-                )
+                    reservation={"id": "cr-0123456789abcdef0", "zone": "cac1-az4"},
+                ),
+                region="ca-central-1",
             )
         ),
         version="1",
@@ -67,6 +68,13 @@ def test_a_price_that_no_source_has_is_unknown() -> None:
     assert most
     assert f"at least ${found.cost.usd_per_month('max'):,.0f} / at most ${most * 730:,.0f}" in top
     assert "warning" not in page(SHIPPED / "mixed-hardware.yaml").partition("<body>")[2].partition("</header>")[0]
+
+
+def test_a_price_of_some_types_is_a_lower_bound() -> None:
+    given = document(group(["p5en.48xlarge", "p5e.48xlarge"], scaling={"max": 2}))
+    found = report_of(Strategy.model_validate(given), version="1", today=TODAY)
+    rows = [row for row in rows_of(Reader(report_page(found)), "Cost per hour") if row[0].startswith("p5en.48xlarge")]
+    assert [row[4].split()[:3] for row in rows] == [["at", "least", "$126.59"]]
 
 
 def test_small_items_are_folded_and_add_up() -> None:
