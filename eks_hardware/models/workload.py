@@ -192,6 +192,10 @@ class WorkloadSpec(StrategyModel):
         default=_DESCRIBED["activation_checkpointing"],
         description="Training: recompute activations instead of storing them.",
     )
+    chunked_loss: bool | None = Field(
+        default=None,
+        description="Training: compute the loss in chunks of tokens, as torchtune and LitGPT do; default: false.",
+    )
     training_tokens: Count | None = Field(
         default=None, description="Training: tokens of the whole run, such as 15B, for the cost of the run."
     )
@@ -257,7 +261,7 @@ class WorkloadSpec(StrategyModel):
         tasks = {
             "method": ("fine-tuning",),
             **dict.fromkeys(
-                ("sequence_length", "batch_size", "optimizer", "sharding", "training_tokens"),
+                ("sequence_length", "batch_size", "optimizer", "sharding", "chunked_loss", "training_tokens"),
                 ("training", "fine-tuning", "development"),
             ),
             **dict.fromkeys(("within", "nodes"), ("training", "fine-tuning")),

@@ -258,6 +258,7 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
             sequence_length=sequence_length(request),
             batch_size=batch_size(workload),
             checkpointing=workload.activation_checkpointing,
+            chunked_loss=bool(workload.chunked_loss),
             fused_attention=kind.hardware is not Hardware.NVIDIA_GPU
             or software.attends(kind, "flash-attention-2") is True,
         )

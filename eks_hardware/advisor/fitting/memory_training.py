@@ -29,6 +29,7 @@ class TrainingRun:
     batch_size: int  # sequences per device
     checkpointing: bool  # whether activations are recomputed
     fused_attention: bool  # whether the attention kernel does not keep the score matrix
+    chunked_loss: bool = False  # whether the loss converts a chunk of scores at a time to fp32
 
 
 class Bytes(NamedTuple):
@@ -150,7 +151,7 @@ def _activations(run: TrainingRun) -> tuple[float, float, float]:
     layer = tokens * (outer + fact["kept"] * inner * shape.mlp_width)
     if not run.fused_attention:
         layer += fact["scores"] * shape.attention_heads * run.sequence_length * tokens
-    output = fact["output"] * tokens * (shape.vocabulary or 0)
+    output = fact["output_in_chunks" if run.chunked_loss else "output"] * tokens * (shape.vocabulary or 0)
     if not run.checkpointing:
         return 0.0, wide * float(layer * shape.layers), float(output)
     boundaries = fact["boundary"] * tokens * shape.hidden_size * shape.layers

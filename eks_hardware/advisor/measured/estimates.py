@@ -107,6 +107,7 @@ class _Setup:
             batch_size=row["sequences"],
             optimizer=row.get("optimizer"),
             activation_checkpointing=row.get("checkpointing", False),
+            chunked_loss=row.get("chunked_loss"),
         )
 
     def _serving_request(self, context: float, sequences: int) -> Request:

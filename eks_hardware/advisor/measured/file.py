@@ -45,7 +45,7 @@ UNITS: Mapping[Kind, tuple[str, ...]] = {
     "training-speed": ("tokens/s", "tokens/s per device", "sequences/s"),
 }
 """The units of each kind of row."""
-_OF_TRAINING = ("sharding", "method", "optimizer", "checkpointing")
+_OF_TRAINING = ("sharding", "method", "optimizer", "checkpointing", "chunked_loss")
 _WITH_OUTPUT = ("memory-inference", "serving-throughput", "serving-latency", "decode")
 _WITHOUT_OUTPUT = ("memory-training", "training-speed", "encoder-throughput")
 
@@ -79,6 +79,7 @@ class Row(StrategyModel):
     method: Literal["full", "lora", "qlora"] | None = Field(default=None, description="Fine-tuning: the method.")
     optimizer: Optimizer | None = Field(default=None, description="Training: the optimizer.")
     checkpointing: bool | None = Field(default=None, description="Training: whether activations are recomputed.")
+    chunked_loss: bool | None = Field(default=None, description="Training: whether the loss is computed in chunks.")
     sequences: Degree | None = Field(
         description="Sequences of a device in a training pass, or of a replica at once; null: as many as fit."
     )

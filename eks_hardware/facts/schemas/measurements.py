@@ -51,6 +51,7 @@ class MeasurementRow(TypedDict):
     method: NotRequired[Literal["full", "lora", "qlora"]]
     optimizer: NotRequired[Literal["adamw", "adamw-8bit", "sgd", "sgd-momentum"]]
     checkpointing: NotRequired[bool]  # whether training recomputes activations; default false
+    chunked_loss: NotRequired[bool]  # whether training computes the loss in chunks of tokens; default false
     sequences: int | None  # of a device in one training pass, or at once in a replica; None: as many as fit
     requests: NotRequired[int]  # if `sequences` is None: sent at once, so at most as many run at once
     input_tokens: int  # of a prompt; of a sequence in training and for encoders

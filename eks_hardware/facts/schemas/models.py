@@ -141,6 +141,7 @@ class Activations(Sourced):
     boundary: float
     scores: float
     output: float
+    output_in_chunks: float
 
 
 class AdapterBytes(TypedDict):

@@ -246,3 +246,10 @@ def test_parts_say_how_they_are_computed() -> None:
     parts = {part.name: part.how for part in TrainingMemory(training_run()).parts(layout)}
     assert parts["optimizer"] == "8.03e9 parameters x 12 bytes (adamw) / 8 data-parallel"
     assert set(parts) == {"gathered layer", "gradients", "optimizer", "activations", "overhead"}
+
+
+def test_a_loss_in_chunks_keeps_half_of_the_output() -> None:
+    whole, chunks = (
+        TrainingMemory(training_run(checkpointing=False, chunked_loss=each)).need(ALONE) for each in (False, True)
+    )
+    assert whole.activations - chunks.activations == 4 * 2048 * 128256

@@ -29,7 +29,7 @@ UNITS = {
     "encoder-throughput": {"sequences/s", "ms per batch"},
     "training-speed": {"tokens/s", "tokens/s per device", "sequences/s"},
 }
-TRAINING = {"sharding", "method", "optimizer", "checkpointing"}
+TRAINING = {"sharding", "method", "optimizer", "checkpointing", "chunked_loss"}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
