@@ -11,7 +11,7 @@ from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequenc
 from eks_hardware.advisor.fitting.devices import available, cores_of, host_gib, pool_of, ways
 from eks_hardware.advisor.fitting.gates import (
     compute_format,
-    efa_gate,
+    joins,
     learns,
     software_gates,
     type_gates,
@@ -289,7 +289,7 @@ def _may_be_several(request: Request, kind: InstanceType) -> bool:
     """Return whether several nodes of a type can work on one job or replica."""
     if kind.accelerator is None or kind.accelerator.fraction or request.workload.task == "development":
         return False
-    return efa_gate(request, kind, 2).passed is True
+    return joins(request, kind)
 
 
 def _refused(kind: InstanceType, *gates: Gate) -> Miss:

@@ -96,13 +96,9 @@ def sold_as(wanted: tuple[str, ...], kind: InstanceType) -> tuple[str, ...]:
     return tuple(each for each in wanted if CAPACITY[each].usage_class in kind.usage_classes)
 
 
-def efa_gate(request: Request, kind: InstanceType, nodes: int) -> Gate:
-    """Return whether a type can join several nodes: by EFA, unless the request allows TCP."""
-    has = kind.supports_efa
-    text = f"{kind.name} has {'EFA' if has else 'no EFA'} to join {nodes} nodes"
-    if request.efa is False:
-        return Gate("EFA", True, f"{text}; the request allows TCP", _CATALOGUE)
-    return Gate("EFA", has, text, _CATALOGUE)
+def joins(request: Request, kind: InstanceType) -> bool:
+    """Return whether several nodes of a type can be joined: by EFA, unless the request allows TCP."""
+    return request.efa is False or kind.supports_efa
 
 
 # --- requirements of the software

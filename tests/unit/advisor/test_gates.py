@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.advisor.fitting.gates import efa_gate, maturity, software_gates, type_gates, weight_format
+from eks_hardware.advisor.fitting.gates import joins, maturity, software_gates, type_gates, weight_format
 from eks_hardware.advisor.model import Gate, Request
 from eks_hardware.catalogue import load
 from helpers.advisor import request_for
@@ -39,10 +39,6 @@ def gates_of(request: Request, name: str) -> dict[str, Gate]:
 
 def passed(request: Request, name: str, code: str) -> bool | None:
     return gates_of(request, name)[code].passed
-
-
-def joined(request: Request, name: str) -> Gate:
-    return efa_gate(request, CATALOGUE.get(TYPES.get(name, name)), 2)
 
 
 @pytest.mark.parametrize(
@@ -179,10 +175,11 @@ def test_training_by_chip() -> None:
 
 def test_efa_joins_nodes() -> None:
     request = request_for("llama-3.1-8b", task="training")
-    assert joined(request, "H100").passed is True
-    assert joined(request, "g5.xlarge").passed is False
+    single_gpu = CATALOGUE.get("g5.xlarge")
+    assert joins(request, CATALOGUE.get(TYPES["H100"]))
+    assert not joins(request, single_gpu)
     without = Request(workload=request.workload, shape=request.shape, regions=request.regions, efa=False)
-    assert joined(without, "g5.xlarge").passed is True
+    assert joins(without, single_gpu)
 
 
 def test_what_cannot_be_had() -> None:
@@ -222,7 +219,7 @@ def test_format_of_the_weights(model: str, said: dict[str, Any], name: str, kept
 @in_one_test("task", ["training", "inference", "development"])
 def test_every_gate_has_words_and_a_source(name: str, task: str) -> None:
     request = request_for("llama-3.1-8b", task=task)
-    for gate in (*gates_of(request, name).values(), joined(request, name)):
+    for gate in gates_of(request, name).values():
         assert gate.text
         assert gate.source
 
