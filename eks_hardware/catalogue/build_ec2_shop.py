@@ -18,8 +18,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from eks_hardware import facts
-from eks_hardware.catalogue.build import render
 from eks_hardware.catalogue.store import Catalogue, load
+from eks_hardware.catalogue.tables import render
 from eks_hardware.data import FOLDER
 
 _CPU_FAMILIES = ("c[67][agi]", "m[67][agi]", "r[67][agi]")
