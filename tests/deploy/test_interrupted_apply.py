@@ -1,0 +1,146 @@
+"""An apply that Ctrl-C interrupts goes on, and ``eks-hardware orphans`` finds what Terraform then does not know.
+
+Terraform stops the AWS provider, which gives up its requests. AWS may complete them.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from eks_hardware.local.readback import Account
+from helpers.shared import Once
+from helpers.synthesized import with_overlay
+
+from .conftest import Deploy, Project
+
+REGION = "us-west-2"
+STRATEGY = "mixed-hardware"
+# Each in another part of the stack: network, control plane, Karpenter.
+INTERRUPTED_AFTER = ("aws_route_table_association", "aws_eks_cluster", "aws_sqs_queue")
+# Types whose creation succeeds if the resource exists: they only put values into others.
+_REPEATABLE = {
+    "aws_cloudwatch_event_target",
+    "aws_default_security_group",
+    "aws_ec2_tag",
+    "aws_iam_role_policy",
+    "aws_iam_role_policy_attachment",
+    "aws_sqs_queue_policy",
+}
+
+
+@pytest.fixture
+def project(deploy: Deploy, once: Once, account: Callable[[str], Account]) -> Iterator[Project]:
+    here = account(REGION)
+    before = here.inventory()
+    (stack,) = (each for each in with_overlay(once, "local") if each.strategy == STRATEGY)
+    found = deploy.project(stack.file.parent)
+    found.init()
+    yield found
+    found.destroy()
+    assert here.inventory() == before, "destroy left something behind"
+
+
+def interrupt(project: Project, after: str) -> list[str]:
+    """Press Ctrl-C as soon as a resource of a type is complete; return the addresses in the state afterwards."""
+    command = [str(project.terraform), "apply", "-auto-approve", "-input=false", "-json"]
+    with subprocess.Popen(
+        command,
+        cwd=project.stack_dir,
+        env=dict(project.environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as apply:
+        assert apply.stdout is not None
+        for line in apply.stdout:
+            event = json.loads(line)
+            if event["type"] == "apply_complete" and event["hook"]["resource"]["resource_type"] == after:
+                apply.send_signal(signal.SIGINT)
+                break
+        said = apply.stdout.read()
+    assert apply.returncode == 1, said
+    return project.addresses()
+
+
+def orphans(project: Project) -> dict[str, list[str]]:
+    """Return the commands of ``eks-hardware orphans`` by the address of the resource."""
+    found = subprocess.run(
+        [
+            *(sys.executable, "-c", "from eks_hardware.cli import main; main()", "orphans", STRATEGY),
+            *("--overlay", "local", "--stack-dir", str(project.stack_dir), "--json"),
+        ],
+        capture_output=True,
+        check=False,
+        env=dict(project.environment),
+        text=True,
+    )
+    document = json.loads(found.stdout)
+    assert (found.returncode, document["not_checked"]) == (bool(document["orphans"]), []), found.stdout
+    return {each["address"]: each["commands"] for each in document["orphans"]}
+
+
+def recover(project: Project) -> set[str]:
+    """Run the commands until nothing is found; return the addresses that were found."""
+    recovered: set[str] = set()
+    while found := orphans(project):
+        assert not recovered & set(found), "the commands had no effect"
+        recovered |= set(found)
+        for (command,) in found.values():
+            program, *arguments = shlex.split(command)
+            assert program == "terraform"
+            project.run(*arguments)
+    return recovered
+
+
+def test_an_interrupted_apply_goes_on(project: Project) -> None:
+    known: list[str] = []
+    for after in INTERRUPTED_AFTER:
+        found = interrupt(project, after)
+        assert len(found) > len(known)
+        known = found
+        print(after, recover(project))
+    project.apply()
+    assert len(project.addresses()) > len(known)
+    plan = project.plan()
+    assert (plan.exit_code, plan.changes) == (0, {})
+
+
+def test_every_kind_that_the_state_lost_is_found_and_imported(project: Project) -> None:
+    """With the state lost one resource of each type. A full one has nothing to find."""
+    project.apply()
+    assert orphans(project) == {}
+    lost = {each.partition(".")[0]: each for each in project.addresses() if not each.startswith("data.")}
+    for kind in _REPEATABLE:
+        del lost[kind]
+    # Found only when the state has what they connect; NAT gateways depend on them.
+    connections = {lost.pop(kind) for kind in ("aws_route", "aws_route_table_association")}
+    for addresses in (set(lost.values()), connections):
+        project.run("state", "rm", *addresses)
+        import_all(project, addresses)
+    project.apply()
+    plan = project.plan()
+    assert (plan.exit_code, plan.changes) == (0, {})
+
+
+def import_all(project: Project, addresses: set[str]) -> None:
+    """Import what is found until nothing is, and fail for other addresses.
+
+    One apply with import blocks replaces many import commands, which take seconds each.
+    """
+    file = project.stack_dir / "imports.tf.json"
+    left = set(addresses)
+    while left and (found := orphans(project)):
+        assert set(found) <= left
+        left -= set(found)
+        imports = [dict(zip(("to", "id"), shlex.split(command)[-2:], strict=True)) for (command,) in found.values()]
+        file.write_text(json.dumps({"import": imports}), encoding="utf-8")
+        project.run("apply", "-auto-approve", "-input=false", *(f"-target={each}" for each in found))
+        file.unlink()
+    assert left == set()
