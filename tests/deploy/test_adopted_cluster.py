@@ -138,7 +138,7 @@ def adopted(
         assert {each["spec"]["providerID"].rpartition("/")[2] for each in parts.get("nodes")} == before["instance"]
 
 
-def working(name: str, pool: str, limits: dict[str, str], *tolerated: str) -> Object:
+def work_on(name: str, pool: str, limits: dict[str, str], *tolerated: str) -> Object:
     """Return a pod that needs a pool's node."""
     return {
         "apiVersion": "v1",
@@ -152,7 +152,7 @@ def working(name: str, pool: str, limits: dict[str, str], *tolerated: str) -> Ob
     }
 
 
-def placed(running: Installed, name: str) -> str:
+def type_under(running: Installed, name: str) -> str:
     """Return the type of the instance on which a pod runs."""
     phases = eventually(
         lambda: [phase for phase, _ in running.pods(f"working={name}").values()], ["Running"], seconds=SECONDS
@@ -164,8 +164,8 @@ def placed(running: Installed, name: str) -> str:
 
 
 def test_a_workload_runs_on_a_pool_that_was_added(adopted: Adopted) -> None:
-    with adopted.running.created([working("gpu", "l4", {"nvidia.com/gpu": "1"}, "nvidia.com/gpu")]):
-        assert placed(adopted.running, "gpu") == "g6.xlarge"
+    with adopted.running.created([work_on("gpu", "l4", {"nvidia.com/gpu": "1"}, "nvidia.com/gpu")]):
+        assert type_under(adopted.running, "gpu") == "g6.xlarge"
 
 
 def test_a_second_team_adds_pools_to_the_installed_karpenter(adopted: Adopted, tmp_path: Path) -> None:
@@ -178,8 +178,8 @@ def test_a_second_team_adds_pools_to_the_installed_karpenter(adopted: Adopted, t
     second = replace(first, resolved=theirs.resolved, rendered=tmp_path / "pools")
     second.run("install.sh")
     assert sorted(each["metadata"]["name"] for each in first.get("nodepools")) == ["l4", "research"]
-    with second.created([working("cpu", "research", {"cpu": "1"})]):
-        assert placed(second, "cpu") == "c7i.xlarge"
+    with second.created([work_on("cpu", "research", {"cpu": "1"})]):
+        assert type_under(second, "cpu") == "c7i.xlarge"
         second.run("uninstall.sh")
     assert [each["metadata"]["name"] for each in first.get("nodepools")] == ["l4"]
     assert eventually(lambda: first.instances_of("research"), [], seconds=SECONDS) == []

@@ -594,7 +594,7 @@ BLOCK: dict[str, Any] = {
 }
 
 
-def extended_strategy(running: Installed, *pools: Mapping[str, Any]) -> Installed:
+def with_more(running: Installed, *pools: Mapping[str, Any]) -> Installed:
     """Return the running parts with more pools in the strategy."""
     document = yaml.safe_load((DEFAULT_FOLDER / f"{NAME}.yaml").read_text(encoding="utf-8"))
     document["karpenter"]["node_pools"] += pools
@@ -604,7 +604,7 @@ def extended_strategy(running: Installed, *pools: Mapping[str, Any]) -> Installe
 
 def apply_pools(running: Installed, *pools: Mapping[str, Any]) -> Installed:
     """Apply the objects of more pools, as ``install.sh`` does, and return the running parts with them."""
-    more = extended_strategy(running, *pools)
+    more = with_more(running, *pools)
     # A NodeOverlay has the name of its pool and more.
     names = tuple(each["name"] for each in pools)
     objects = [each for each in objects_in(more.resolved) if each["metadata"]["name"].startswith(names)]
@@ -627,7 +627,7 @@ def more_pools(running: Installed, *pools: Mapping[str, Any]) -> Iterator[Instal
 @pytest.fixture(scope="module")
 def reserving(running: Installed) -> Iterator[Installed]:
     """Add two pools with reservations of one instance each, and remove them at the end."""
-    more = extended_strategy(running, RESERVED, BLOCK)
+    more = with_more(running, RESERVED, BLOCK)
     assert more.strategy is not None
     running.emulator.add_reservations(REGION, [{**each, "count": 1} for each in named(more.strategy, more.resolved)])
     with more_pools(running, RESERVED, BLOCK) as parts:
@@ -765,7 +765,7 @@ def disrupted(running: Installed) -> Iterator[Disrupted]:
             assert eventually(lambda: gone & found.read().now, set(), seconds=SECONDS) == set(), (
                 running.karpenter.log_tail()
             )
-            yield replace(found, running=extended_strategy(running, EMPTIED, *moved))
+            yield replace(found, running=with_more(running, EMPTIED, *moved))
 
 
 def replicated(objects: Sequence[Object], name: str, *, replicas: int) -> Object:

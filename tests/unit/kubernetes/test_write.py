@@ -275,7 +275,7 @@ def test_install_and_uninstall_in_order(tmp_path: Path) -> None:
             f" --namespace kube-system {common('karpenter')}",
             "helm upgrade --install exporter karpenter --repo https://charts.example --version 1.2.3"
             f" --namespace gpu {common('exporter')}",
-            "kubectl apply --server-side --filename manifests/resources/namespace-b.yaml"
+            "kubectl apply --server-side --force-conflicts --filename manifests/resources/namespace-b.yaml"
             " --filename manifests/resources",
         ],
     )
@@ -376,7 +376,7 @@ def test_install_creates_the_namespaces_that_no_release_creates(tmp_path: Path) 
     code, calls = run_with_fake_tools(files[INSTALL], tmp_path / "tools")
     assert code == 0
     assert calls.index("kubectl get namespace monitoring") < calls.index(
-        "kubectl apply --server-side --filename manifests/first"
+        "kubectl apply --server-side --force-conflicts --filename manifests/first"
     )
     assert "kubectl create namespace monitoring" not in calls  # the fake kubectl finds it
 
