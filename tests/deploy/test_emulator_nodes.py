@@ -191,6 +191,7 @@ def test_the_catalogue_asks_for_prices(aws: Account) -> None:
 
     class Session:
         def client(self, service: str, region_name: str) -> Any:
+            assert region_name in (REGION, "us-east-1")
             return aws.client(service)
 
     on_demand, spot = on_demand_prices(Session(), REGION), spot_prices(Session(), REGION)
