@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from eks_hardware import facts
 from eks_hardware.catalogue import build_prices
 from eks_hardware.catalogue.aws_prices import on_demand_prices, spot_prices
+from eks_hardware.catalogue.rendered import render
 from eks_hardware.data import FOLDER
 from eks_hardware.installed_from import install_command
 
@@ -271,13 +272,6 @@ def _offerings(data: Ec2Data, names: Iterable[str], warnings: list[str]) -> str:
         "regions": regions,
     }
     return render(head, "types", rows)
-
-
-def render(head: Mapping[str, Any], section: str, rows: Mapping[str, Any]) -> str:
-    """Write a table with one line per entry of the head and one line per row, which makes diffs readable."""
-    lines = [f"{json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
-    body = ",\n".join(f"  {json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items())
-    return "\n".join(["{", *lines, f"{json.dumps(section)}: {{", body, "}", "}", ""])
 
 
 def build(data: Ec2Data) -> Built:

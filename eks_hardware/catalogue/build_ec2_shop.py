@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from eks_hardware import facts
-from eks_hardware.catalogue.build import render
+from eks_hardware.catalogue.rendered import render
 from eks_hardware.catalogue.store import Catalogue, load
 from eks_hardware.data import FOLDER
 

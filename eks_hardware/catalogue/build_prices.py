@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from eks_hardware import facts
 from eks_hardware.catalogue.aws_prices import hourly_prices, in_order
+from eks_hardware.catalogue.rendered import render
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.base import Sourced
@@ -109,8 +110,6 @@ def _read_products(products: Iterable[Any], found: Prices, *, dated: bool) -> No
 
 def files(prices: Iterable[Prices], names: Iterable[str]) -> dict[str, str]:
     """Return the rendered tables with these prices of the types ``names``; later ones replace earlier ones."""
-    from eks_hardware.catalogue.build import render
-
     names, given = list(names), list(prices)
     rendered: dict[str, str] = {}
     on_demand, spot = facts.on_demand_prices(), facts.spot_prices()
