@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from eks_hardware.catalogue import load
+from eks_hardware.catalogue.aws_prices import on_demand_prices, spot_prices
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.node_user_data import boot
 from eks_hardware.local.readback import Account
@@ -183,6 +184,22 @@ def test_prices(aws: Account) -> None:
     on_demand = float(dimension["pricePerUnit"]["USD"])
     assert all(0 < float(each["SpotPrice"]) < on_demand for each in spot)
     assert {each["AvailabilityZone"][:-1] for each in spot} == {REGION}
+
+
+def test_the_catalogue_asks_for_prices(aws: Account) -> None:
+    """``instances refresh --from aws`` reads On-Demand prices and the Spot history."""
+
+    class Session:
+        def client(self, service: str, region_name: str) -> Any:
+            assert region_name in (REGION, "us-east-1")
+            return aws.client(service)
+
+    on_demand, spot = on_demand_prices(Session(), REGION), spot_prices(Session(), REGION)
+    price = load().price("p4d.24xlarge", REGION)
+    assert price is not None
+    assert on_demand["p4d.24xlarge"] == pytest.approx(price.usd_per_hour)
+    assert spot["p4d.24xlarge"] == sorted(spot["p4d.24xlarge"])
+    assert 0 < spot["p4d.24xlarge"][-1] < price.usd_per_hour
 
 
 def test_node_group_instances_have_the_merged_user_data(

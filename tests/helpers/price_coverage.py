@@ -73,6 +73,6 @@ def _named(unknown: list[Cell]) -> Iterator[tuple[str, str]]:
     for name, where in regions.items():
         family, _, size = name.partition(".")
         sizes.setdefault((family, " ".join(where)), []).append(size)
-    for (family, where), found in sizes.items():
+    for (family, names), found in sizes.items():
         all_sizes = ",".join(found)
-        yield f"{family}.{all_sizes if len(found) == 1 else '{' + all_sizes + '}'}", where
+        yield f"{family}.{all_sizes if len(found) == 1 else '{' + all_sizes + '}'}", names

@@ -98,7 +98,7 @@ def test_the_guide_shows_what_is_printed() -> None:
 
 
 def _in_canada(folder: Path, *groups: dict[str, Any], **fields: Any) -> str:
-    return write_document(folder / "demo.yaml", region="ca-central-1", node_groups=[SYSTEM, *groups], **fields)
+    return str(write_document(folder / "demo.yaml", region="ca-central-1", node_groups=[SYSTEM, *groups], **fields))
 
 
 def test_what_is_unknown_is_not_in_the_sum(tmp_path: Path) -> None:
