@@ -11,6 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from eks_hardware.resolve import Resolved, ResolvedNodeGroup, ResolvedNodePool, ResolvedNodes
 from eks_hardware.resolve.derived import Derived, Resolver
 from eks_hardware.resolve.node_fields import NodeFields
+from eks_hardware.resolve.strategy import ResolvedStrategy
 from eks_hardware.resolve.values import after, field_names
 from helpers.cases import in_one_test
 
@@ -30,7 +31,9 @@ def _own(kind: type[Any]) -> set[str]:
 
 
 def test_every_resolved_class_has_a_resolver() -> None:
-    resolved = {each.__name__ for each in _below(Resolved)} - {ResolvedNodes.__name__}
+    ours = (each for each in _below(Resolved) if each.__module__.startswith("eks_hardware."))
+    resolved = {each.__name__ for each in ours} - {ResolvedNodes.__name__}
+    assert ResolvedStrategy.__name__ in resolved
     assert sorted(each.kind.__name__ for each in RESOLVERS) == sorted(resolved)
 
 
@@ -39,7 +42,8 @@ def test_what_groups_and_pools_share_is_written_once() -> None:
     group, pool = _own(ResolvedNodeGroup), _own(ResolvedNodePool)
     assert not shared & (group | pool)
     # A group's tags are those of the group and its template; a pool's tags are those of its instances.
-    assert group & pool == {"tags"}
+    # Each reads its release from a field of its own.
+    assert group & pool == {"tags", "ami_release"}
     derived = _own(NodeFields)
     assert derived <= shared
     assert shared - derived == {"instance_types", "image_id", "user_data"}, "each has its own rule"
