@@ -286,7 +286,7 @@ def test_install_and_uninstall_in_order(tmp_path: Path) -> None:
     )
 
 
-def listed(folder: Path, **archives: bytes) -> Path:
+def listed_archives(folder: Path, **archives: bytes) -> Path:
     """Create a folder with archives, and the list of their digests."""
     folder.mkdir()
     for name, content in archives.items():
@@ -302,7 +302,7 @@ ARCHIVE = "karpenter-1.2.3.tgz"
 def test_install_takes_charts_from_a_folder(tmp_path: Path) -> None:
     exporter = karpenter_release("exporter", repository="https://charts.example", namespace="gpu")
     files = put(tmp_path / "out", karpenter_release(), exporter)
-    charts = listed(tmp_path / "charts", **{ARCHIVE: b"a chart"})
+    charts = listed_archives(tmp_path / "charts", **{ARCHIVE: b"a chart"})
     code, calls = run_with_fake_tools(files[INSTALL], tmp_path / "tools", CHARTS=str(charts))
     assert code == 0
     assert [call.partition(" --namespace")[0] for call in calls] == [
@@ -314,7 +314,7 @@ def test_install_takes_charts_from_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", ["missing", "damaged", "not listed"])
 def test_install_refuses_a_folder_before_it_installs(tmp_path: Path, case: str) -> None:
     files = put(tmp_path / "out", karpenter_release())
-    charts = listed(tmp_path / "charts", **{ARCHIVE: b"a chart"})
+    charts = listed_archives(tmp_path / "charts", **{ARCHIVE: b"a chart"})
     if case == "missing":
         (charts / ARCHIVE).unlink()
         said = f"{charts}/{ARCHIVE} is missing; download it with pull-charts.sh"
