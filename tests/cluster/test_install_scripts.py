@@ -116,11 +116,15 @@ class Installation:
             data, kind = item["metadata"], item["kind"]
             identity = (kind, data.get("namespace", ""), data["name"])
             if kind not in _VOLATILE and (kind, data["name"]) not in _OF_A_NAMESPACE:
-                if data["name"].startswith(GRAFANA) and kind in ("Deployment", "ReplicaSet"):
+                if data["name"].startswith(GRAFANA) and kind in ("Deployment", "ReplicaSet") and self.has_real_grafana:
                     continue
                 field = "generation" if kind in _COUNTED_BY_GENERATION else "resourceVersion"
                 found[identity] = (data["uid"], data.get(field))
         return found
+
+    @property
+    def has_real_grafana(self) -> bool:
+        return "kube-prometheus-stack" not in self.stand_ins
 
     def selector(self, workload: Workload) -> str:
         """Return the selector of a workload's pods; an empty text if the chart leaves the workload to an operator."""

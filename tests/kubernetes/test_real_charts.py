@@ -49,7 +49,7 @@ def releases(key: str) -> Iterator[ChartRelease]:
                 yield release
 
 
-def values_of_release(release: ChartRelease) -> dict[str, Any]:
+def chart_values_of(release: ChartRelease) -> dict[str, Any]:
     found: dict[str, Any] = replaced(release.values, lambda reference: reference.value)
     return found
 
@@ -62,11 +62,11 @@ def placement(pod: dict[str, Any]) -> tuple[Any, Any, list[dict[str, Any]]]:
     return dict(pod.get("nodeSelector") or {}), required, tolerations
 
 
-def rendered_release(file: Path, release: ChartRelease) -> dict[str, Any]:
+def real_placements(file: Path, release: ChartRelease) -> dict[str, Any]:
     """Return the placement of each workload of the real chart."""
     objects = helm.template(
         file,
-        values_of_release(release),
+        chart_values_of(release),
         release=release.name,
         namespace=release.namespace,
         kubernetes_version=f"{facts.eks()['versions']['default']}.0",
@@ -87,7 +87,7 @@ def test_stand_ins_place_pods_as_the_chart_does(key: str) -> None:
     file, seen = archive(key), 0
     for release in releases(key):
         expected = {each.name: placement(each.pod["spec"]) for each in of_chart(release)}
-        real = rendered_release(file, release)
+        real = real_placements(file, release)
         assert {name: each for name, each in real.items() if name not in WITHOUT_ROW} == {
             name: each for name, each in expected.items() if name not in MADE_BY_CONTROLLER
         }

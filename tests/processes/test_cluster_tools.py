@@ -124,6 +124,16 @@ def test_it_is_built_once(machine: Machine) -> None:
     assert machine.run("etcd") == (0, [there])
 
 
+def test_another_kubernetes_is_built_from_its_own_pins(machine: Machine) -> None:
+    machine.has_go()
+    tool = TOOLS["kubernetes-1.34"]
+    code, said = machine.run("kubernetes-1.34")
+    # The programs that this Go builds say that they are etcd.
+    assert (code, said[0]) == (1, f"kubernetes-1.34 {tool.version}: building, a few minutes the first time")
+    assert said[1:] == [f"error: kube-apiserver must print version {tool.version} after the build, got {ETCD.version}"]
+    assert " build -modfile=versions/1.34.mod " in machine.builds()[0]
+
+
 @pytest.mark.parametrize("variable", ["EKS_HARDWARE_CLUSTER_TOOLS", "KUBEBUILDER_ASSETS", "PATH"])
 def test_programs_of_the_same_minor_version_are_taken(machine: Machine, tmp_path: Path, variable: str) -> None:
     machine.has_go()
