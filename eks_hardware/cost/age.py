@@ -10,7 +10,14 @@ from eks_hardware.cost.model import CostLine, StrategyCost
 
 
 class OldestPrice(NamedTuple):
-    """The oldest dated price that a cost uses, with the line that uses it."""
+    """The oldest dated price that a cost uses, with the line that uses it.
+
+    Examples:
+        >>> import datetime
+        >>> oldest = oldest_price(cost_of(resolved), datetime.date(2026, 11, 25))
+        >>> oldest is not None and oldest.days > 90
+        True
+    """
 
     line: CostLine
     as_of: str

@@ -61,7 +61,7 @@ _MANIFESTS = {
         "describe the pool under karpenter.node_pools in a strategy, which writes such objects",
     ),
 }
-"""What files of other tools are, and what to do about them, by the start of their ``apiVersion``."""
+"""Names of other tools' files and what to do about them, by the start of their ``apiVersion``."""
 
 
 def parse(text: str, file: str, *, may_be_empty: bool = False, fix: str = "write the document into it") -> Parsed:

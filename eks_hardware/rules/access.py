@@ -207,7 +207,7 @@ def _role_policies(context: Context) -> Iterator[Breach]:
         yield (
             "karpenter.node_policies",
             f"the role of Karpenter's nodes must have at most {most} managed policies (IAM's default quota), got "
-            f"{count} with the {len(own)} that let nodes join; combine yours, or ignore this with a higher quota",
+            f"{count} with our {len(own)}; combine yours, or ignore this with a higher quota",
         )
 
 

@@ -48,14 +48,14 @@ PLUGINS = {
     "neuron-device-plugin": "aws.amazon.com/neuron",
     "aws-efa-k8s-device-plugin": "vpc.amazonaws.com/efa",
 }
-DISCOVERY = "node-feature-discovery-worker"
+DISCOVERY = "gpu-operator-node-feature-discovery-worker"
 
 # Other daemonsets, and the nodes that need them.
 MONITORED: dict[str, Callable[[Node], bool]] = {
     "dcgm-exporter": is_nvidia,
     "neuron-monitor": is_neuron,
     "efa-metrics": has_efa,
-    "prometheus-node-exporter": lambda _: True,
+    "kube-prometheus-stack-prometheus-node-exporter": lambda _: True,
 }
 
 

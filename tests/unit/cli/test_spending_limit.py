@@ -100,7 +100,7 @@ def test_no_limit() -> None:
 
 
 def test_an_unknown_price_is_a_warning() -> None:
-    code, said = outcome(*HARDWARE[0].split(), "--region", "eu-central-1", "--max-usd-per-month", "50000")
+    code, said = outcome(*HARDWARE[2].split()[:4], "--region", "ap-south-2", "--max-usd-per-month", "50000")
     assert code == 0
     assert "demo.yaml written: 0 errors, 1 warning" in said
     assert [each.code for each in validate(["demo.yaml"], today=TODAY).warnings] == ["BUDGET_UNKNOWN"]

@@ -257,6 +257,12 @@ def _pods(case: Case) -> int | None:
     return int(min(addresses, limit))
 
 
+def _architectures(case: Case) -> bool:
+    """Return whether the value has the architecture of the first type, and those of the other cited types."""
+    cited = [name for name in case.types if case.cites(f"catalogue/instances.json {name}.architecture")]
+    return cited[0] == case.types[0] and [case.instance(name, "architecture") for name in cited] == case.value
+
+
 def _hardware(case: Case) -> str | None:
     """Return the hardware of the first type: that of its accelerator's row, or ``cpu`` without one."""
     device = _row("catalogue/instances.json", case.types[0]).get("accelerator")
@@ -549,6 +555,7 @@ CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
     ("groups", "launch_template_name"): lambda case: _longest(case, "launch_template"),
     ("pools", "kubelet"): lambda case: case.value.get("maxPods") == _pods(case),
     ("pools", "instance_types"): _types,
+    ("pools", "architectures"): _architectures,
     ("pools", "ami_version"): lambda case: (
         case.value == case.held(f"facts/karpenter.json ami_aliases.suggested.{case.of('ami_family')}")
     ),

@@ -35,6 +35,7 @@ FORWARDING = {
     ("eks_hardware/rules/check.py", "_all"),
     ("eks_hardware/rules/check.py", "_rest"),
     ("eks_hardware/advisor/strategies/fill.py", "fill"),
+    ("eks_hardware/advisor/measured/file.py", "_unknown_models"),
     ("eks_hardware/cli/commands/check_model.py", "_request"),
     ("eks_hardware/cli/commands/init.py", "_recommended"),
     ("eks_hardware/cli/commands/lock.py", "_refuse"),

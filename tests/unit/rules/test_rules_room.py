@@ -42,7 +42,7 @@ def off(path: str, bad: dict[str, Any], good: dict[str, Any], also: frozenset[st
 
 CPU_POOL = pools(pool())
 GPU_POOL = pools(gpu_pool(instance_families=["g6"]))
-MANY = {"resources": {"requests": {"cpu": "4", "memory": "8Gi"}}}
+MANY = {"resources": {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "8Gi"}}}
 AUTOSCALED = {**gpu_group(scaling={"max": 4, "autoscaled": True})}
 AUTOSCALER = "kubernetes.charts.cluster-autoscaler.values.extraArgs.scale-down-enabled"
 
