@@ -15,6 +15,7 @@ from eks_hardware.loader import LoadedStrategy
 from eks_hardware.models import NodePoolSpec, Strategy
 from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import ResolvedStrategy
+from eks_hardware.rules.ignore import reason
 
 STRATEGY_TAG = "eks-hardware/strategy"
 """The tag of all resources that a strategy's stack creates."""
@@ -63,7 +64,9 @@ class Subject:
     def _diagnosis(self, severity: Severity, code: str, path: str, message: str, command: str) -> Diagnosis:
         if command and self.profile:
             command = f"{command} --profile {shlex.quote(self.profile)}"
-        return Diagnosis(code, path, message, severity, self.loaded.source.locate(path), command=command)
+        ignored = reason(self.strategy, code, path) if severity is Severity.WARNING else ""
+        place = self.loaded.source.locate(path)
+        return Diagnosis(code, path, message, severity, place, ignored, command=command)
 
 
 @dataclass(frozen=True)
@@ -129,5 +132,10 @@ class Report:
 
     @property
     def warnings(self) -> tuple[Diagnosis, ...]:
-        """Findings that do not prevent the deployment."""
-        return tuple(each for each in self.findings if each.severity is Severity.WARNING)
+        """Findings that do not prevent the deployment, except those that the strategy ignores."""
+        return tuple(each for each in self.findings if each.severity is Severity.WARNING and not each.ignored)
+
+    @property
+    def ignored(self) -> tuple[Diagnosis, ...]:
+        """Warnings that the strategy ignores, with the reasons."""
+        return tuple(each for each in self.findings if each.ignored)

@@ -10,6 +10,9 @@ from eks_hardware.models import Strategy
 from eks_hardware.rules.registry import RULES, Breach, Context, error, warning
 from eks_hardware.suggestions import did_you_mean
 
+OF_ACCOUNTS = "doctor"
+"""The area of the codes that only `eks-hardware doctor` reports."""
+
 
 def reason(strategy: Strategy, code: str, path: str) -> str:
     """Return the strategy's reason for ignoring a warning; empty if it does not ignore it."""
@@ -27,11 +30,13 @@ def _unknown(context: Context) -> Iterator[Breach]:
             # Imported only for a wrong entry, because reading the texts is slow.
             from eks_hardware.rules.explanations import explanations
 
-            if entry.code in explanations():
-                yield (
-                    f"{path}.code",
-                    f"{entry.code} cannot be ignored, because it is not a warning about a strategy; remove the entry",
-                )
+            if known := explanations().get(entry.code):
+                if known.area != OF_ACCOUNTS or known.severity is Severity.ERROR:
+                    yield (
+                        f"{path}.code",
+                        f"only warnings about a strategy or its account can be ignored, but {entry.code} is not one; "
+                        "remove the entry",
+                    )
                 continue
             warnings = [code for code, each in RULES.items() if each.severity is Severity.WARNING]
             hint = did_you_mean(entry.code, warnings, "`eks-hardware rules` lists them")

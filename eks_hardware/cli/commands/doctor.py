@@ -75,16 +75,20 @@ def _lines(report: Report, loaded: LoadedStrategy) -> Iterator[str]:
     width = max(len(outcome.name) for outcome in report.outcomes)
     for outcome in report.outcomes:
         errors = sum(each.severity.value == "error" for each in outcome.findings)
-        warnings = len(outcome.findings) - errors
+        ignored = sum(bool(each.ignored) for each in outcome.findings)
+        warnings = len(outcome.findings) - errors - ignored
         counts = [counted(number, noun) for number, noun in ((errors, "error"), (warnings, "warning")) if number]
+        counts += [f"{ignored} ignored"] if ignored else []
         said = ", ".join(counts) or ("ok" if outcome.probes else "not applicable")
         yield f"  {outcome.name:<{width}}  {said}"
     for finding in report.findings:
-        yield ""
-        yield from _finding(finding)
+        if not finding.ignored:
+            yield ""
+            yield from _finding(finding)
     yield ""
+    accepted = f", {len(report.ignored)} ignored" if report.ignored else ""
     yield (
-        f"{counted(len(report.errors), 'error')}, {counted(len(report.warnings), 'warning')} "
+        f"{counted(len(report.errors), 'error')}, {counted(len(report.warnings), 'warning')}{accepted} "
         f"in {report.seconds:.1f} s; nothing was changed"
     )
 
@@ -122,12 +126,19 @@ def _as_json(report: Report, loaded: LoadedStrategy) -> dict[str, Any]:
         **({"error": summary(report.errors)} if report.errors else {}),
         "errors": len(report.errors),
         "warnings": len(report.warnings),
+        "ignored": len(report.ignored),
         "seconds": round(report.seconds, 3),
         "checks": [
             {"name": outcome.name, "probes": outcome.probes, "findings": len(outcome.findings)}
             for outcome in report.outcomes
         ],
         "findings": [
-            {**finding_as_json(each), "check": each.check, "command": each.command or None} for each in report.findings
+            {
+                **finding_as_json(each),
+                "ignored": each.ignored or None,
+                "check": each.check,
+                "command": each.command or None,
+            }
+            for each in report.findings
         ],
     }

@@ -57,6 +57,22 @@ def test_only_warnings(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "0 errors, " in out.splitlines()[-1]
 
 
+def test_an_accepted_warning_is_counted_and_not_shown(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connects_to(monkeypatch, answering({}, otherwise=DENIED))
+    findings = json.loads(run(file, "--format", "json")[1])["findings"]
+    accepted = next(each for each in findings if each["path"])
+    entry = {"code": accepted["code"], "path": accepted["path"], "reason": "another team checks it"}
+    text = file.read_text(encoding="utf-8")
+    file.write_text(f"{text}\nignore: [{json.dumps(entry)}]\n", encoding="utf-8")
+    code, out, err = run(file)
+    assert (code, err) == (0, "")
+    assert f"  {accepted['path']}: " not in out
+    assert ", 1 ignored in " in out.splitlines()[-1]
+    report = json.loads(run(file, "--format", "json")[1])
+    assert report["warnings"] == len(findings) - 1
+    assert [each["path"] for each in report["findings"] if each["ignored"] == entry["reason"]] == [accepted["path"]]
+
+
 def test_errors_with_place_and_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     connects_to(monkeypatch, answering(quota_answers(0), otherwise=DENIED))
     code, out, _ = run(file)

@@ -25,6 +25,7 @@ def ignoring(entries: list[dict[str, str]], *groups: dict[str, Any]) -> dict[str
     return {"cluster": OPEN, "node_groups": fields["node_groups"], "ignore": entries}
 
 
+OPENED = frozenset({"ENDPOINT_OPEN"})
 CASES = [
     Case(
         "IGNORE_UNKNOWN",
@@ -32,6 +33,17 @@ CASES = [
         ignoring(ignored("ENDPOINT_OPENED")),
         ignoring(ignored("ENDPOINT_OPEN")),
         frozenset({"ENDPOINT_OPEN"}),
+    ),
+    # Warnings of `doctor` can be accepted, but no errors of it, and none of other commands.
+    Case(
+        "IGNORE_UNKNOWN",
+        "ignore[0].code",
+        ignoring(ignored("QUOTA_TOO_LOW")),
+        ignoring(ignored("SUBNET_SMALL")),
+        OPENED,
+    ),
+    Case(
+        "IGNORE_UNKNOWN", "ignore[0].code", ignoring(ignored("FIELD_TYPE")), ignoring(ignored("CHECK_DENIED")), OPENED
     ),
     Case(
         "IGNORE_ERROR",
