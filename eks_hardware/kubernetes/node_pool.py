@@ -205,6 +205,6 @@ def _user_data(pool: ResolvedNodePool) -> str | None:
     return node_config(pool.user_data, pool.shell) if pool.user_data or pool.shell else None
 
 
-def _plain(value: object) -> Any:
+def _plain(value: Any) -> Any:
     """Return frozen maps as plain ones, at any depth."""
     return {key: _plain(each) for key, each in value.items()} if hasattr(value, "items") else value

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 
-def unwrap(annotation: object) -> tuple[Any, ...]:
+def unwrap(annotation: Any) -> tuple[Any, ...]:
     """Return the alternatives of an annotation except None, without ``Annotated`` and aliases."""
     origin = typing.get_origin(annotation)
     if origin is Annotated:

@@ -63,7 +63,7 @@ def _parsed(text: str) -> tuple[Mapping[str, Any], str]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
-        import tomli as tomllib
+        import tomli as tomllib  # pyright: ignore[reportMissingImports]
     try:
         return tomllib.loads(text), ""
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -36,12 +36,14 @@ def installation(
     write(bundle, tmp_path / "rendered", name=NAME, region=resolved.region, known=known(resolved))
     charts = tmp_path / "charts"
     used = {Chart(each.chart, each.version) for each in bundle.charts}
-    charts_folder(used, charts, helm=tools["helm"], karpenter=tools["karpenter-files"])
+    stand_ins = charts_folder(used, charts, helm=tools["helm"], karpenter=tools["karpenter-files"])
     with Cluster(tmp_path / "cluster", programs=tools, kwok=True) as cluster:
         environment = install_scripts.environment(cluster.environment(), tmp_path / "bin", tools, charts, outputs={})
         nodes = node_objects(templates[NAME], NAME)
         cluster.kubectl("create", "-f", "-", stdin=manifest_list([node_manifest(*each) for each in nodes.items()]))
-        yield Installation(NAME, tmp_path / "rendered", cluster, nodes, environment)
+        yield Installation(
+            NAME, tmp_path / "rendered", cluster, nodes, environment, frozenset(each.name for each in stand_ins)
+        )
 
 
 def interrupt_script(installation: Installation, moment: str) -> None:

@@ -19,7 +19,10 @@ def test_given_charts_come_first_and_missing_ones_are_stand_ins(tmp_path: Path, 
         (KARPENTER, KUEUE, OWN, OWN), folder, helm=tools["helm"], karpenter=tools["karpenter-files"], given=given
     )
     assert stand_ins == (OWN,)
-    assert {file.name for file in folder.iterdir()} == {each.archive for each in (KARPENTER, KUEUE, OWN)}
+    assert {file.name for file in folder.iterdir()} == {
+        "SHA256SUMS",
+        *(each.archive for each in (KARPENTER, KUEUE, OWN)),
+    }
     assert (folder / KUEUE.archive).read_bytes() == b"a chart"
     shown = subprocess.run(
         [tools["helm"], "template", folder / OWN.archive], check=True, capture_output=True, encoding="utf-8"

@@ -435,7 +435,7 @@ _DAEMONSETS: dict[str, Callable[[Node], bool]] = {
     "aws-efa-k8s-device-plugin": lambda node: node.efa > 0,
     "efa-metrics": lambda node: node.efa > 0,
     "dcgm-exporter": _is([Hardware.NVIDIA_GPU]),
-    "prometheus-node-exporter": _is(Hardware),
+    "kube-prometheus-stack-prometheus-node-exporter": _is(Hardware),
 }
 
 
@@ -472,8 +472,8 @@ def test_controllers_keep_off_accelerated_nodes(name: str, candidates: Mapping[s
     [
         ("mixed-hardware", "load_balancer_controller", "aws-load-balancer-controller"),
         ("gpu-training", "load_balancer_controller", "aws-load-balancer-controller"),
-        ("development", "cluster_autoscaler", "cluster-autoscaler"),
-        ("mixed-hardware", "kueue", "kueue"),
+        ("development", "cluster_autoscaler", "cluster-autoscaler-aws-cluster-autoscaler"),
+        ("mixed-hardware", "kueue", "kueue-controller-manager"),
     ],
 )
 def test_optional_controllers_keep_off_accelerated_nodes(

@@ -46,12 +46,21 @@ LABEL = "a_b.c-D"
 
 PREFIXED = f"example.com/{LABEL}"
 
-HARMLESS = {ONE_LINE: "Oneline", LINES: "Lines", TAG: "Tag", LABEL: "Label", PREFIXED: "example.com/Label"}
+STATE_KEY = ONE_LINE.replace(" // ", " ")  # Terraform refuses an empty folder name
+
+HARMLESS = {
+    ONE_LINE: "Oneline",
+    LINES: "Lines",
+    TAG: "Tag",
+    LABEL: "Label",
+    PREFIXED: "example.com/Label",
+    STATE_KEY: "Key",
+}
 
 
 def document_with_text(change: Callable[[str], str]) -> dict[str, Any]:
     """Return a strategy with text from ``change`` in all text fields."""
-    text, lines, tag, label, prefixed = map(change, HARMLESS)
+    text, lines, tag, label, prefixed, state_key = map(change, HARMLESS)
     settings = {text: lines, "list": [text, lines, {text: [lines]}]}
     kubelet, image = {"kubelet": {"config": settings}}, "ami-01234567"
     labels = {"labels": {label: label, prefixed: label}, "taints": [{"key": label, "value": label}]}
@@ -93,7 +102,7 @@ def document_with_text(change: Callable[[str], str]) -> dict[str, Any]:
             },
             "teams": [{"name": "team"}],
         },
-        backend={"type": "s3", "bucket": "state", "key": text, "profile": text},
+        backend={"type": "s3", "bucket": "state", "key": state_key, "profile": text},
         aws={
             "profile": text,
             "assume_role": {"role_arn": "arn:aws:iam::111122223333:role/a", "session_name": "a_+=,.@-b"},

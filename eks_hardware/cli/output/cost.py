@@ -248,7 +248,7 @@ def _purchases_table(types: Sequence[str], region: str) -> Table:
     rows = {
         name: {purchase: instance_figure(load(), name, region, purchase) for purchase in PURCHASES} for name in types
     }
-    known = [purchase for purchase in PURCHASES if any(row[purchase] for row in rows.values())]
+    known: list[Purchase] = [purchase for purchase in PURCHASES if any(row[purchase] for row in rows.values())]
     names = [_COLUMNS[purchase] for purchase in known]
     found = table(("\n\nInstance type", *names), right=names, fold=("\n\nInstance type",))
     for name, row in rows.items():

@@ -398,7 +398,7 @@ def test_unknown_type(catalogue: Catalogue) -> None:
     assert catalogue.find("p5.46xlarge") is None
     with pytest.raises(UnknownInstanceTypeError, match=r"did you mean p5\.48xlarge") as caught:
         catalogue.get("p5.46xlarge")
-    assert caught.value.suggestions[0] == "p5.48xlarge"
+    assert "p5.48xlarge" in caught.value.suggestions
     assert isinstance(caught.value, KeyError)
     with pytest.raises(UnknownInstanceTypeError, match=r"^'zzz' is not in the hardware catalogue$"):
         catalogue.get("zzz")

@@ -352,7 +352,7 @@ def test_a_published_digest_is_of_one_version_in_one_repository(tmp_path: Path, 
     row = facts.chart("nvidia-device-plugin")
     assert row["archive"] is not None
     names = ("chart", "repository", "version")
-    release = karpenter_release(key="nvidia-device-plugin", **{name: row[name] for name in names} | changed)
+    release = karpenter_release(key="nvidia-device-plugin", **{name: row[name] for name in names} | dict(changed))
     script = put(tmp_path, release)[PULL_CHARTS].read_text(encoding="utf-8")
     assert (row["archive"]["sha256"] in script) is (not changed)
 
