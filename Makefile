@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-stop cluster-tools charts test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept calibrate facts-age mutants node-versions prose
+.PHONY: help setup demo demo-stop cluster-tools charts test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept calibrate facts-age faults mutants node-versions prose
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
@@ -72,6 +72,10 @@ bench-accept: setup ## measure, and save the results as the new baseline
 
 calibrate: .venv/.installed ## compare the advisor's estimates with published measurements; docs/guides/accuracy.md
 	@$(python) -m benchmarks.calibrate $(CALIBRATE_ARGS)
+
+faults: setup ## kill and interrupt at random moments, and lose part of the state; prints its seed
+	@$(python) -m eks_hardware.local.cluster_tools
+	EKS_HARDWARE_FAULTS=1 $(python) -m pytest tests/deploy/test_interrupted_apply.py tests/cluster/test_random_kills.py $(PYTEST_ARGS)
 
 facts-age: .venv/.installed ## list facts that were read more than 120 days ago, with their sources; fails if there are any
 	@$(python) -m benchmarks.facts_age

@@ -33,6 +33,7 @@ INTERVAL_SECONDS = 0.3
 ERRORS_SECONDS = 10.0
 """The emulator and the API server may fail for so long before it is an error."""
 
+_CLUSTER_TAGS = ("eks:cluster-name", "eks:eks-cluster-name")
 _PLUGIN_DOMAINS = (*tuple(f"{resource.partition('/')[0]}/" for resource in (GPU, EFA)), "aws.amazon.com/neuron")
 _DATA_DISKS = {"bottlerocket": "/dev/xvdb"}
 # EKS's default for node groups:
@@ -57,6 +58,7 @@ class Kubelets:
         self._authority = cluster.certificate_authority.read_bytes().strip()
         self._machines: dict[str, Machine] = {}
         self._refused: dict[str, str] = {}
+        self._elsewhere: dict[str, bool] = {}
         self._kinds: dict[str, Map] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -98,7 +100,7 @@ class Kubelets:
                 del self._machines[instance_id]
             for instance_id, instance in live.items():
                 is_new = instance_id not in self._machines and instance_id not in self._refused
-                if is_new and instance["State"]["Name"] == "running":
+                if is_new and instance["State"]["Name"] == "running" and not self._is_elsewhere(instance):
                     self._boot(instance, nodes)
             self._advertise(nodes)
 
@@ -115,6 +117,19 @@ class Kubelets:
                     self._error = error
                     return
             self._stop.wait(INTERVAL_SECONDS)
+
+    def _is_elsewhere(self, instance: Map) -> bool:
+        """Return whether the tags of EKS or Karpenter name another cluster of the account, which has its own nodes."""
+        tags = {each["Key"]: each["Value"] for each in instance.get("Tags") or ()}
+        name = next((tags[key] for key in _CLUSTER_TAGS if key in tags), None)
+        if name is None:
+            return False
+        if name not in self._elsewhere:
+            eks = self._account.client("eks")
+            if name not in self._account.items("eks", "list_clusters", "clusters"):
+                return False
+            self._elsewhere[name] = eks.describe_cluster(name=name)["cluster"].get("endpoint") != self._cluster.endpoint
+        return self._elsewhere[name]
 
     def _boot(self, instance: Map, nodes: dict[str, Map]) -> None:
         instance_id = instance["InstanceId"]

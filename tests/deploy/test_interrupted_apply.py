@@ -6,6 +6,7 @@ Terraform stops the AWS provider, which gives up its requests. AWS may complete 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -112,6 +113,7 @@ def test_an_interrupted_apply_goes_on(project: Project) -> None:
     assert (plan.exit_code, plan.changes) == (0, {})
 
 
+@pytest.mark.skipif("EKS_HARDWARE_FAULTS" not in os.environ, reason="takes minutes: `make faults` runs it")
 def test_every_kind_that_the_state_lost_is_found_and_imported(project: Project) -> None:
     """With the state lost one resource of each type. A full one has nothing to find."""
     project.apply()
