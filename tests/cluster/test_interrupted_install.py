@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -47,7 +48,10 @@ def installation(
 
 
 def interrupt_script(installation: Installation, moment: str) -> None:
-    """Press Ctrl-C when the script prints a line. A terminal sends it to the script and to what it runs."""
+    """Press Ctrl-C when the script prints a line. A terminal sends it to the script and to what it runs.
+
+    Bash goes on if the program that it waits for ends well in spite of the signal, so Ctrl-C is pressed again.
+    """
     with subprocess.Popen(
         [installation.folder / "install.sh"],
         env=installation.environment,
@@ -60,8 +64,9 @@ def interrupt_script(installation: Installation, moment: str) -> None:
         said = []
         for line in script.stdout:
             said.append(line)
-            if line.rstrip() == moment:
-                os.killpg(script.pid, signal.SIGINT)
+            if f"{moment}\n" in said:
+                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                    os.killpg(script.pid, signal.SIGINT)
     assert f"{moment}\n" in said, "".join(said)
     assert script.returncode != 0
 
