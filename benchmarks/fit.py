@@ -17,6 +17,8 @@ from benchmarks.estimates import HALVES, half
 from benchmarks.report import table
 from eks_hardware import facts
 from eks_hardware.advisor.measured.estimates import outcome
+from eks_hardware.advisor.measured.outcomes import Outcome
+from eks_hardware.advisor.speed import estimate
 from eks_hardware.facts.schemas.measurements import MeasurementRow
 
 NAMES = ("share", "half_width", "microseconds", "link_share", "gb_per_second")
@@ -70,9 +72,15 @@ def calibration_rows() -> list[MeasurementRow]:
 
 def loss(row: MeasurementRow) -> float:
     """Return the loss of a row: zero for a correct estimate."""
-    ratio = outcome(row).ratio
+    ratio = _outcome(row).ratio
     assert ratio is not None
     return math.log1p((math.log(ratio) / _TOLERANCE) ** 2)
+
+
+def _outcome(row: MeasurementRow) -> Outcome:
+    """Return the outcome of a row with the constants of now."""
+    estimate.forget()
+    return outcome(row)
 
 
 def constants(rows: Sequence[MeasurementRow]) -> list[Constant]:
@@ -85,10 +93,10 @@ def constants(rows: Sequence[MeasurementRow]) -> list[Constant]:
         for name in NAMES
         if row.get(name) and row["source"].startswith("fitted to")
     ]
-    estimates = [outcome(row).estimate for row in rows]
+    estimates = [_outcome(row).estimate for row in rows]
     for each in found:
         each.row[each.name] = each.before * 0.8
-        each.rows = [row for row, before in zip(rows, estimates, strict=True) if outcome(row).estimate != before]
+        each.rows = [row for row, before in zip(rows, estimates, strict=True) if _outcome(row).estimate != before]
         each.row[each.name] = each.before
     return found
 

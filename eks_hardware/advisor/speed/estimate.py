@@ -222,6 +222,11 @@ def _serving(replica: _Replica) -> Speed:
     )
 
 
+def forget() -> None:
+    """Forget the speeds of earlier calls, after a change of the fitted constants."""
+    _serving.cache_clear()
+
+
 def weights_of(shape: Shape, precision: str) -> Weights:
     """Return the weights of a model in a format, as devices read them."""
     table_bytes = shape.looked_up * weight_bytes_of_tables(precision)
