@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from eks_hardware import facts, field_paths
 from eks_hardware.printable import quoted
-from eks_hardware.rules.delivery import charts
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.unknown_keys import unknown_below
 from eks_hardware.rules.value_kinds import WrongValue, names_only, wrong_values
@@ -225,7 +224,7 @@ _EBS_CLASSES = frozenset(["", "gp2", "gp3", "io1", "io2", "ebs", "auto-ebs-sc"])
 
 def _claims(context: Context) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the path and spec of each volume that chart values ask for."""
-    installed = charts(context)
+    installed = context.charts
     for name, chart in context.strategy.kubernetes.charts.items():
         for keys, value in _mappings(chart.values, ()) if name in installed else ():
             path = reduce(field_paths.below, keys, f"kubernetes.charts.{name}.values")

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from eks_hardware import facts
 from eks_hardware.printable import quoted
 from eks_hardware.rules.chart_values import derived_values
-from eks_hardware.rules.delivery import charts
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.unknown_keys import unknown_keys
 from eks_hardware.suggestions import question
@@ -16,7 +15,7 @@ from eks_hardware.versions import numbers
 
 @warning("CHART_NOT_INSTALLED")
 def _not_installed(context: Context) -> Iterator[Breach]:
-    installed = charts(context)
+    installed = context.charts
     for name in context.strategy.kubernetes.charts:
         if name not in installed:
             switch = f"set {wanted}, or " if (wanted := _SWITCHES.get(name)) else ""
@@ -112,7 +111,7 @@ _OWN_RULES = frozenset({"karpenter", "karpenter-crd"})
 def _lowest_kubernetes(context: Context) -> Iterator[tuple[str, str]]:
     """Yield charts in the recorded version, with the lowest Kubernetes version that they support."""
     given = {str(name): chart.version for name, chart in context.strategy.kubernetes.charts.items()}
-    for key in sorted(charts(context) - _OWN_RULES):
+    for key in sorted(context.charts - _OWN_RULES):
         fact = facts.chart(key)
         limit = fact["kubernetes"]["min"]
         if limit and given.get(key) in (None, fact["version"]):

@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eks_hardware.resolve.access import administrators, has_admin
-from eks_hardware.resolve.charts import NodeNeeds, wanted_charts
-from eks_hardware.resolve.node import ami_family
 from eks_hardware.rules.registry import Breach, Context, error, warning
 
 _OR_MANIFESTS = "or set kubernetes.delivery: manifests"
-
-
-def charts(context: Context) -> frozenset[str]:
-    """Return the keys of the charts that the strategy installs, even if the strategy cannot be resolved."""
-    nodes = [
-        NodeNeeds(node.name, kind.hardware, ami_family(node), node.efa)
-        for node in context.nodes
-        for kind in context.types(node)
-    ]
-    return frozenset(key for key, _ in wanted_charts(context.strategy, nodes))
 
 
 def helm_installs(context: Context) -> bool:
@@ -30,7 +18,7 @@ def helm_installs(context: Context) -> bool:
     storage = strategy.storage
     ebs = strategy.cluster.addons.get("aws-ebs-csi-driver")
     objects = (storage.fsx_lustre, storage.efs, storage.s3_buckets, ebs and ebs.enabled, strategy.kubernetes.teams)
-    return bool(charts(context)) or any(objects)
+    return bool(context.charts) or any(objects)
 
 
 @warning("KUBERNETES_API_PRIVATE")
@@ -90,7 +78,7 @@ def _private_charts(context: Context) -> Iterator[Breach]:
     if not context.strategy.network.private:
         return
     mirrored = {str(name) for name, chart in context.strategy.kubernetes.charts.items() if chart.repository}
-    public = sorted(charts(context) - mirrored)
+    public = sorted(context.charts - mirrored)
     if public:
         yield (
             "network.private",

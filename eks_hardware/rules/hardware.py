@@ -67,7 +67,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
 @error("INSTANCE_TYPE_UNSUPPORTED")
 def _unsupported(context: Context) -> Iterator[Breach]:
     for path, name in _listed_names(context):
-        if reason := context.catalogue.unsupported(name):
+        if context.catalogue.find(name) is None and (reason := context.catalogue.unsupported(name)):
             yield path, f"{name} cannot be an EKS node: {reason}; choose another type"
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from eks_hardware import facts, field_paths
-from eks_hardware.catalogue import Catalogue
 from eks_hardware.resolve.vpc import nat_mode
 from eks_hardware.rules.access import account_of
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
@@ -40,9 +39,8 @@ def _reservation_region(context: Context) -> Iterator[Breach]:
 @warning("IDENTIFIER_REGION")
 def _region(context: Context) -> Iterator[Breach]:
     region = context.strategy.region
-    registries = nat_mode(context.strategy.network) == "none"
     for path, key, text in _texts(context):
-        elsewhere = sorted(set(_elsewhere(context.catalogue, key, text, region, registries=registries)))
+        elsewhere = sorted(set(_elsewhere(context, key, text)))
         if elsewhere:
             named = " and ".join(f"{what} ({where})" for what, where in elsewhere[:2])
             yield path, f"{named} is not in {region}, the strategy's region; write the one of {region}, or ignore this"
@@ -64,27 +62,27 @@ def _account(context: Context) -> Iterator[Breach]:
                 )
 
 
-def _elsewhere(
-    catalogue: Catalogue, key: str, text: str, region: str, *, registries: bool
-) -> Iterator[tuple[str, str]]:
+def _elsewhere(context: Context, key: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield what a text names in another region or partition, with the region or partition."""
-    partition = facts.partition(region)
-    for arn, of_partition, _, of_region, _ in ((found[0], *found.groups()) for found in _ARN.finditer(text)):
-        if of_partition != partition:
-            yield arn, f"partition {of_partition}"
-        elif of_region and of_region != region:
-            yield arn, of_region
+    catalogue, region = context.catalogue, context.strategy.region
+    for found in _ARN.finditer(text):
+        if found[1] != facts.partition(region):
+            yield found[0], f"partition {found[1]}"
+        elif found[3] and found[3] != region:
+            yield found[0], found[3]
     for found in _HOST.finditer(text):
         # Pulling an image from the registry of another region works, but not without a way to the internet.
-        if found[2] != region and (registries or not found[1].endswith(".dkr.ecr")):
+        reached = found[1].endswith(".dkr.ecr") and nat_mode(context.strategy.network) != "none"
+        if found[2] != region and not reached:
             yield found[0], found[2]
     for found in _ZONE_NAME.finditer(text):
         if found[1] in catalogue.regions and found[1] != region:
             yield found[0], found[1]
-    prefixes = {zone[:-1]: each for each in catalogue.regions for zone in catalogue.zone_ids(each)[:1]}
     for found in _ZONE_ID.finditer(text):
-        if prefixes.get(found[1], region) != region:
-            yield found[0], prefixes[found[1]]
+        # Zones that no source lists have the region's prefix, too.
+        of_zone = next((each for each in catalogue.regions if catalogue.zone_ids(each)[0].startswith(found[1])), region)
+        if of_zone != region:
+            yield found[0], of_zone
     if key.lower().replace("_", "").endswith("region") and text in catalogue.regions and text != region:
         yield text, "another region"
 

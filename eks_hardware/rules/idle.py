@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
-from eks_hardware.rules.delivery import charts
 from eks_hardware.rules.hardware import is_open_to
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, noun, type_names, warning
 from eks_hardware.units import seconds
@@ -67,7 +66,7 @@ _PERIODS = {"@hourly": 3600, "@daily": 24 * 3600, "@midnight": 24 * 3600, "@week
 def _autoscaler(context: Context) -> Iterator[Breach]:
     name = "cluster-autoscaler"
     chart = {str(key): each for key, each in context.strategy.kubernetes.charts.items()}.get(name)
-    arguments = chart.values.get("extraArgs") if chart and name in charts(context) else None
+    arguments = chart.values.get("extraArgs") if chart and name in context.charts else None
     groups = [
         group.name
         for group in context.strategy.node_groups

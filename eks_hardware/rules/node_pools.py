@@ -48,9 +48,11 @@ def _family_unknown(context: Context) -> Iterator[Breach]:
     families = context.catalogue.families
     for pool in context.pools:
         for path, family in field_paths.items(node_path(pool, "instance_families"), pool.instance_families):
+            if family in families:
+                continue
             if reason := context.catalogue.unsupported(family):
                 yield path, f"{family} cannot be an EKS node: {reason}; choose another family"
-            elif family not in families:
+            else:
                 hint = did_you_mean(family, families, "see 'eks-hardware instances'")
                 yield path, f"{quoted(family)} is not a known instance family; {hint}"
 

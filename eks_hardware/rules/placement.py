@@ -7,7 +7,6 @@ from functools import reduce
 from typing import Any
 
 from eks_hardware import field_paths
-from eks_hardware.rules.delivery import charts
 from eks_hardware.rules.hardware import is_open_to
 from eks_hardware.rules.registry import Breach, Context, Node, error, in_domain
 from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
@@ -81,7 +80,7 @@ def _configuration(context: Context, name: str) -> Mapping[str, Any]:
 
 def _placed(context: Context) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the path and values of each Deployment that an add-on's or a chart's values can place."""
-    installed = charts(context)
+    installed = context.charts
     for name, places in _ADDONS.items():
         for above in places:
             path = reduce(field_paths.below, above, f"cluster.addons.{name}.configuration")

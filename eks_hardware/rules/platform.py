@@ -12,7 +12,6 @@ from eks_hardware.printable import quoted
 from eks_hardware.resolve.extended_resources import extended_resources_of
 from eks_hardware.resolve.gpu_sharing import gpu_shares
 from eks_hardware.resolve.node import ami_family
-from eks_hardware.rules.delivery import charts
 from eks_hardware.rules.network import only_endpoints
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.spellings import keeps_pods_off
@@ -138,7 +137,7 @@ def _quota_path(team: Team, resource: str) -> str:
 
 @error("TEAM_NAMESPACE_RESERVED")
 def _reserved(context: Context) -> Iterator[Breach]:
-    installed = {facts.chart(key)["namespace"] for key in charts(context)}
+    installed = {facts.chart(key)["namespace"] for key in context.charts}
     if context.strategy.karpenter:
         installed.add(context.strategy.karpenter.namespace)
     for team in context.strategy.kubernetes.teams:
@@ -231,7 +230,7 @@ def _no_way_out(context: Context) -> Iterator[Breach]:
     endpoints = only_endpoints(context)
     if endpoints is None:
         return
-    if keys := sorted(key for key in charts(context) & set(_ENDPOINTS) if _ENDPOINTS[key] not in endpoints):
+    if keys := sorted(key for key in context.charts & set(_ENDPOINTS) if _ENDPOINTS[key] not in endpoints):
         calls = " and ".join(f"{key} needs {_ENDPOINTS[key]}" for key in keys)
         yield (
             "network.interface_endpoints",

@@ -19,6 +19,8 @@ from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.addresses import SubnetBudget, strategy_budgets
+from eks_hardware.resolve.charts import NodeNeeds, wanted_charts
+from eks_hardware.resolve.node import ami_family
 from eks_hardware.resolve.pool_types import pool_types
 from eks_hardware.suggestions import several
 
@@ -103,6 +105,16 @@ class Context:
         from eks_hardware.resolve import resolve
 
         return cost_of(resolve(self.strategy, self.catalogue), self.catalogue, today=self.today)
+
+    @cached_property
+    def charts(self) -> frozenset[str]:
+        """The keys of the charts that the strategy installs, even if the strategy cannot be resolved."""
+        nodes = [
+            NodeNeeds(node.name, kind.hardware, ami_family(node), node.efa)
+            for node in self.nodes
+            for kind in self.types(node)
+        ]
+        return frozenset(key for key, _ in wanted_charts(self.strategy, nodes))
 
     def pool_types(self, pool: NodePoolSpec) -> tuple[str, ...]:
         """Return the names of the instance types that a pool can launch; empty if a rule reports why."""

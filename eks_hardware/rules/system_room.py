@@ -18,7 +18,6 @@ from eks_hardware.resolve.addons import enabled_addons, storage_addons
 from eks_hardware.resolve.node import max_pods
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
 from eks_hardware.resolve.vpc import has_pod_subnets
-from eks_hardware.rules.delivery import charts
 from eks_hardware.rules.hardware import is_open_to
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.units import GIB, MIB, amount
@@ -60,7 +59,7 @@ def _software(context: Context) -> list[tuple[str, int, Mapping[str, Any]]]:
     strategy, known = context.strategy, facts.system_pods()["deployments"]
     addons = {str(name): addon.configuration for name, addon in strategy.cluster.addons.items() if addon.enabled}
     enabled = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
-    installed = charts(context)
+    installed = context.charts
     found: list[tuple[str, int, Mapping[str, Any]]] = []
     for name, row in known.items():
         if name == "karpenter":
@@ -121,7 +120,7 @@ def _rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
     """Return the room on each initial node that is open to every pod, and the group with the most of them."""
     rooms: list[_Room] = []
     largest: tuple[int, NodeGroupSpec | None] = (0, None)
-    grows = "cluster-autoscaler" in charts(context)
+    grows = "cluster-autoscaler" in context.charts
     tolerated = facts.addons()["coredns"].get("tolerations", ())
     for group in context.strategy.node_groups:
         kinds = context.types(group)

@@ -14,6 +14,7 @@ from eks_hardware.advisor.measured.factors import Compared, Measured
 from eks_hardware.advisor.model import Shape, ShapeError
 from eks_hardware.advisor.shapes.shape import shape_of
 from eks_hardware.catalogue import load
+from eks_hardware.facts.schemas.measurements import Kind, Unit
 from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.loader import Document, load_document
 from eks_hardware.models.base import StrategyModel, Text, form, invalid
@@ -24,16 +25,6 @@ from eks_hardware.printable import joined, quoted
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.measurements import MeasurementRow
 
-Kind = Literal[
-    "memory-training",
-    "memory-inference",
-    "fits",
-    "serving-throughput",
-    "serving-latency",
-    "decode",
-    "encoder-throughput",
-    "training-speed",
-]
 UNITS: Mapping[Kind, tuple[str, ...]] = {
     "memory-training": ("GB", "GiB"),
     "memory-inference": ("GB", "GiB"),
@@ -87,20 +78,7 @@ class Row(StrategyModel):
     input_tokens: Tokens = Field(description="Tokens of a prompt, or of a sequence in training and for encoders.")
     output_tokens: Tokens | None = Field(default=None, description="Tokens of an answer; serving only.")
     figure: Annotated[float, Field(gt=0)] | bool = Field(description="The figure; for `fits`, whether it ran.")
-    unit: Literal[
-        "GB",
-        "GiB",
-        "fits",
-        "ms per answer",
-        "ms per batch",
-        "ms per token",
-        "ms to the first token",
-        "output tokens/s",
-        "output tokens/s per device",
-        "sequences/s",
-        "tokens/s",
-        "tokens/s per device",
-    ] = Field(description="Unit of the figure; each kind has its own.")
+    unit: Unit = Field(description="Unit of the figure; each kind has its own.")
     not_expressed: Text | None = Field(default=None, description="Why the row must not be compared.")
     note: Text | None = Field(default=None, description="Anything else.")
 

@@ -9,7 +9,7 @@ from eks_hardware.kubernetes import bundle
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.rules import Context
-from eks_hardware.rules.delivery import charts, helm_installs
+from eks_hardware.rules.delivery import helm_installs
 from eks_hardware.validation import load_strategy
 from helpers.cases import in_one_test
 from helpers.paths import SPECIAL
@@ -201,6 +201,6 @@ def test_rules_know_what_is_installed(name: str) -> None:
     """Rules also check strategies that cannot be resolved, so they find the charts themselves."""
     context = Context(STRATEGIES[name], load(), TODAY)
     resolved = resolve(STRATEGIES[name])
-    assert charts(context) == set(resolved.kubernetes.charts)
+    assert context.charts == set(resolved.kubernetes.charts)
     helm = resolved.kubernetes.delivery == "helm"
     assert helm_installs(context) == (helm and bool(bundle(resolved).releases))
