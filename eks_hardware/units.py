@@ -43,6 +43,18 @@ def amount(quantity: str | int) -> Fraction:
     return Fraction(match[1]) * _SUFFIXES[match[2]]
 
 
+def amount_or_none(value: object) -> Fraction | None:
+    """Return the exact number of a quantity from free-form settings; None for anything else.
+
+    >>> amount_or_none("500m") == Fraction(1, 2), amount_or_none("half"), amount_or_none(True)
+    (True, None, None)
+    """
+    try:
+        return amount(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+    except ValueError:
+        return None
+
+
 def mebibytes(mib: int) -> str:
     """Return an amount of memory as a Kubernetes quantity.
 

@@ -19,7 +19,7 @@ from eks_hardware.rules.kubelet import STOPS, Kubelet, kubelets, newer
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.value_kinds import is_whole
 from eks_hardware.suggestions import close, question
-from eks_hardware.units import GIB, amount
+from eks_hardware.units import GIB, amount_or_none
 
 _PART = re.compile(r"([0-9.]+)(ns|us|µs|ms|s|m|h)")
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
@@ -70,13 +70,6 @@ def _seconds(value: Any) -> float | None:
 def _percent(value: Any) -> int | None:
     text = str(value)
     return int(text) if not isinstance(value, bool) and text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
-def _quantity(value: Any) -> Fraction | None:
-    try:
-        return amount(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
-    except ValueError:
-        return None
 
 
 # --- images and eviction
@@ -136,7 +129,7 @@ def _reserved(kubelet: Kubelet) -> Iterator[Breach]:
     if kubelet.get("cpuManagerPolicy") == "static":
         parts = {name: kubelet.map(name).get("cpu") for name in ("kubeReserved", "systemReserved")}
         # AL2023 and Bottlerocket reserve CPU for the kubelet unless a value says otherwise.
-        none = parts["kubeReserved"] is not None and not any(_quantity(part) for part in parts.values() if part)
+        none = parts["kubeReserved"] is not None and not any(amount_or_none(part) for part in parts.values() if part)
         if none and not kubelet.get("reservedSystemCPUs"):
             yield (
                 kubelet.below("kubeReserved", "cpu"),
@@ -152,9 +145,9 @@ def _reserved_sum(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
         "memory": min((Fraction(kind.memory_gib) * GIB for kind in kinds), default=None),
     }
     for resource, most in whole.items():
-        parts = {name: _quantity(kubelet.map(name).get(resource)) for name in ("kubeReserved", "systemReserved")}
+        parts = {name: amount_or_none(kubelet.map(name).get(resource)) for name in ("kubeReserved", "systemReserved")}
         if resource == "memory":
-            parts["evictionHard"] = _quantity(kubelet.map("evictionHard").get("memory.available"))
+            parts["evictionHard"] = amount_or_none(kubelet.map("evictionHard").get("memory.available"))
         given = {name: part for name, part in parts.items() if part and kubelet.given(name)}
         if most and given and sum((part for part in parts.values() if part), Fraction(0)) >= most:
             name = max(given, key=lambda each: given[each])

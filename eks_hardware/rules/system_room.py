@@ -20,7 +20,7 @@ from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_w
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.hardware import is_open_to
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
-from eks_hardware.units import GIB, MIB, amount
+from eks_hardware.units import GIB, MIB, amount_or_none
 
 # The kubelet's default, used only for types whose number is unknown.
 _USUAL_PODS = 110
@@ -99,10 +99,8 @@ def _requests(values: Mapping[str, Any], millicores: int, mib: int) -> tuple[Fra
 
 
 def _amount(value: object, default: Fraction) -> Fraction:
-    try:
-        return amount(value) if isinstance(value, str | int) and not isinstance(value, bool) else default
-    except ValueError:
-        return default
+    given = amount_or_none(value)
+    return default if given is None else given
 
 
 def _pods(context: Context) -> Iterator[_Pod]:
