@@ -24,6 +24,7 @@ from eks_hardware.spellings import (
 
 Purpose = Literal["system", "general", "training", "inference", "development"]
 Serving = Literal["real-time", "batch"]
+Focus = Literal["throughput", "latency"]
 Optimizer = Literal["adamw", "adamw-8bit", "sgd", "sgd-momentum"]
 Sharding = Literal["none", "zero-1", "zero-2", "zero-3"]
 
@@ -223,7 +224,7 @@ class WorkloadSpec(StrategyModel):
         default=None, description="Training: number of nodes for the run; default: the fewest that finish in time."
     )
     latency: Latency | None = Field(default=None, description="Inference: the required response time.")
-    focus: Literal["throughput", "latency"] | None = Field(
+    focus: Focus | None = Field(
         default=None, description="Inference: main goal; default latency for real-time, throughput for batch."
     )
     framework: Framework | None = Field(

@@ -238,14 +238,14 @@ def terraform_cli(tmp_path_factory: pytest.TempPathFactory) -> TerraformCli:
     return TerraformCli(found.path, environment, node.cdktf, provider)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    """Return an emulated AWS, one per pytest worker."""
+    """Return the emulated AWS of this module, because capacity and API server are settings of all its clusters."""
     with Emulator(tmp_path_factory.mktemp("emulator") / "emulator.log") as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def account(emulator: Emulator) -> Iterator[Callable[[str], Account]]:
     """Return the emulated account in a region: ``account("us-west-2").client("eks")``."""
     accounts: dict[str, Account] = {}
@@ -260,11 +260,11 @@ def account(emulator: Emulator) -> Iterator[Callable[[str], Account]]:
         opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def deploy(
     terraform_cli: TerraformCli, emulator: Emulator, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deploy]:
-    """Return a function that deploys to the emulator, with one provider for all deployments.
+    """Return a function that deploys to the emulator, with one provider for all deployments of the module.
 
     Example: ``with deploy("mixed-hardware") as project: ...``.
     """
@@ -275,14 +275,14 @@ def deploy(
 
 @pytest.fixture(scope="session")
 def schemas(
-    terraform_cli: TerraformCli, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    terraform_cli: TerraformCli, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, Mapping[str, Any]]:
     """Return the AWS provider's schema of every resource and data source."""
 
     def ask() -> Any:
         folder = tmp_path_factory.mktemp("schemas")
         (folder / "cdk.tf.json").write_text(json.dumps(_ONLY_THE_PROVIDER), encoding="utf-8")
-        project = request.getfixturevalue("deploy").project(folder)
+        project = Project(folder, {**os.environ, **terraform_cli.environment}, terraform_cli.program)
         project.init()
         return json.loads(project.run("providers", "schema", "-json").stdout)
 
@@ -315,21 +315,12 @@ def _message(line: str) -> str:
     return json.loads(line)["@message"] if line.startswith('{"@level"') else line
 
 
-# --- an emulator of a module, for the tests of its patches
+# --- the account of the tests of the emulator's patches
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    """Return an emulator of this module, because capacity and API server are settings of all its clusters."""
-    with Emulator(tmp_path_factory.mktemp("own") / "emulator.log") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def aws(own: Emulator) -> Iterator[Account]:
-    account = Account(own.endpoint_url, REGION)
-    yield account
-    account.close()
+def aws(account: Callable[[str], Account]) -> Account:
+    return account(REGION)
 
 
 @pytest.fixture

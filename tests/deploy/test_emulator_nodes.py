@@ -98,11 +98,11 @@ def test_a_fleet_takes_the_first_priority_and_says_what_it_took(ec2: Any, subnet
     assert ec2.describe_volumes(Filters=[{"Name": "tag:of", "Values": ["volume"]}])["Volumes"] == []
 
 
-def test_no_capacity(own: Emulator, ec2: Any, subnets: dict[str, str]) -> None:
+def test_no_capacity(emulator: Emulator, ec2: Any, subnets: dict[str, str]) -> None:
     ec2.create_launch_template(LaunchTemplateName="none", LaunchTemplateData={})
     (zone, subnet), (_, other) = sorted(subnets.items())
     overrides = [{"InstanceType": "p5.48xlarge", "SubnetId": each} for each in (subnet, other)]
-    own.set_no_capacity({"type": "p5.48xlarge", "zone": zone})
+    emulator.set_no_capacity({"type": "p5.48xlarge", "zone": zone})
     try:
         answer = ec2.create_fleet(**fleet(*overrides, template="none"))
         (error,) = answer["Errors"]
@@ -110,11 +110,11 @@ def test_no_capacity(own: Emulator, ec2: Any, subnets: dict[str, str]) -> None:
         assert error["LaunchTemplateAndOverrides"]["Overrides"]["AvailabilityZone"] == zone
         (launched,) = answer["Instances"]
         assert launched["LaunchTemplateAndOverrides"]["Overrides"]["SubnetId"] == other
-        own.set_no_capacity({"type": "p5.48xlarge"})
+        emulator.set_no_capacity({"type": "p5.48xlarge"})
         answer = ec2.create_fleet(**fleet(*overrides, template="none"))
         assert (len(answer["Errors"]), answer["Instances"]) == (2, [])
     finally:
-        own.set_no_capacity()
+        emulator.set_no_capacity()
 
 
 def test_instance_types_are_those_that_aws_recorded(aws: Account) -> None:
@@ -203,12 +203,12 @@ def test_the_catalogue_asks_for_prices(aws: Account) -> None:
 
 
 def test_node_group_instances_have_the_merged_user_data(
-    own: Emulator, aws: Account, subnets: dict[str, str], tmp_path: Path
+    emulator: Emulator, aws: Account, subnets: dict[str, str], tmp_path: Path
 ) -> None:
     ec2, eks = aws.client("ec2"), aws.client("eks")
     authority = tmp_path / "authority.pem"
     authority.write_bytes(b"a certificate")
-    own.set_api_server("https://127.0.0.1:6443", authority)
+    emulator.set_api_server("https://127.0.0.1:6443", authority)
     role = "arn:aws:iam::000000000000:role/node"
     cluster = eks.create_cluster(name="c", roleArn=role, resourcesVpcConfig={"subnetIds": list(subnets.values())})
     network = cluster["cluster"]["resourcesVpcConfig"]

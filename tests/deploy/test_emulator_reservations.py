@@ -21,10 +21,10 @@ MINUTE = datetime.timedelta(minutes=1)
 
 
 @pytest.fixture
-def moved(own: Emulator) -> Iterator[Emulator]:
+def moved(emulator: Emulator) -> Iterator[Emulator]:
     """Return an emulator with its own time, which is that of this machine at the end."""
-    yield own
-    own.set_clock_ahead(datetime.timedelta())
+    yield emulator
+    emulator.set_clock_ahead(datetime.timedelta())
 
 
 class Queue:
@@ -256,11 +256,11 @@ def test_a_reservation_with_an_end_expires_and_its_instances_stay(
     assert error["ErrorCode"] == "ReservationCapacityExceeded"
 
 
-def test_reservations_with_given_ids(own: Emulator, aws: Account) -> None:
+def test_reservations_with_given_ids(emulator: Emulator, aws: Account) -> None:
     ec2 = aws.client("ec2")
     arn = aws.client("resource-groups").create_group(Name="given")["Group"]["GroupArn"]
     hardware = {"instance_type": "p5.48xlarge", "zone_id": "usw2-az4", "count": 2}
-    own.add_reservations(
+    emulator.add_reservations(
         REGION,
         [
             {**hardware, "id": "cr-11111111111111111", "is_block": True, "group_arn": arn},
@@ -354,14 +354,14 @@ def test_an_unknown_offering_is_an_error(ec2: Any) -> None:
 # --- events
 
 
-def test_events_reach_the_queues_whose_rules_match(own: Emulator, aws: Account, queue: Queue) -> None:
+def test_events_reach_the_queues_whose_rules_match(emulator: Emulator, aws: Account, queue: Queue) -> None:
     pattern = {"source": ["aws.ec2"], "detail-type": ["EC2 Spot Instance Interruption Warning"]}
     spot = Queue(aws, "spot", pattern)
     queue.events()
     instance = "i-0123456789abcdef0"
-    own.deliver(events.spot_interruption(instance, REGION))
-    own.deliver(events.rebalance_recommendation(instance, REGION))
-    own.deliver(events.scheduled_change(instance, REGION))
+    emulator.deliver(events.spot_interruption(instance, REGION))
+    emulator.deliver(events.rebalance_recommendation(instance, REGION))
+    emulator.deliver(events.scheduled_change(instance, REGION))
     (delivered,) = spot.events()
     assert delivered["detail"] == {"instance-id": instance, "instance-action": "terminate"}
     assert delivered["resources"] == [f"arn:aws:ec2:{REGION}:000000000000:instance/{instance}"]
@@ -371,7 +371,7 @@ def test_events_reach_the_queues_whose_rules_match(own: Emulator, aws: Account, 
         "EC2 Instance Rebalance Recommendation",
         "AWS Health Event",
     ]
-    own.deliver(events.spot_interruption(instance, "us-east-1"))
+    emulator.deliver(events.spot_interruption(instance, "us-east-1"))
     assert (spot.events(), queue.events()) == ([], [])
 
 

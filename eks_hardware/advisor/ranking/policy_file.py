@@ -17,7 +17,7 @@ from eks_hardware.loader import Document, load_document
 from eks_hardware.models.base import StrategyModel, Text
 from eks_hardware.models.json_schema import render
 from eks_hardware.models.needs import Framework
-from eks_hardware.models.workload import Serving
+from eks_hardware.models.workload import Focus, Serving
 from eks_hardware.printable import quoted
 from eks_hardware.spellings import Priority, Task, WeightFormat
 from eks_hardware.suggestions import close, question, several
@@ -49,7 +49,7 @@ class When(StrategyModel):
     precisions: tuple[WeightFormat, ...] | None = Field(default=None, description="Formats of the weights.")
     attention: bool | None = Field(default=None, description="Whether the workload requests an attention kernel.")
     serving: tuple[Serving, ...] | None = Field(default=None, description="Inference: real-time or batch.")
-    focus: Literal["latency", "throughput"] | None = Field(default=None, description="Aim of inference.")
+    focus: Focus | None = Field(default=None, description="Aim of inference.")
     latency_ms_at_most: Count | None = Field(default=None, description="A latency target of at most so many ms.")
 
 

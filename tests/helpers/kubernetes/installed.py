@@ -102,7 +102,7 @@ class Installed:
         """Check that every part runs, and that every instance became a node."""
         self.karpenter.check()
         self.kubelets.check()
-        assert self.kubelets.refused == {}
+        assert not self.kubelets.refused, dict(self.kubelets.refused)
 
 
 def source_of(instance: Mapping[str, Any]) -> str:
