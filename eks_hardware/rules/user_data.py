@@ -31,7 +31,9 @@ def setting_path(node: Node, keys: Sequence[str]) -> str:
 def setting(settings: object, keys: Sequence[str]) -> Any:
     """Return a setting by its keys; None if it is not set."""
     for key in keys:
-        settings = settings.get(key) if isinstance(settings, Mapping) else None
+        if not isinstance(settings, Mapping):
+            return None
+        settings = settings.get(key)
     return settings
 
 

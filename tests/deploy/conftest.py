@@ -274,9 +274,7 @@ def deploy(
 
 
 @pytest.fixture(scope="session")
-def schemas(
-    terraform_cli: TerraformCli, tmp_path_factory: pytest.TempPathFactory
-) -> Mapping[str, Mapping[str, Any]]:
+def schemas(terraform_cli: TerraformCli, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Mapping[str, Any]]:
     """Return the AWS provider's schema of every resource and data source."""
 
     def ask() -> Any:

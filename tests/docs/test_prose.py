@@ -12,7 +12,6 @@ from helpers.answers import Answer, contents
 from helpers.cases import in_one_test
 from helpers.paths import ROOT
 
-BANNED = prose.phrases()
 LONG = f"The group has {'many ' * prose.MOST_WORDS}nodes."
 
 

@@ -139,12 +139,8 @@ def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], 
     return tuple(capped)
 
 
-def is_better(one: Weighed, other: Weighed, basis: Basis) -> bool:
-    """Return whether it is at least as good in cost, speed, maturity and nodes, and better in one of them."""
-    return _is_better(one, other, _rounded(one.costs[basis]), _rounded(other.costs[basis]))
-
-
 def _is_better(one: Weighed, other: Weighed, cost: float, than: float) -> bool:
+    """Return whether it is at least as good in cost, speed, maturity and nodes, and better in one of them."""
     scores = facts.ranking()["maturity"]
     if math.inf in (cost, than) or one.speed is None or other.speed is None:
         return False

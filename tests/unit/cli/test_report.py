@@ -15,8 +15,6 @@ from helpers.strategies import SHIPPED, group, write_document
 
 run = partial(cli.run, "report")
 
-SHIPPED_FILE = ROOT / "config" / "strategies" / "development.yaml"
-
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:

@@ -81,8 +81,6 @@ def test_overlays_on_every_shipped_strategy(name: str, overlay: str) -> None:
 
 # --- add-ons
 
-DEFAULT_ADDONS = ["vpc-cni", "kube-proxy", "eks-pod-identity-agent", "coredns", "metrics-server"]
-
 
 def test_addons_and_phases() -> None:
     phases = {addon.name: addon.before_nodes for addon in resolved_cluster().addons}
