@@ -89,8 +89,7 @@ class DataFile(Generic[Content]):
             >>> table.cite(lambda file: file["as_of"]).source.split(", ")[0]
             'policy/ranking.json as_of'
         """
-        # Code without variables always selects the same value.
-        code = select.__code__ if isinstance(select, FunctionType) and not select.__closure__ else None
+        code = _constant_code(select)
         if code is None or (cited := _CITED.get((self.name, code))) is None:
             path = _Path(self())
             found = select(cast("Content", path))
@@ -103,6 +102,13 @@ class DataFile(Generic[Content]):
 
 
 _CITED: dict[tuple[str, CodeType], Cited[Any]] = {}
+
+
+def _constant_code(select: object) -> CodeType | None:
+    """Return the code of a function that always selects the same value: without closure, defaults or globals."""
+    if not isinstance(select, FunctionType) or select.__closure__ or select.__defaults__ or select.__kwdefaults__:
+        return None
+    return None if select.__code__.co_names else select.__code__
 
 
 @cache

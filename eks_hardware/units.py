@@ -18,6 +18,9 @@ GIB_PER_TIB = 2**40 // GIB
 
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"([0-9]+)([hms])")
+GO_DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)")
+_GO_PART = re.compile(r"([0-9.]+)(ns|us|µs|ms|s|m|h)")
+_GO_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
 _SUFFIXES = {
     "": Fraction(1),
     "m": Fraction(1, 1000),
@@ -71,6 +74,20 @@ def seconds(duration: str) -> int:
     (5400, 45)
     """
     return sum(int(number) * _SECONDS[unit] for number, unit in _DURATION.findall(duration))
+
+
+def go_seconds(value: object) -> float | None:
+    """Return the seconds of a duration as Go writes it, from free-form settings; None for anything else.
+
+    Source: https://pkg.go.dev/time#ParseDuration
+
+    >>> go_seconds("1h30m"), go_seconds("-1.5ms"), go_seconds("soon")
+    (5400.0, -0.0015, None)
+    """
+    if not isinstance(value, str) or not GO_DURATION.fullmatch(value):
+        return None
+    length = math.fsum(float(number) * _GO_SECONDS[unit] for number, unit in _GO_PART.findall(value))
+    return -length if value.startswith("-") else length
 
 
 def whole_minutes(duration: str) -> str:

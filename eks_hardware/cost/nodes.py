@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from eks_hardware import facts, field_paths
-from eks_hardware.catalogue import Catalogue, InstanceType
+from eks_hardware import field_paths
+from eks_hardware.catalogue import Catalogue
 from eks_hardware.cost import rates
 from eks_hardware.cost.model import CostLine, Figure, Level
 from eks_hardware.cost.purchases import instance_figure
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool
-from eks_hardware.resolve.pool_types import node_capacity
+from eks_hardware.resolve.pool_types import counted_by_karpenter
 from eks_hardware.spellings import capacity_words
 from eks_hardware.units import amount
 
@@ -103,7 +103,7 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue, today: da
     path = field_paths.item("karpenter.node_pools", pool.name)
     bought = capacity_words(pool.capacity_types)
     limits = {name: amount(limit) for name, limit in pool.limits.items()}
-    counted = {name: _counted(pool, catalogue.get(name)) for name in pool.instance_types}
+    counted = {name: counted_by_karpenter(catalogue.get(name), pool.gpu_shares) for name in pool.instance_types}
     # Karpenter never launches a type that is larger than the limits.
     types = {
         name: each
@@ -184,17 +184,6 @@ def _most(
         return None
     _, least = min(bounds, key=lambda bound: bound[0])
     return _Most(least.type_name, math.floor(least.nodes)) if len(types) == 1 else least
-
-
-def _counted(pool: ResolvedNodePool, kind: InstanceType) -> dict[str, Fraction]:
-    """Return how much of each limit Karpenter counts for a node: shared GPUs, memory without the hypervisor's part."""
-    counted = dict(node_capacity(kind))
-    kept = Fraction(str(facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]))
-    counted["memory"] *= 1 - kept
-    shares = pool.gpu_shares
-    if shares and kind.accelerator:
-        counted[shares.resource] = Fraction(kind.accelerator.count * shares.shares_per_gpu)
-    return counted
 
 
 def _volumes(

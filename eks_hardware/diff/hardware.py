@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.explain.values import EMPTY, lines
 from eks_hardware.kubernetes.nodes import Node
-from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy
+from eks_hardware.resolve import CapacityOverlay, ResolvedNodeGroup, ResolvedStrategy
 
 _Lines = tuple[str, ...]
 
@@ -68,11 +68,14 @@ def _changes(old: Mapping[str, Node], new: Mapping[str, Node], catalogue: Catalo
         )
         if differing:
             yield PartChange(path, "changed", differing)
+    added = [each for path, each in new.items() if path not in old]
     for path, node in old.items():
         if path not in new:
             had = tuple(Difference(name, value, EMPTY) for name, value in _given(_facts(node, catalogue)))
-            added = (each for path, each in new.items() if path not in old)
-            yield PartChange(path, "removed", had, next((each.name for each in added if _alike(node, each)), None))
+            successor = next((each for each in added if _alike(node, each)), None)
+            if successor:
+                added.remove(successor)
+            yield PartChange(path, "removed", had, successor.name if successor else None)
 
 
 def _given(facts: Mapping[str, _Lines]) -> Iterator[tuple[str, str]]:
@@ -81,8 +84,17 @@ def _given(facts: Mapping[str, _Lines]) -> Iterator[tuple[str, str]]:
 
 def _alike(one: Node, other: Node) -> bool:
     return type(one) is type(other) and all(
-        getattr(one, each.name) == getattr(other, each.name) for each in fields(one) if each.name not in _NAMED
+        _unnamed(getattr(one, each.name)) == _unnamed(getattr(other, each.name))
+        for each in fields(one)
+        if each.name not in _NAMED
     )
+
+
+def _unnamed(value: Any) -> Any:
+    """Return NodeOverlays without their names, which contain the pool's."""
+    if isinstance(value, tuple) and value and isinstance(value[0], CapacityOverlay):
+        return [replace(each, name="") for each in value]
+    return value
 
 
 def _facts(node: Node, catalogue: Catalogue) -> dict[str, _Lines]:

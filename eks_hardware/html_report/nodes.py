@@ -14,9 +14,8 @@ from eks_hardware.resolve import (
     ResolvedNodePool,
     ResolvedNodes,
     ResolvedStrategy,
-    accelerator_resource,
 )
-from eks_hardware.resolve.pool_types import node_capacity
+from eks_hardware.resolve.pool_types import counted_by_karpenter
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import amount
 
@@ -132,13 +131,12 @@ def _memory(found: Sequence[Accelerator]) -> str:
 
 def _within_limits(pool: ResolvedNodePool, catalogue: Catalogue) -> int:
     """Return the devices that the limits allow if all nodes are of the type with the most devices within them."""
-    resource = accelerator_resource(pool.hardware) or ""
     most = 0
-    for name in pool.instance_types:
-        counted = node_capacity(catalogue.get(name))
-        if resource in counted:
+    for kind in map(catalogue.get, pool.instance_types):
+        if kind.accelerator:
+            counted = counted_by_karpenter(kind, pool.gpu_shares)
             nodes = min(amount(limit) // counted[key] for key, limit in pool.limits.items() if key in counted)
-            most = max(most, int(nodes * counted[resource]))
+            most = max(most, int(nodes) * kind.accelerator.count)
     return most
 
 

@@ -81,10 +81,7 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    deadline = time.monotonic() + 10.0
-    # Its descendants, even if it ended before them.
-    while any(map(is_running, _group(process.pid))) and time.monotonic() < deadline:
-        time.sleep(_POLL_SECONDS)
+    _has_ended(process.pid, 10.0)
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             stream.close()
@@ -109,20 +106,30 @@ def stop(process: subprocess.Popen[bytes]) -> None:
             time.sleep(_POLL_SECONDS)
 
 
-def stop_group(group: int) -> None:
-    """Stop a process group that is not our child, such as one that an earlier run left running."""
-    for signum, seconds in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0)):
-        deadline = time.monotonic() + seconds
+def stop_group(group: int, *, seconds: float = 5.0) -> None:
+    """Stop a process group that is not our child, such as one that an earlier run left running.
+
+    Args:
+        group: the group's id.
+        seconds: how long its members may take to end before they are killed.
+    """
+    for signum, patience in ((signal.SIGTERM, seconds), (signal.SIGKILL, 2.0)):
         try:
             os.killpg(group, signum)
-            while is_running(group):
-                if time.monotonic() > deadline:
-                    break
-                time.sleep(_POLL_SECONDS)
-            else:
-                return
         except (ProcessLookupError, PermissionError):
             return
+        if _has_ended(group, patience):
+            return
+
+
+def _has_ended(group: int, seconds: float) -> bool:
+    """Wait until nothing of a process group runs, even if its leader ended before the others."""
+    deadline = time.monotonic() + seconds
+    while any(map(is_running, _group(group))):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_SECONDS)
+    return True
 
 
 def log_tail(file: Path, lines: int) -> str:

@@ -676,6 +676,10 @@ class NodePoolSpec(NodeTemplate):
         refuse_other_than_one("node_pool_hardware", given, at_second=True)
         if self.instance_sizes and self.instance_types:
             raise invalid("node_pool_hardware", "instance types include their sizes; remove this", "instance_sizes")
+        return self
+
+    @model_validator(mode="after")
+    def _each_item_once(self) -> NodePoolSpec:
         for name in ("instance_types", "instance_families", "capacity"):
             refuse_second(getattr(self, name), name, "item_duplicate")
         return self

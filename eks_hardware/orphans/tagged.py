@@ -11,8 +11,9 @@ from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import STRATEGY_TAG
 from eks_hardware.orphans.model import Found, Stack
 
-# Tags of resources that others than Terraform create: EKS, Karpenter, Auto Scaling.
-_OF_OTHERS = ("aws:", "eks:", "karpenter.")
+# Tags of resources that others than Terraform create: EKS, Auto Scaling, Karpenter
+# (https://karpenter.sh/docs/concepts/nodeclasses/#spectags). The tag karpenter.sh/discovery of private subnets is ours.
+_OF_OTHERS = ("aws:", "eks:", "karpenter.k8s.aws/", "karpenter.sh/nodeclaim", "karpenter.sh/nodepool")
 _ENDING = ("deleted", "deleting", "failed", "pendingdeletion", "pendingimport")
 
 

@@ -19,10 +19,8 @@ from eks_hardware.rules.kubelet import STOPS, Kubelet, kubelets, newer
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.value_kinds import is_whole
 from eks_hardware.suggestions import close, question
-from eks_hardware.units import GIB, amount_or_none
+from eks_hardware.units import GIB, amount_or_none, go_seconds
 
-_PART = re.compile(r"([0-9.]+)(ns|us|µs|ms|s|m|h)")
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
 _RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
 # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (KubernetesReservedResourceKey)
 _RESERVABLE_ON_BOTTLEROCKET = _RESERVABLE[:3]
@@ -57,16 +55,6 @@ def _topology(context: Context) -> Iterator[Breach]:
                 break
 
 
-def _seconds(value: Any) -> float | None:
-    """Return the seconds of a duration as Go writes it; None for anything else."""
-    if not isinstance(value, str):
-        return None
-    try:
-        return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(value))
-    except ValueError:
-        return None
-
-
 def _percent(value: Any) -> int | None:
     text = str(value)
     return int(text) if not isinstance(value, bool) and text.isascii() and text.isdigit() and len(text) < 10 else None
@@ -88,7 +76,7 @@ def _image_collection(kubelet: Kubelet) -> Iterator[Breach]:
             f"the low threshold {low} must be below the high one {high} (the kubelet's defaults are "
             f"{default['low']} and {default['high']}), or {STOPS}; set both",
         )
-    least, most = _seconds(kubelet.given("imageMinimumGCAge")), _seconds(kubelet.given("imageMaximumGCAge"))
+    least, most = go_seconds(kubelet.given("imageMinimumGCAge")), go_seconds(kubelet.given("imageMaximumGCAge"))
     if most and most <= (120 if least is None else least):
         yield (
             kubelet.path("imageMaximumGCAge"),
@@ -280,7 +268,7 @@ def _shutdown(kubelet: Kubelet) -> Iterator[Breach]:
     fact = facts.kubelet()["nodeadm"]["shutdown"]
     defaults = not kubelet.bottlerocket and not newer(fact["first"], kubelet.version)
     names = {"shutdownGracePeriod": fact["seconds"], "shutdownGracePeriodCriticalPods": fact["critical_seconds"]}
-    given = {name: _seconds(kubelet.given(name)) for name in names}
+    given = {name: go_seconds(kubelet.given(name)) for name in names}
     total, critical = (
         (default if defaults else 0) if given[name] is None else given[name] or 0 for name, default in names.items()
     )
@@ -356,7 +344,7 @@ def _limits(kubelet: Kubelet) -> Iterator[Breach]:
         value = kubelet.given(name)
         if name == "crashLoopBackOff":
             value = value.get("maxContainerRestartPeriod") if isinstance(value, dict) else None
-        length = _seconds(value)
+        length = go_seconds(value)
         if length is not None and not least <= length <= most:
             yield kubelet.path(name), f"must be {words}, got {quoted(str(value))}, or {STOPS}"
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from eks_hardware.printable import quoted
+from eks_hardware.units import GO_DURATION
 
 _ANY_NAME = "<name>"
-_GO_DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)")
 # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (KubernetesDurationValue)
 _PLAIN_DURATION = re.compile(
     r"(?=.)(([0-9]+\.)?[0-9]+h)?(([0-9]+\.)?[0-9]+m)?(([0-9]+\.)?[0-9]+s)?(([0-9]+\.)?[0-9]+ms)?"
@@ -88,7 +88,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "map": (lambda value: isinstance(value, Mapping), "a mapping"),
     "null": (lambda value: value is None, "null"),
     "digits": (lambda value: isinstance(value, str) and value.isascii() and value.isdigit(), "digits in quotes"),
-    "duration": (lambda value: _text(value, _GO_DURATION), "a duration such as 30s or 1h30m"),
+    "duration": (lambda value: _text(value, GO_DURATION), "a duration such as 30s or 1h30m"),
     "plain duration": (lambda value: _text(value, _PLAIN_DURATION), "a duration such as 30s or 1h30m"),
     "quantity": (_quantity, "an amount such as 500m, 16 or 64Gi"),
     "quantity text": (lambda value: _text(value, _QUANTITY), 'an amount in quotes such as "500m" or "64Gi"'),

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from eks_hardware.local import processes
 from helpers.paths import ROOT, SHIPPED
+from helpers.polling import eventually
 
 SHOW = (
     "import gc, threading;"
@@ -91,3 +94,15 @@ def test_an_app_without_node_says_so() -> None:
     )
     assert done.returncode == 1
     assert done.stderr == "error: node is not on the PATH: install Node.js 20 or newer, https://nodejs.org\n"
+
+
+def test_a_group_is_stopped_with_members_that_outlive_their_leader(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    stubborn = f"trap '' TERM; echo $BASHPID > {pid}; while :; do sleep 0.1; done"
+    leader = processes.start(
+        ["bash", "-c", f"({stubborn}) & wait"], cwd=tmp_path, env=os.environ, stdout=subprocess.DEVNULL
+    )
+    threading.Thread(target=leader.wait).start()  # otherwise it stays as a zombie
+    assert eventually(lambda: pid.exists() and pid.read_text() != "")
+    processes.stop_group(leader.pid, seconds=0.5)
+    assert not processes.is_running(int(pid.read_text()))

@@ -193,6 +193,17 @@ def test_a_group_under_another_name_is_recognized() -> None:
     assert [each.renamed_to for each in changes.hardware if each.action == "removed"] == ["training"]
 
 
+def test_one_group_is_the_other_name_of_only_one() -> None:
+    changes = compared(node_groups(group("g5.xlarge", name="a"), group("g5.xlarge", name="b")), node_groups(GROUP))
+    assert [each.renamed_to for each in changes.hardware if each.action == "removed"] == ["gpu", None]
+
+
+def test_a_pool_with_shared_gpus_under_another_name_is_recognized() -> None:
+    shared = {"instance_types": ["g6.xlarge"], "gpu_sharing": {"time_slicing": {"replicas": 4}}}
+    before, after = (strategy(**pools(gpu_pool(name, **shared))) for name in ("shared", "parts"))
+    assert [each.renamed_to for each in compared(before, after).hardware if each.action == "removed"] == ["parts"]
+
+
 def test_capacity() -> None:
     before = strategy(group("p5.48xlarge", scaling={"max": 2}), **pools(gpu_pool(instance_families=["g5"])))
     after = strategy(

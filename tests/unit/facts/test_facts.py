@@ -107,6 +107,15 @@ def test_fields_in_variables_are_read_each_time(field: str) -> None:
     assert groups.cite(lambda file: file["group_size"][field]).value == facts.choices()["group_size"][field]  # type: ignore[literal-required]
 
 
+def test_defaults_and_globals_are_read_each_time() -> None:
+    versions = facts.eks()["versions"]["supported"]
+    found = {each: facts.eks.cite(lambda file, key=each: file["versions"]["supported"][key]) for each in versions}
+    assert [each.value for each in found.values()] == list(versions.values())
+    assert [each.source.split(",")[0] for each in found.values()] == [
+        f"facts/eks.json versions.supported.{each}" for each in versions
+    ]
+
+
 def test_a_citation_of_another_value_is_refused() -> None:
     with pytest.raises(ValueError, match=r"facts/choices\.json group_size\.min: .*must return the value that it reads"):
         facts.choices.cite(lambda file: file["group_size"]["min"] + 1)

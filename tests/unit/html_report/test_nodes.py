@@ -64,6 +64,15 @@ def test_shared_gpus() -> None:
         ({"instance_types": ["p5.48xlarge"], "limits": {"nvidia.com/gpu": 64, "cpu": 400}}, 16),
         ({"accelerator": "inferentia2", "limits": {"aws.amazon.com/neuron": 12}}, 12),
         ({"instance_families": ["m7i"], "limits": {"cpu": 64}}, 0),
+        # The strategy counts GPUs, Karpenter their shares.
+        (
+            {
+                "instance_types": ["g6.xlarge"],
+                "gpu_sharing": {"time_slicing": {"replicas": 4}},
+                "limits": {"nvidia.com/gpu": 8},
+            },
+            8,
+        ),
     ],
 )
 def test_what_the_limits_of_a_pool_allow(fields: dict[str, Any], most: int) -> None:

@@ -342,6 +342,11 @@ PATTERN = "string_pattern_mismatch"
         (NodePoolSpec, pool(instance_types=["m7i.xlarge", "m7i.xlarge"]), ["item_duplicate"]),
         (NodePoolSpec, pool(instance_families=["m7i", "m7i"]), ["item_duplicate"]),
         (NodePoolSpec, pool(capacity=["spot", "spot"]), ["item_duplicate"]),
+        (
+            NodePoolSpec,
+            {"name": "a", "workload": TRAINING, "capacity": ["spot", "spot"], "limits": {"nvidia.com/gpu": 8}},
+            ["item_duplicate"],
+        ),
         (NodePoolSpec, pool(capacity=[]), ["too_short"]),
         (NodePoolSpec, pool(taints=[{"key": "a"}, {"key": "a", "effect": "NO_SCHEDULE"}]), ["item_duplicate"]),
         (NodePoolSpec, pool(capacity=["on-demand", "reserved"]), ["reservation_missing"]),

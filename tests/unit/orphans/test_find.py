@@ -87,9 +87,15 @@ def test_an_internet_gateway_is_detached_before_it_is_deleted() -> None:
 
 def test_what_karpenter_and_eks_made_is_not_an_orphan() -> None:
     stack = stack_of(aws_launch_template={"it": {"name": "demo/gpu"}})
-    for key in ("karpenter.k8s.aws/cluster", "eks:cluster-name", "aws:eks:cluster-name"):
+    for key in ("karpenter.k8s.aws/cluster", "karpenter.sh/nodepool", "eks:cluster-name", "aws:eks:cluster-name"):
         answers = templates("other", tags=(TAG, {"Key": key, "Value": STRATEGY}))
         assert searched(stack, {}, answers).orphans == (), key
+
+
+def test_a_private_subnet_is_an_orphan_although_karpenter_discovers_it() -> None:
+    tags = [TAG, {"Key": "karpenter.sh/discovery", "Value": STRATEGY}]
+    answers = {"ec2:DescribeSubnets": {"Subnets": [{"SubnetId": SUBNET, "Tags": tags}]}}
+    assert [each.id for each in searched(stack_of(aws_subnet={"it": {}}), {}, answers).orphans] == [SUBNET]
 
 
 def test_a_nat_gateway_that_is_being_deleted_is_not_an_orphan() -> None:

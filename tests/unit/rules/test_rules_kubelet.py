@@ -241,6 +241,12 @@ CASES = [
         kubelet_config_of(containerLogMonitorInterval="1s"),
         kubelet_config_of(containerLogMonitorInterval="10s"),
     ),
+    # Not a duration: USER_DATA_VALUE alone reports it.
+    setting_case(
+        "containerLogMonitorInterval",
+        kubelet_config_of(containerLogMonitorInterval="-5s"),
+        kubelet_config_of(containerLogMonitorInterval="soon"),
+    ),
     setting_case(
         "systemReserved.memory",
         kubelet_config_of(systemReserved={"memory": "12Gi"}, evictionHard={"memory.available": "6Gi"}),
