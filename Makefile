@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-stop cluster-tools charts test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept calibrate facts-age faults mutants node-versions prose
+.PHONY: help setup demo demo-stop cluster-tools charts test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept calibrate facts-age price-coverage faults mutants node-versions prose
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
@@ -79,6 +79,9 @@ faults: setup ## kill and interrupt at random moments, and lose part of the stat
 
 facts-age: .venv/.installed ## list facts that were read more than 120 days ago, with their sources; fails if there are any
 	@$(python) -m benchmarks.facts_age
+
+price-coverage: .venv/.installed ## count the prices of accelerated types that are unknown, and name them
+	@PYTHONPATH=tests $(python) -m helpers.price_coverage
 
 lint: .venv/.installed types ## ruff, mypy and pyright
 	$(python) -m ruff check .

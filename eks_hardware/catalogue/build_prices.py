@@ -1,8 +1,8 @@
 """Add prices to the tables of ``config/prices``: figures that are read now replace older ones.
 
 The figures come from AWS (``aws_prices.py``) or from files that the user names. A file is the output of ``aws pricing
-get-products`` or of ``aws ec2 describe-spot-price-history``, or a CSV such as SkyPilot's catalogue. A CSV has the
-columns ``InstanceType``, ``Region``, ``Price`` and ``SpotPrice``.
+get-products`` or of ``aws ec2 describe-spot-price-history``, the ``spot.json`` of AWS's page of Spot prices, or a CSV
+such as SkyPilot's catalogue. A CSV has the columns ``InstanceType``, ``Region``, ``Price`` and ``SpotPrice``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import datetime
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -62,12 +62,14 @@ def read(path: Path, as_of: str | None = None) -> Prices:
             _read_spot_history(content["SpotPriceHistory"], found, dated=as_of is not None)
         elif "PriceList" in content:
             _read_products(content["PriceList"], found, dated=as_of is not None)
+        elif "config" in content:
+            _read_spot_page(content["config"]["regions"], found)
         else:
             raise KeyError("PriceList or SpotPriceHistory")
     except (KeyError, TypeError, ValueError) as error:
         raise PriceFileError(
-            f"{path}: must be the output of get-products or describe-spot-price-history, or a CSV with "
-            f"InstanceType, Region, Price and SpotPrice; got {error!r}"
+            f"{path}: must be the output of get-products or describe-spot-price-history, the spot.json of AWS's page "
+            f"of Spot prices, or a CSV with InstanceType, Region, Price and SpotPrice; got {error!r}"
         ) from None
     return found
 
@@ -108,8 +110,20 @@ def _read_products(products: Iterable[Any], found: Prices, *, dated: bool) -> No
             found.as_of = product["publicationDate"][:10]
 
 
+def _read_spot_page(regions: Iterable[Mapping[str, Any]], found: Prices) -> None:
+    """Read the page's one figure for each type and region: the lowest of the zones."""
+    for region in regions:
+        for size in (size for group in region["instanceTypes"] for size in group["sizes"]):
+            usd = next(column["prices"]["USD"] for column in size["valueColumns"] if column["name"] == "linux")
+            if not usd.startswith("N/A"):
+                found.spot.setdefault(region["region"], {})[size["size"]] = [float(usd)]
+
+
 def files(prices: Iterable[Prices], names: Iterable[str]) -> dict[str, str]:
-    """Return the rendered tables with these prices of the types ``names``; later ones replace earlier ones."""
+    """Return the rendered tables with these prices of the types ``names``.
+
+    The price of the latest day is kept. A later file replaces prices of the same day.
+    """
     names, given = list(names), list(prices)
     rendered: dict[str, str] = {}
     on_demand, spot = facts.on_demand_prices(), facts.spot_prices()
@@ -118,8 +132,9 @@ def files(prices: Iterable[Prices], names: Iterable[str]) -> dict[str, str]:
     for each in given:
         row: Sourced = {"as_of": each.as_of, "source": each.source, "note": None}
         key = _key(each)
-        rows, sources = merged(rows, each.on_demand, key), {**sources, key: row}
-        spot_rows, spot_sources = merged(spot_rows, each.spot, key), {**spot_sources, key: row}
+        rows = merged(rows, each.on_demand, key, _newer(sources, each.as_of))
+        spot_rows = merged(spot_rows, each.spot, key, _newer(spot_sources, each.as_of))
+        sources, spot_sources = {**sources, key: row}, {**spot_sources, key: row}
     if any(each.on_demand for each in given):
         head = {"_about": on_demand["_about"], "unit": on_demand["unit"], "sources": _used(sources, rows)}
         rendered[facts.on_demand_prices.name] = render(
@@ -137,14 +152,26 @@ def _key(prices: Prices) -> str:
     return f"{start}-{prices.as_of}"
 
 
+def _newer(sources: Mapping[str, Sourced], as_of: str) -> set[str]:
+    return {source for source, row in sources.items() if row["as_of"] > as_of}
+
+
 def merged(
-    table: Mapping[str, Mapping[str, Mapping[str, T]]], new: Mapping[str, Mapping[str, T]], key: str
+    table: Mapping[str, Mapping[str, Mapping[str, T]]],
+    new: Mapping[str, Mapping[str, T]],
+    key: str,
+    newer: Collection[str] = (),
 ) -> dict[str, dict[str, dict[str, T]]]:
-    """Return a table by type, source and region, in which the new figures (by region and type) replace older ones."""
+    """Return a table by type, source and region, in which the new figures (by region and type) replace older ones.
+
+    Figures of the sources ``newer`` stay.
+    """
     rows = {name: {source: dict(by_region) for source, by_region in row.items()} for name, row in table.items()}
     for region, by_type in new.items():
         for name, figure in by_type.items():
             row = rows.setdefault(name, {})
+            if any(region in row.get(source, ()) for source in newer):
+                continue
             for by_region in row.values():
                 by_region.pop(region, None)
             row.setdefault(key, {})[region] = figure

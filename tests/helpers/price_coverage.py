@@ -1,4 +1,7 @@
-"""The accelerated types that are sold in a region and have no price there, for ``docs/guides/cost.md``."""
+"""The accelerated types that are sold in a region and have no price there, for ``docs/guides/cost.md``.
+
+``make price-coverage`` prints them.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,8 @@ def _lines() -> Iterator[str]:
     yield "|---|--:|--:|"
     for words, of, unknown in _by_way(every):
         yield f"| {words} | {len(of)} | {len(unknown)} |"
-    yield f"| all | {len(every)} | {sum(not cell.known for cell in every)} |"
+    unknown_of_all = sum(not cell.known for cell in every)
+    yield f"| all | {len(every)} | {unknown_of_all} ({unknown_of_all / len(every):.0%}) |"
     yield ""
     yield "| bought as | types | regions without a price |"
     yield "|---|---|---|"
@@ -76,3 +80,7 @@ def _named(unknown: list[Cell]) -> Iterator[tuple[str, str]]:
     for (family, names), found in sizes.items():
         all_sizes = ",".join(found)
         yield f"{family}.{all_sizes if len(found) == 1 else '{' + all_sizes + '}'}", names
+
+
+if __name__ == "__main__":
+    print("\n".join(_lines()))

@@ -169,8 +169,9 @@ def refresh(
     With --from aws it calls DescribeRegions, DescribeInstanceTypes, DescribeInstanceTypeOfferings,
     DescribeSpotPriceHistory and GetProducts. All calls are read-only.
 
-    --prices-from takes the output of `aws pricing get-products` and of `aws ec2 describe-spot-price-history`, and CSV
-    files with the columns InstanceType, Region, Price and SpotPrice.
+    --prices-from takes the output of `aws pricing get-products` and of `aws ec2 describe-spot-price-history`, the
+    spot.json of AWS's page of Spot prices, and CSV files with the columns InstanceType, Region, Price and SpotPrice.
+    A price of a later day is kept.
 
     \b
     Examples:

@@ -102,6 +102,27 @@ def test_imported_prices_keep_source_and_day_and_replace_older_ones(tmp_path: Pa
     assert "zz9.large" not in on_demand["types"]
 
 
+def test_a_newer_price_is_kept(tmp_path: Path) -> None:
+    before = facts.on_demand_prices()["types"]["g7e.2xlarge"]
+    with_both = "InstanceType,Region,Price,SpotPrice\ng7e.2xlarge,us-east-1,9,\ng7e.2xlarge,us-west-1,9,\n"
+    files = build.build_from_files([_file(tmp_path, "old.csv", with_both)], "2020-01-01").files
+    row = json.loads(files["prices/on_demand.json"])["types"]["g7e.2xlarge"]
+    assert row == {**before, "old.csv-2020-01-01": {"us-west-1": 9.0}}
+
+
+def test_the_page_of_spot_prices_has_one_price_for_each_region(tmp_path: Path) -> None:
+    sizes = [
+        {
+            "size": name,
+            "valueColumns": [{"name": "mswin", "prices": {"USD": "9"}}, {"name": "linux", "prices": {"USD": usd}}],
+        }
+        for name, usd in (("g7e.2xlarge", "1.5"), ("p5.48xlarge", "N/A*"))
+    ]
+    page = {"config": {"regions": [{"region": "eu-central-1", "instanceTypes": [{"type": "gpu", "sizes": sizes}]}]}}
+    found = build_prices.read(_file(tmp_path, "spot.json", page), "2026-08-06")
+    assert (found.spot, found.on_demand) == ({"eu-central-1": {"g7e.2xlarge": [1.5]}}, {})
+
+
 def test_the_files_are_stable() -> None:
     """An import of nothing new writes what is there."""
     known = build_prices.Prices("x", "2026-11-25", {}, {})

@@ -117,7 +117,8 @@ def test_spot_is_the_median_of_the_zones_and_on_demand_at_max() -> None:
 
 
 def test_spot_without_a_figure_is_on_demand() -> None:
-    found = line(cost(group("g7.48xlarge", capacity="spot", scaling={"min": 1, "max": 1})), "node_groups[gpu]")
+    nodes = group("g7.48xlarge", capacity="spot", scaling={"min": 1, "max": 1})
+    found = line(cost(nodes, region="us-east-2"), "node_groups[gpu]")
     assert found.usd_per_hour("min") == found.usd_per_hour("max") == 28.51328
     assert "the Spot price is unknown" in str(found.note)
 

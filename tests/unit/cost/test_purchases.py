@@ -68,7 +68,7 @@ def test_capacity_blocks_cost_at_most_the_on_demand_price() -> None:
     ("type_name", "purchase", "why"),
     [
         ("p5e.48xlarge", "on-demand", "the price of"),
-        ("g7.48xlarge", "spot", "the price of"),
+        ("f2.6xlarge", "spot", "the price of"),
         ("g5.xlarge", "capacity-block", "the price of"),
         ("p5en.48xlarge", "reserved-1y", "the price of"),
         ("m5.xlarge", "reserved-1y", "the price of"),
