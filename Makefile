@@ -44,9 +44,14 @@ charts: .venv/.installed ## download the charts into the cache, so that tests in
 	@$(python) -m eks_hardware.local.cluster_tools helm
 	@$(python) -m eks_hardware.local.chart_cache
 
+# The tests that need programs of `make cluster-tools`.
+cluster_tests := tests/cluster, and in tests/deploy: test_adopted_cluster.py, test_demo_cluster.py, \
+  test_emulator_access.py, test_helm_provider.py, test_opentofu.py, test_private_network.py and the running cluster \
+  of test_mixed_hardware.py
+
 # More workers than processors, because deployments mostly wait for Terraform.
 test: setup .venv/scan/.installed ## run all tests, including deployments
-	@$(python) -m eks_hardware.local.cluster_tools --for 'tests/cluster, and in tests/deploy: test_opentofu.py, test_demo_cluster.py and the running cluster of test_mixed_hardware.py'
+	@$(python) -m eks_hardware.local.cluster_tools --for '$(cluster_tests)'
 	$(python) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need no Node, no Terraform and no separate process

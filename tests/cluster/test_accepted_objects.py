@@ -1,30 +1,45 @@
-"""A real API server accepts every object of the strategies, with strict field validation."""
+"""A real API server accepts every object of strategies, guides and examples, with strict field validation."""
 
 from __future__ import annotations
 
 import copy
 import json
+import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import yaml
 
+from eks_hardware.local import cluster_tools
 from eks_hardware.local.cluster import Cluster, ClusterError
-from helpers.kubernetes.objects import Object, manifest_list, objects_of
-from helpers.paths import SHIPPED, SPECIAL
+from helpers.kubernetes.objects import Object, manifest_list, objects_in, objects_of
+from helpers.paths import ROOT, SHIPPED, SPECIAL
+from helpers.strategies import resolved_of
 
 # Kinds without a definition here: its Go module cannot be downloaded or has none. tests/unit/kubernetes checks them.
 LEFT_OUT = {
     "kueue.x-k8s.io": "test_kueue.py",
     "monitoring.coreos.com": "test_monitoring.py",
 }
+# Kinds of programs that guides describe and that no strategy installs.
+OF_OTHERS = {"argoproj.io", "kustomize.config.k8s.io", "source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"}
 STRATEGIES = sorted(file.stem for folder in (SHIPPED, SPECIAL) for file in folder.glob("*.yaml"))
 STRICT = ("--validate=strict", "--server-side", "-f", "-")
 
 
+OTHERS = [name for name in cluster_tools.TOOLS if name.startswith("kubernetes-")]
+
+
 @pytest.fixture(scope="module")
 def server(cluster: Cluster, tools: Mapping[str, Path]) -> Cluster:
-    """Return a cluster with Karpenter's definitions and the namespaces of all strategies."""
+    prepare(cluster, tools)
+    return cluster
+
+
+def prepare(cluster: Cluster, tools: Mapping[str, Path]) -> None:
+    """Create Karpenter's definitions and the namespaces of all strategies."""
     cluster.kubectl("create", "-f", str(tools["karpenter-files"] / "crds"))
     cluster.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=60s")
     needed = {each["metadata"].get("namespace") for name in STRATEGIES for each in objects_of(name)}
@@ -33,7 +48,6 @@ def server(cluster: Cluster, tools: Mapping[str, Path]) -> Cluster:
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}} for each in needed - there - {None}
     ]
     cluster.kubectl("create", "-f", "-", stdin=manifest_list(missing))
-    return cluster
 
 
 def api_group(item: Object) -> str:
@@ -45,12 +59,40 @@ def objects_the_server_knows(name: str) -> list[Object]:
     return [each for each in objects_of(name) if api_group(each) not in LEFT_OUT]
 
 
-def test_objects_are_accepted(server: Cluster) -> None:
-    """The server does everything except storing them, so strategies can have objects of the same names."""
-    objects = {json.dumps(each): each for name in STRATEGIES for each in objects_the_server_knows(name)}
-    assert len(objects) > 50
+def objects_of_guides_and_examples() -> Iterator[Object]:
+    """Yield the manifests in guides, and the objects of the strategies in examples."""
+    for page in sorted((ROOT / "docs" / "guides").glob("*.md")):
+        for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+            if "apiVersion" in block:
+                yield from (each for each in yaml.safe_load_all(block) if api_group(each) not in OF_OTHERS)
+    for file in sorted((ROOT / "examples").glob("*/strategies/*.yaml")):
+        yield from (each for each in objects_in(resolved_of(file)) if api_group(each) not in LEFT_OUT)
+
+
+def check_accepts(server: Cluster) -> None:
+    """Let the server do everything except storing the objects, so strategies can have objects of the same names."""
+    of_strategies = [each for name in STRATEGIES for each in objects_the_server_knows(name)]
+    of_pages = list(objects_of_guides_and_examples())
+    assert {"Job", "PersistentVolumeClaim", "Pod", "NodePool"} <= {each["kind"] for each in of_pages}
+    objects = {json.dumps(each): each for each in (*of_strategies, *of_pages)}
+    assert len(objects) > 70
     said = server.kubectl("apply", *STRICT, "--dry-run=server", stdin=manifest_list([*objects.values()])).splitlines()
     assert len(said) == len(objects)
+
+
+def test_objects_are_accepted(server: Cluster) -> None:
+    check_accepts(server)
+
+
+def test_other_versions_that_are_built_accept_them_too(tools: Mapping[str, Path], tmp_path: Path) -> None:
+    built = [name for name in OTHERS if cluster_tools.kubernetes_tool(name.partition("-")[2], os.environ).name == name]
+    if not built:
+        pytest.skip(f"no other Kubernetes is built; build one with make cluster-tools TOOLS={OTHERS[-1]}")
+    for name in built:
+        with Cluster(tmp_path / name, programs={**tools, **cluster_tools.paths(name)}) as other:
+            assert json.loads(other.kubectl("version", "-o", "json"))["serverVersion"]["minor"] in name
+            prepare(other, tools)
+            check_accepts(other)
 
 
 def one_of_each_kind() -> Iterator[Object]:

@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -116,6 +117,32 @@ class Project:
     def apply(self) -> None:
         """Create everything."""
         self.run("apply", "-auto-approve", "-input=false", "-no-color")
+
+    def interrupt(self, event: str, address: str) -> list[str]:
+        """Press Ctrl-C during an apply; return the addresses in the state afterwards.
+
+        Args:
+            event: when, such as ``apply_start`` or ``apply_complete``.
+            address: how the address of the resource begins.
+        """
+        command = [str(self.terraform), "apply", "-auto-approve", "-input=false", "-json"]
+        with subprocess.Popen(
+            command,
+            cwd=self.stack_dir,
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as apply:
+            assert apply.stdout is not None
+            for line in apply.stdout:
+                found = json.loads(line)
+                if found["type"] == event and found["hook"]["resource"]["addr"].startswith(address):
+                    apply.send_signal(signal.SIGINT)
+                    break
+            said = apply.stdout.read()
+        assert apply.returncode == 1, said
+        return self.addresses()
 
     def plan(self, *flags: str) -> Plan:
         """Return Terraform's plan for the current state."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -48,28 +47,6 @@ def project(deploy: Deploy, once: Once, account: Callable[[str], Account]) -> It
     assert here.inventory() == before, "destroy left something behind"
 
 
-def interrupt(project: Project, after: str) -> list[str]:
-    """Press Ctrl-C as soon as a resource of a type is complete; return the addresses in the state afterwards."""
-    command = [str(project.terraform), "apply", "-auto-approve", "-input=false", "-json"]
-    with subprocess.Popen(
-        command,
-        cwd=project.stack_dir,
-        env=dict(project.environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as apply:
-        assert apply.stdout is not None
-        for line in apply.stdout:
-            event = json.loads(line)
-            if event["type"] == "apply_complete" and event["hook"]["resource"]["resource_type"] == after:
-                apply.send_signal(signal.SIGINT)
-                break
-        said = apply.stdout.read()
-    assert apply.returncode == 1, said
-    return project.addresses()
-
-
 def orphans(project: Project) -> dict[str, list[str]]:
     """Return the commands of ``eks-hardware orphans`` by the address of the resource."""
     found = subprocess.run(
@@ -103,7 +80,7 @@ def recover(project: Project) -> set[str]:
 def test_an_interrupted_apply_goes_on(project: Project) -> None:
     known: list[str] = []
     for after in INTERRUPTED_AFTER:
-        found = interrupt(project, after)
+        found = project.interrupt("apply_complete", f"{after}.")
         assert len(found) > len(known)
         known = found
         print(after, recover(project))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.local import cluster_tools
 from eks_hardware.local.cluster_tools import TOOLS, Tool
+from helpers.paths import ROOT
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -30,6 +32,15 @@ def test_kubernetes_has_a_version_for_each_that_eks_supports() -> None:
     others = {name.partition("-")[2]: tool.minor for name, tool in TOOLS.items() if name.startswith("kubernetes-")}
     assert {version == minor for version, minor in others.items()} == {True}
     assert {TOOLS["kubernetes"].minor, *others} == set(facts.eks()["versions"]["supported"])
+
+
+def test_make_test_names_the_tests_that_need_them() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = re.search(r"^cluster_tests := tests/cluster, and in tests/deploy:((?:.*\\\n)*.*)", text, re.MULTILINE)
+    assert named is not None
+    modules = (ROOT / "tests" / "deploy").glob("test_*.py")
+    need = {file.name for file in modules if "helpers.cluster_programs" in file.read_text(encoding="utf-8")}
+    assert set(re.findall(r"test_\w+\.py", named[1])) == need
 
 
 def kubernetes_programs(folder: Path, version: str) -> None:
