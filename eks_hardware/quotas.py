@@ -149,7 +149,7 @@ def _nodes(strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue)
             surge=0,
             reserved="reserved" in pool.capacity and "on-demand" not in pool.capacity,
             devices=of_pool.block_devices,
-            interfaces=_interfaces(of_pool, types, of_pool.kubelet.get("maxPods"), custom_networking=custom_networking),
+            interfaces=_interfaces(of_pool, types, of_pool.max_pods, custom_networking=custom_networking),
             pool=pool,
         )
 

@@ -36,7 +36,7 @@ def allocatable(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     """Return the CPUs and bytes of memory that pods can use on one node of a group or pool."""
     al2023 = node.ami_family == "al2023"
     kube, system = _reserved(node, "kube"), _reserved(node, "system")
-    pods = (_addresses(kind) if al2023 else None) or _max_pods(node) or DEFAULT_PODS
+    pods = (_addresses(kind) if al2023 else None) or node.max_pods or DEFAULT_PODS
     kube = {**kube_reserved(kind.vcpus, pods), **kube}
     memory = kube["memory"] + facts.memory()["host"]["eviction_mib"] * MIB
     memory += efa_huge_pages(node, kind).taken_mib * MIB
@@ -60,11 +60,6 @@ def _addresses(kind: InstanceType) -> int | None:
     if interfaces is None or not kind.ipv4_per_interface:
         return None
     return pods_with_addresses(interfaces, kind.ipv4_per_interface)
-
-
-def _max_pods(node: Node) -> int | None:
-    found: int | None = node.kubelet.get("maxPods") if isinstance(node, ResolvedNodePool) else node.max_pods
-    return found
 
 
 def _reserved(node: Node, what: str) -> dict[str, Fraction]:

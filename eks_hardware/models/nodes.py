@@ -443,14 +443,6 @@ class NodeGroupSpec(NodeTemplate):
         "no room for a replacement.",
     )
 
-    @property
-    def repairs(self) -> bool:
-        """Whether EKS replaces or reboots unhealthy nodes."""
-        if self.node_repair is not None:
-            return self.node_repair
-        row = facts.choices()["node_repair"]
-        return row["in_reservations"] if self.reservation else row["enabled"]
-
     @model_validator(mode="after")
     def _one_choice_of_hardware(self) -> NodeGroupSpec:
         if self.described and self.instance_types:

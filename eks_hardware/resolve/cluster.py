@@ -218,7 +218,7 @@ class _Addon(Resolver[ResolvedAddon]):
     def before_charts(self) -> Derived[bool]:
         row = self._row.value
         text = row.get("before_charts_why", "charts' pods may need it")
-        return rule(row.get("before_charts", True), text, self._row)
+        return rule(row["before_charts"], text, self._row)
 
     def version(self) -> Derived[str | None]:
         return optional(self._given.version, "EKS's default for the cluster's Kubernetes version")

@@ -107,6 +107,12 @@ class ResolvedNodePool(ResolvedNodes):
     tags: Mapping[str, str]
 
     @property
+    def max_pods(self) -> int | None:
+        """Maximum pods per node; None keeps the kubelet's own number."""
+        found: int | None = self.kubelet.get("maxPods")
+        return found
+
+    @property
     def ami_alias(self) -> str | None:
         """Alias of the EC2NodeClass, such as ``al2023@v20260820``; None with your own image."""
         return f"{self.ami_family}@{self.ami_version}" if self.ami_version else None

@@ -92,6 +92,13 @@ def addresses_per_slot(kind: InstanceType) -> int:
     return per_prefix if kind.nitro else 1
 
 
+def default_repair(group: NodeGroupSpec) -> Cited[bool]:
+    """Return whether EKS repairs the nodes of a group whose strategy does not set it."""
+    if group.reservation:
+        return facts.choices.cite(lambda file: file["node_repair"]["in_reservations"])
+    return facts.choices.cite(lambda file: file["node_repair"]["enabled"])
+
+
 def recommended_pods(kind: InstanceType) -> int:
     """Return the maximum number of pods that EKS recommends for a node, regardless of its addresses."""
     limits = facts.eks()["max_pods"]

@@ -29,6 +29,7 @@ from eks_hardware.resolve.derived import (
     stated,
     stated_field,
     stated_if,
+    stated_or,
 )
 from eks_hardware.resolve.disruption import PoolDisruption
 from eks_hardware.resolve.extended_resources import GPU, accelerator_resource, extended_resources_of
@@ -484,13 +485,9 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         )
 
     def node_repair(self) -> Derived[bool]:
-        said = self._spec.node_repair is not None
-        if self._spec.reservation:
-            row = facts.choices.cite(lambda file: file["node_repair"]["in_reservations"])
-            no_room = "off: the reservation may have no room for a replacement"
-            return chosen(said, self._spec.repairs, row, no_room)
-        row = facts.choices.cite(lambda file: file["node_repair"]["enabled"])
-        return chosen(said, self._spec.repairs, row, "EKS replaces unhealthy nodes")
+        no_room = "off: the reservation may have no room for a replacement"
+        text = no_room if self._spec.reservation else "EKS replaces unhealthy nodes"
+        return stated_or(self._spec.node_repair, node.default_repair(self._spec), text)
 
     def max_unavailable(self) -> Derived[int | None]:
         update = self._spec.update

@@ -79,8 +79,8 @@ class ResolvedStrategy(Resolved):
     node_pools: tuple[ResolvedNodePool, ...]
     kubernetes: ResolvedKubernetes
     storage: ResolvedStorage
-    backend: LocalBackendSpec | S3BackendSpec | RemoteBackendSpec
-    kubernetes_backend: LocalBackendSpec | S3BackendSpec | RemoteBackendSpec | None
+    backend: Backend
+    kubernetes_backend: Backend | None
     provider: ResolvedProvider
 
 

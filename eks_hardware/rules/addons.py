@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware
 from eks_hardware.resolve.addresses import switched_on
-from eks_hardware.resolve.node import max_pods, pod_interfaces
+from eks_hardware.resolve.node import default_repair, max_pods, pod_interfaces
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.registry import Breach, Context, Node, error, warning
 from eks_hardware.versions import numbers
@@ -333,7 +333,8 @@ def _repair(context: Context) -> Iterator[Breach]:
     repaired = [
         group.name
         for group in context.strategy.node_groups
-        if group.repairs and (group.node_repair or _accelerated(context, group))
+        if group.node_repair
+        or (group.node_repair is None and default_repair(group).value and _accelerated(context, group))
     ]
     karpenter = context.strategy.karpenter
     if karpenter and karpenter.feature_gates.node_repair:

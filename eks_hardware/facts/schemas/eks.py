@@ -149,7 +149,7 @@ class Toleration(TypedDict):
 
 class Addon(TypedDict):
     before_nodes: bool
-    before_charts: NotRequired[bool]
+    before_charts: bool
     default: bool
     why: Text
     before_charts_why: NotRequired[Text]

@@ -608,7 +608,7 @@ CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
     },
     ("addons", "name"): lambda case: _addon(case)["why"] == case.text,
     ("addons", "before_nodes"): lambda case: case.value == _addon(case)["before_nodes"],
-    ("addons", "before_charts"): lambda case: case.value == _addon(case).get("before_charts", True),
+    ("addons", "before_charts"): lambda case: case.value == _addon(case)["before_charts"],
     ("addons", "configuration"): _addon_configuration,
     ("addons", "service_account"): _account,
     ("addons", "namespace"): _account,

@@ -42,8 +42,8 @@ def test_what_groups_and_pools_share_is_written_once() -> None:
     group, pool = _own(ResolvedNodeGroup), _own(ResolvedNodePool)
     assert not shared & (group | pool)
     # A group's tags are those of the group and its template; a pool's tags are those of its instances.
-    # Each reads its release from a field of its own.
-    assert group & pool == {"tags", "ami_release"}
+    # Each reads its release from a field of its own. An EC2NodeClass has the number of pods in its kubelet settings.
+    assert group & pool == {"tags", "ami_release", "max_pods"}
     derived = _own(NodeFields)
     assert derived <= shared
     assert shared - derived == {"instance_types", "image_id", "user_data"}, "each has its own rule"
