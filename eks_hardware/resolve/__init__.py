@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from eks_hardware.resolve.cluster import resolve_cluster
     from eks_hardware.resolve.extended_resources import accelerator_resource, extended_resources_of
     from eks_hardware.resolve.gpu_sharing import mig_profiles
-    from eks_hardware.resolve.karpenter import node_policy_arns, resolve_karpenter
+    from eks_hardware.resolve.karpenter import resolve_karpenter
     from eks_hardware.resolve.kubernetes import resolve_kubernetes
     from eks_hardware.resolve.model import (
         CapacityTarget,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         ServiceRole,
     )
     from eks_hardware.resolve.network import resolve_network
-    from eks_hardware.resolve.node import ami_family, pod_interfaces
+    from eks_hardware.resolve.node import ami_family, node_policy_arns, pod_interfaces
     from eks_hardware.resolve.node_fields import resolve_node_group, resolve_node_pool
     from eks_hardware.resolve.pool_types import has_huge_pages, known_to_karpenter
     from eks_hardware.resolve.provider_versions import provider_floor
@@ -115,7 +115,7 @@ _MODULES = {
     "cluster": "resolve_cluster",
     "extended_resources": "accelerator_resource extended_resources_of",
     "gpu_sharing": "mig_profiles",
-    "karpenter": "node_policy_arns resolve_karpenter",
+    "karpenter": "resolve_karpenter",
     "kubernetes": "resolve_kubernetes",
     "model": (
         "CapacityTarget ExistingSubnets InterruptionRule ResolvedAccessEntry ResolvedAddon ResolvedCluster "
@@ -127,7 +127,7 @@ _MODULES = {
         "ServicePolicy ServiceRole"
     ),
     "network": "resolve_network",
-    "node": "ami_family pod_interfaces",
+    "node": "ami_family node_policy_arns pod_interfaces",
     "node_fields": "resolve_node_group resolve_node_pool",
     "pool_types": "has_huge_pages known_to_karpenter",
     "provider_versions": "provider_floor",

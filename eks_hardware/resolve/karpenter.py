@@ -11,14 +11,7 @@ from eks_hardware.iam_policies import karpenter as policies
 from eks_hardware.models import KarpenterSpec
 from eks_hardware.resolve.derived import Derived, Resolver, chosen, limited_name, rule, stated_field
 from eks_hardware.resolve.model import InterruptionRule, ResolvedKarpenter
-
-NODE_POLICIES = (
-    "AmazonEKSWorkerNodePolicy",
-    "AmazonEC2ContainerRegistryPullOnly",
-    "AmazonSSMManagedInstanceCore",
-)
-"""Managed policies of the node role. The VPC CNI has a Pod Identity role, so AmazonEKS_CNI_Policy is not needed."""
-NODE_ROLE = "https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html"
+from eks_hardware.resolve.node import NODE_ROLE, node_policy_arns
 
 # The events of Karpenter's reference template.
 _INTERRUPTIONS = "https://karpenter.sh/docs/reference/cloudformation/#interruption-handling"
@@ -29,11 +22,6 @@ _EVENTS = (
     ("state-change", "aws.ec2", "EC2 Instance State-change Notification"),
     ("reservation-interruption", "aws.ec2", "EC2 Capacity Reservation Instance Interruption Warning"),
 )
-
-
-def node_policy_arns(partition: str) -> tuple[str, ...]:
-    """Return the ARNs of the node role's managed policies."""
-    return tuple(f"arn:{partition}:iam::aws:policy/{name}" for name in NODE_POLICIES)
 
 
 def resolve_karpenter(

@@ -30,7 +30,7 @@ from eks_hardware.resolve.derived import (
     stated,
     stated_field,
 )
-from eks_hardware.resolve.karpenter import NODE_ROLE, node_policy_arns, resolve_karpenter
+from eks_hardware.resolve.karpenter import resolve_karpenter
 from eks_hardware.resolve.kubernetes import resolve_kubernetes
 from eks_hardware.resolve.model import (
     ResolvedCluster,
@@ -42,6 +42,7 @@ from eks_hardware.resolve.model import (
 )
 from eks_hardware.resolve.model_kubernetes import ResolvedKubernetes, ResolvedNodePool, ResolvedStorage
 from eks_hardware.resolve.network import resolve_network
+from eks_hardware.resolve.node import NODE_ROLE, node_policy_arns
 from eks_hardware.resolve.node_fields import EFA_GROUP, resolve_node_group, resolve_node_pool
 from eks_hardware.resolve.pool_types import pool_types
 from eks_hardware.resolve.provider_versions import cited_floor

@@ -9,7 +9,7 @@ from eks_hardware import facts, field_paths
 from eks_hardware.models import AccessEntry, S3BackendSpec, Strategy
 from eks_hardware.printable import quoted
 from eks_hardware.resolve.access import has_admin
-from eks_hardware.resolve.karpenter import node_policy_arns
+from eks_hardware.resolve.node import node_policy_arns
 from eks_hardware.rules.cluster import kms_keys
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.suggestions import did_you_mean

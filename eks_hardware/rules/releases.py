@@ -22,7 +22,8 @@ def variant(kinds: Sequence[InstanceType]) -> str:
 def day(release: str) -> datetime.date | None:
     """Return the day of an AL2023 release such as ``v20260810``; None if the date does not exist."""
     try:
-        return datetime.datetime.strptime(release, "v%Y%m%d").date()
+        # strptime would import the locale, in every command.
+        return datetime.date.fromisoformat(f"{release[1:5]}-{release[5:7]}-{release[7:]}")
     except ValueError:
         return None
 
