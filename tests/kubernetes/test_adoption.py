@@ -98,7 +98,7 @@ def test_security_groups_are_found_by_tag_or_named(adopted: ResolvedAdoption) ->
     assert of(named) == {"cpu": ids, "gpu": ids, "inf": ids, "h100": [*ids, efa]}
 
 
-def test_it_is_what_a_strategy_in_the_same_network_has(adopted: ResolvedAdoption) -> None:
+def test_the_result_equals_that_of_a_strategy_in_the_same_network(adopted: ResolvedAdoption) -> None:
     """Except for the parts for that strategy's groups: tolerations of plugins are derived from pools only."""
     whole = bundle(
         resolve(Strategy.model_validate(document(name="shared", network=NETWORK, karpenter={"node_pools": POOLS})))

@@ -111,7 +111,7 @@ def test_names_are_valid_and_given_once(strategy_name: str) -> None:
     assert [key for key, count in keys.items() if count > 1] == []
 
 
-def test_namespaces_are_said_where_a_kind_has_one(strategy_name: str) -> None:
+def test_namespaces_are_shown_for_kinds_that_have_one(strategy_name: str) -> None:
     for item in objects_of(strategy_name):
         kind = item["kind"]
         assert kind in NAMESPACED | CLUSTER_WIDE | CUSTOM_CLUSTER_WIDE, kind

@@ -45,7 +45,7 @@ def test_validate_takes_the_strategies_of_the_folder(installed: Installed, folde
 @pytest.mark.parametrize(
     ("command", "code"), [(("eks-hardware", "validate"), 2), (("python", "-m", "eks_hardware"), 1)]
 )
-def test_where_there_is_no_strategy_the_way_to_one_is_said(
+def test_without_a_strategy_the_message_names_the_commands_that_create_one(
     installed: Installed, tmp_path: Path, command: tuple[str, ...], code: int
 ) -> None:
     """And the shipped ones are not deployed. cdktf shows the app's code, which is 1 for all errors."""

@@ -161,7 +161,7 @@ def test_a_go_that_is_too_old_is_named(machine: Machine) -> None:
     assert machine.run("etcd") == (1, [f"error: Go must be 1.25 or newer to build etcd {ETCD.version}, got: {said}"])
 
 
-def test_a_build_that_fails_shows_what_go_said_and_leaves_nothing(machine: Machine) -> None:
+def test_a_failed_build_shows_the_output_of_go_and_leaves_nothing(machine: Machine) -> None:
     machine.has_go("echo 'no such host' && exit 1")
     code, (_, *said) = machine.run("etcd")
     assert (code, said) == (1, [f"error: etcd {ETCD.version}: go build failed:", "no such host"])

@@ -74,7 +74,7 @@ def test_commands_need_neither_node_nor_the_framework(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["cost", "explain", "validate"])
-def test_a_full_disk_is_said_in_a_line(command: str) -> None:
+def test_a_full_disk_is_one_line(command: str) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = process(MAIN, command, STRATEGY, stdout=full)
     assert done.returncode == 2

@@ -163,7 +163,7 @@ CHECK = "import eks_hardware._framework as switch; switch.check()"
         ),
     ],
 )
-def test_what_cannot_work_is_said_in_a_sentence(
+def test_what_cannot_work_is_reported_in_one_sentence(
     packages: Path, framework: str, lacking: str, code: str, message: str
 ) -> None:
     if lacking:

@@ -36,6 +36,8 @@ def test_no_constant_is_far_from_a_better_one() -> None:
         now = sum(map(loss, each.rows))
         for factor in (1.25, 0.8):
             each.moved(factor)
-            moved = sum(map(loss, each.rows))
-            each.row[each.name] = each.before
+            try:
+                moved = sum(map(loss, each.rows))
+            finally:
+                each.row[each.name] = each.before
             assert moved > 0.8 * now, (each.row["step"], each.row.get("accelerators"), each.name, factor)

@@ -303,7 +303,7 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("place", ["missing/demo.yaml", "file/demo.yaml", "folder"])
-def test_a_place_that_cannot_be_written_to_is_said(tmp_path: Path, place: str, force: bool) -> None:
+def test_an_unwritable_place_is_reported(tmp_path: Path, place: str, force: bool) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir()
     with pytest.raises(WriteError):

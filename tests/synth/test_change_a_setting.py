@@ -95,7 +95,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("path", UNKNOWN)
-def test_an_unknown_path_is_said(stack: HardwareStack, path: str) -> None:
+def test_an_unknown_path_is_reported(stack: HardwareStack, path: str) -> None:
     from eks_hardware.constructs.resources import resource
 
     with pytest.raises(ValueError, match=f"^RESOURCE_UNKNOWN {path}") as raised:
@@ -103,7 +103,7 @@ def test_an_unknown_path_is_said(stack: HardwareStack, path: str) -> None:
     assert UNKNOWN[path] in str(raised.value)
 
 
-def test_nothing_below_is_said(stack: HardwareStack) -> None:
+def test_nothing_below_is_reported(stack: HardwareStack) -> None:
     from eks_hardware.constructs.resources import resource
 
     group = stack.platform.node_groups["system"]

@@ -367,7 +367,7 @@ def test_a_replaced_control_plane_takes_any_version() -> None:
     ],
     ids=["launch template", "release", "version"],
 )
-def test_where_nodes_go_nothing_else_is_said(before: dict[str, Any], after: dict[str, Any], argument: str) -> None:
+def test_a_removed_node_is_reported_alone(before: dict[str, Any], after: dict[str, Any], argument: str) -> None:
     found = compared(before, after).of(UPDATE)
     [change] = [each for each in found if each.resource.type == NODE_GROUP and each.resource.owner.endswith("[gpu]")]
     assert {each.argument for each in change.causes} == {argument, "labels"}
@@ -410,7 +410,7 @@ def test_a_placement_group_goes_after_its_nodes(after: dict[str, Any], expected:
     assert expected in sentences_of(compared(node_groups(EFA), after), DESTROY)
 
 
-def test_what_aws_does_not_delete_is_said() -> None:
+def test_the_output_names_what_aws_does_not_delete() -> None:
     changes = compared(node_groups(network={"zones": 3}), node_groups(network={"zones": 2}))
     [said] = [each for each in sentences_of(changes, DESTROY) if "subnet private-" in each]
     assert "AWS does not delete a subnet that still has network interfaces" in said
@@ -503,7 +503,7 @@ def test_another_region_leaves_everything_behind() -> None:
     assert "unmanaged" in changes.notes[0]
 
 
-def test_a_state_that_moves_is_said() -> None:
+def test_a_moved_state_is_reported() -> None:
     changes = compared(strategy(GROUP), strategy(GROUP, backend={"type": "local", "path": "elsewhere.tfstate"}))
     assert (changes.state, changes.resources) == ("same", ())
     assert "migrate-state" in changes.notes[0]

@@ -118,7 +118,7 @@ def test_what_rules_refuse_is_refused(
 
 
 @pytest.mark.parametrize("pools", [[CPU], [GPU], [CPU, GPU]], ids=["cpu", "gpu", "both"])
-def test_nothing_is_said_of_what_is_not_known(pools: list[dict[str, Any]]) -> None:
+def test_nothing_is_reported_about_what_is_unknown(pools: list[dict[str, Any]]) -> None:
     """No node groups, and one zone for the control plane: these belong to the other team."""
     one_zone = {"existing": {**NETWORK["existing"], "private_subnets": {"usw2-az1": SUBNETS["usw2-az1"]}}}
     assert adoption(*pools, network=one_zone).warnings == ()

@@ -203,7 +203,7 @@ def test_tensor_parallel_devices_wait_for_each_other_in_training() -> None:
         assert any("tensor-parallel devices add" in each for each in slow.computing.assumptions)
 
 
-def test_a_batch_that_is_said_is_kept() -> None:
+def test_a_given_batch_is_kept() -> None:
     said = {"task": "training", "framework": "pytorch", "model": {"parameters": "405B"}, "batch_size": 1}
     best = smallest_and_cheapest("p5.48xlarge", **said)[1]
     assert best.batch_size == 1

@@ -164,7 +164,7 @@ def test_the_same_question_in_other_words_has_the_same_answer(tmp_path: Path, fi
     assert codes(validate_filled(file).shown) == []
 
 
-def test_what_nobody_asks_any_more_is_said_and_removed(tmp_path: Path) -> None:
+def test_unused_answers_are_named_and_removed(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line("old"), group_line("new"))
     write_lock(file)
     write_strategy(tmp_path, group_line("new"))
@@ -437,7 +437,7 @@ def test_no_zone_has_anything(tmp_path: Path) -> None:
     assert ("WORKLOAD_NOTHING_FITS", "node_groups[llm].zones") in codes(validate_filled(file).shown)
 
 
-def test_a_region_that_nobody_knows_is_said_once(tmp_path: Path) -> None:
+def test_an_unknown_region_is_reported_once(tmp_path: Path) -> None:
     file = write_strategy(tmp_path, group_line())
     file.write_text(file.read_text(encoding="utf-8").replace("us-west-2", "us-west-9"), encoding="utf-8")
     assert {code for code, _ in codes(validate_filled(file).shown)} == {"REGION_UNKNOWN"}

@@ -172,7 +172,7 @@ def test_heads_are_not_padded_for_training() -> None:
 
 
 @pytest.mark.parametrize(("asked", "said"), [(131_072, False), (131_073, True), (None, False)])
-def test_a_context_that_the_model_does_not_know_is_said(asked: int | None, said: bool) -> None:
+def test_a_context_beyond_the_models_is_reported(asked: int | None, said: bool) -> None:
     found = fit_of(request_for("llama-3.1-8b", context_length=asked), "p5.48xlarge")
     note = f"the request has {asked} tokens of context, but the model supports 131072"
     assert (note in found.notes) is said
@@ -337,7 +337,7 @@ def test_a_region_that_lacks_a_type() -> None:
     assert [gate.code for gate in found.gates] == ["OFFERED"]
 
 
-def test_what_is_unknown_is_said_and_refuses_nothing() -> None:
+def test_unknown_facts_are_reported_and_refuse_nothing() -> None:
     found = fit_of(request_for("falcon-7b"), "trn1.2xlarge")
     assert any(note.startswith("unknown: ") and "falcon" in note for note in found.notes)
 

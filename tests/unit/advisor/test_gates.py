@@ -108,7 +108,7 @@ def test_an_fp8_cache_needs_kernels(name: str, expected: bool | None) -> None:
     assert "FP8_CACHE" not in gates_of(request_for("llama-3.1-8b"), name)
 
 
-def test_where_nothing_is_said_old_gpus_compute_in_fp16() -> None:
+def test_old_gpus_compute_in_fp16_by_default() -> None:
     request = request_for("llama-3.2-1b")
     assert passed(request, "T4", "FP16") is True
     assert "BF16" not in gates_of(request, "T4")

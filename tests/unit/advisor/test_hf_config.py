@@ -140,7 +140,7 @@ def test_quantized_checkpoints(quantization: Any, found: str | None) -> None:
     assert from_hf_config(changed_config(quantization_config=quantization)).quantized_to == found
 
 
-def test_an_unknown_quantization_is_said() -> None:
+def test_an_unknown_quantization_is_reported() -> None:
     shape = from_hf_config(changed_config(quantization_config={"quant_method": "aqlm"}))
     assert shape.quantized_to is None
     assert "aqlm" in shape.estimated[0]

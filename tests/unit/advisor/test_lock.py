@@ -171,7 +171,7 @@ def test_a_killed_run_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("place", ["missing/demo.lock.json", "file/demo.lock.json", f"{'x' * 250}.lock.json"])
-def test_a_place_that_cannot_be_written_to_is_said(tmp_path: Path, place: str) -> None:
+def test_an_unwritable_place_is_reported(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(lock.LockError) as caught:
         lock.write(tmp_path / place, ENTRIES)

@@ -40,7 +40,7 @@ def test_a_chat_model_is_served_cheaply_on_one_gpu_that_holds_it() -> None:
     assert {"g4dn": "BF16", "g5g": "BF16", "p3": "WITHDRAWN"}.items() <= why_not(found).items()
 
 
-def test_discontinued_software_is_left_out_and_said() -> None:
+def test_discontinued_software_is_left_out_and_named() -> None:
     found = answer(**CHAT, budget="cost")
     assert (found.branch, found.branch_quote) == ("latency-cost", "Cost-Optimized → AWS Inferentia (Inf2)")
     assert why_not(found)["inf2"] == "SOFTWARE"
@@ -269,7 +269,7 @@ def test_a_small_run_takes_small_hardware() -> None:
 RUN = {"task": "training", "model": {"parameters": "70B"}, "training_tokens": "15T"}
 
 
-def test_a_run_of_years_is_not_recommended_but_what_it_takes_is_said() -> None:
+def test_a_run_of_years_is_not_recommended_and_the_output_says_what_it_takes() -> None:
     found = answer(**RUN)
     assert found.candidates == ()
     plan = found.unreasonable
@@ -343,7 +343,7 @@ def test_users_who_think_longer_need_less() -> None:
 # --- cheaper formats and methods
 
 
-def test_a_format_that_halves_the_price_is_said_with_its_caveat() -> None:
+def test_a_format_that_halves_the_price_is_suggested_with_its_caveat() -> None:
     said = {"task": "inference", "model": {"name": "llama-3.1-70b"}, "precision": "bf16", "budget": "cost"}
     text = cheaper_way(answer(**said))
     assert text

@@ -53,7 +53,7 @@ def test_a_size_takes_the_form_of_the_nearest_model(parameters: str, like: str) 
     assert 0 <= (shape.embedding_parameters or 0) <= shape.parameters // 3
 
 
-def test_all_that_is_said_is_kept_and_nothing_is_estimated() -> None:
+def test_given_values_are_kept_and_nothing_is_estimated() -> None:
     said: dict[str, Any] = {"layers": 32, "hidden_size": 4096, "attention_heads": 32, "kv_heads": 8, "head_dim": 128}
     shape = shape_of(ModelShape(parameters="7B", architecture="llama", **said))
     assert {name: getattr(shape, name) for name in said} == said
@@ -71,7 +71,7 @@ def test_the_architecture_says_whether_it_writes(architecture: str, writes: bool
     assert any(architecture in each for each in shape.estimated) is (kind_of(architecture) is None)
 
 
-def test_heads_that_are_said_share_evenly_with_those_that_are_not() -> None:
+def test_given_heads_share_evenly_with_derived_ones() -> None:
     few, many = (
         shape_of(ModelShape.model_validate({"parameters": "8B", **said}))
         for said in ({"kv_heads": 64}, {"attention_heads": 20})
@@ -80,7 +80,7 @@ def test_heads_that_are_said_share_evenly_with_those_that_are_not() -> None:
     assert (many.attention_heads, many.kv_heads) == (20, 20)
 
 
-def test_what_is_said_beside_a_configuration_wins() -> None:
+def test_an_option_overrides_the_configuration() -> None:
     shape = shape_of(ModelShape(hf_config="llama-3.1-8b.json", parameters="8.5B", layers=16), folder=CONFIGS)
     assert (shape.parameters, shape.active_parameters, shape.layers, shape.layers_with_cache) == (
         8_500_000_000,

@@ -74,7 +74,7 @@ def test_a_slower_machine_is_not_worse() -> None:
     assert report.worse(slower, RESULTS) == {}
 
 
-def test_a_target_that_is_missed_is_said() -> None:
+def test_a_missed_target_is_reported() -> None:
     missed = report.tables(_changed("commands", "validate", by=100))
     row = next(line for line in missed.splitlines() if line.startswith("| validate, time") and "missed" in line)
     assert "1.5" in row

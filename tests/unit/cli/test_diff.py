@@ -82,7 +82,7 @@ def test_a_budget_does_not_stop_it(files: Any) -> None:
     assert (code, "node_groups[gpu] added" in out, "BUDGET_EXCEEDED" in err) == (0, True, True)
 
 
-def test_without_node_it_is_said_and_the_rest_compared(files: Any) -> None:
+def test_without_node_it_says_so_and_compares_the_rest(files: Any) -> None:
     code, out, _ = run(*files(*SCALED))
     assert code == 0
     assert "! resources and replacements are not compared" in out

@@ -76,7 +76,7 @@ def test_by_flags(arguments: list[str], name: str | None) -> None:
 
 
 @pytest.mark.parametrize("project", [True, False])
-def test_the_next_commands_are_said(project: bool) -> None:
+def test_the_next_commands_are_printed(project: bool) -> None:
     if project:
         Path("cdktf.json").write_text("{}", encoding="utf-8")
     _, said = outcome("demo", "--hardware", "gpu", "--task", "inference", "--output", "my strategies")

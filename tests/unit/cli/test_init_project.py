@@ -44,7 +44,7 @@ def yaml(file: str) -> Any:
     return safe_load(Path(file).read_text(encoding="utf-8"))
 
 
-def test_what_is_said(golden: Callable[[str, str], None]) -> None:
+def test_messages(golden: Callable[[str, str], None]) -> None:
     done = CliRunner().invoke(app, ["init", *INIT], env={"COLUMNS": "80"})
     said = done.output
     assert done.exit_code == 0

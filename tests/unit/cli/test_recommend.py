@@ -117,7 +117,7 @@ def test_without_options_left_nothing_is_assumed() -> None:
 
 
 @pytest.mark.parametrize("priority", ["balanced", "cost"])
-def test_the_on_demand_price_is_the_ceiling_and_an_unknown_price_is_said(priority: str) -> None:
+def test_the_on_demand_price_is_the_ceiling_and_an_unknown_price_is_shown(priority: str) -> None:
     options = f"--task training --model 70B --priority {priority} --top 30"
     blocks = "--region ca-central-1 --capacity capacity-block"  # where no Capacity Block has a known price
     shown = run(*f"{options} {blocks}".split(), COLUMNS="200").out

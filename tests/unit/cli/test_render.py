@@ -134,7 +134,7 @@ def asks_for_vpc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return write_document(tmp_path / "mine.yaml", **GPU_POOL)
 
 
-def test_what_is_to_fill_in_is_said(asks_for_vpc: Path, tmp_path: Path) -> None:
+def test_what_to_fill_in_is_named(asks_for_vpc: Path, tmp_path: Path) -> None:
     code, out, _ = run(str(asks_for_vpc), "--output", str(tmp_path / "out"))
     assert (code, "${vpc_id}" in out) == (0, True)
 

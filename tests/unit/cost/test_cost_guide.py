@@ -41,7 +41,7 @@ def test_savings_of_today(workload: str, now: int) -> None:
     assert f"**{now}%**" in line
 
 
-def test_what_is_wrong_with_a_comparison_is_said() -> None:
+def test_a_faulty_comparison_is_reported() -> None:
     training = {
         row["workload"]: list(cost_guide.notes(row)) for row in cost_guide.older_figures()["comparisons"][0]["rows"]
     }

@@ -74,7 +74,7 @@ def test_another_version_replaces_nodes_whose_image_follows_it(
     assert all(f"kubernetes_version {' -> '.join(versions)}" in str(pool_sentence(each)) for each in changes.pools)
 
 
-def test_an_alias_instead_of_an_image_is_said_once() -> None:
+def test_an_alias_instead_of_an_image_is_reported_once() -> None:
     """A change to or from an alias drifts because of its terms."""
     own = gpu_pool("burst", instance_families=["g5"], ami={"image_id": "ami-0123456789abcdef0"})
     before = {**with_cluster(kubernetes_version="1.34"), **pools(own)}

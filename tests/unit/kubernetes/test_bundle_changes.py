@@ -80,7 +80,7 @@ REFUSED: dict[str, tuple[list[ChartRelease], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_added_is_said(ours: Bundle, case: str) -> None:
+def test_what_cannot_be_added_is_reported(ours: Bundle, case: str) -> None:
     added, said = REFUSED[case]
     with pytest.raises(ValueError, match=f"^{said}"):
         ours.plus(*added)

@@ -137,7 +137,7 @@ def test_the_table_fits_80_columns() -> None:
     assert line.rstrip().endswith("16 Neuron, 8 EFA 118.2 s")
 
 
-def test_what_differs_on_this_machine_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_differs_on_this_machine_is_printed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # Without programs and without Go.
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -108,7 +108,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("place", REFUSED)
-def test_what_cannot_be_changed_is_said(mixed: ResolvedStrategy, place: str) -> None:
+def test_what_cannot_be_changed_is_reported(mixed: ResolvedStrategy, place: str) -> None:
     value, code, said = REFUSED[place]
     with pytest.raises(ValueError, match=f"(?s)^{code} .*{said}"):
         change(mixed, {place: value})

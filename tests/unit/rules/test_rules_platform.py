@@ -250,7 +250,7 @@ def test_which_rules_warn() -> None:
 
 
 @pytest.mark.parametrize(("name", "fields", "wrong", "right"), SHARED)
-def test_quota_says_how_the_nodes_call_it(name: str, fields: dict[str, Any], wrong: str, right: str) -> None:
+def test_a_quota_has_the_name_that_nodes_use(name: str, fields: dict[str, Any], wrong: str, right: str) -> None:
     found = check(Strategy.model_validate(document(**shared(name, fields, quota={wrong: 4}))), today=TODAY)
     (message,) = [each.message for each in found if each.code == "TEAM_QUOTA_UNUSED"]
     assert message.endswith(f" {right}")

@@ -222,7 +222,7 @@ def test_several_matches_are_listed(template: Template) -> None:
         template.count("aws_eip", 1)
 
 
-def test_a_missing_type_is_said_to_be_missing(template: Template) -> None:
+def test_a_missing_type_is_reported(template: Template) -> None:
     with pytest.raises(AssertionError, match=r"^there is no aws_eip$"):
         template.has("aws_eip", {})
     with pytest.raises(AssertionError, match=r"^there is no aws_vpc with 'x-9' in its address; there are:\n  aws_vpc"):

@@ -95,7 +95,7 @@ def test_a_faulty_group_does_not_hide_what_is_wrong_in_another(tmp_path: Path) -
     assert places == sorted(places, key=lambda each: each or ())
 
 
-def test_what_depends_on_a_faulty_group_is_not_said(tmp_path: Path) -> None:
+def test_what_depends_on_a_faulty_group_is_not_reported(tmp_path: Path) -> None:
     """Without the group, there is no untainted node and nothing to scale; but the file has the group."""
     text = HEAD + "node_groups:\n  - {name: system, instance_types: [m6i.xlarge], scaling: {min: two, max: 4}}\n"
     text += "  - {name: gpu, instance_types: [g6.xlarge], scaling: {max: 2}}\n"
@@ -142,7 +142,9 @@ def test_a_faulty_section_does_not_hide_what_is_wrong_in_groups_and_pools(
         ("network: {zone: [usw2-az4]}", FAR, "ZONE_NOT_IN_NETWORK"),
     ],
 )
-def test_what_may_depend_on_a_faulty_section_is_not_said(tmp_path: Path, section: str, group: str, code: str) -> None:
+def test_what_may_depend_on_a_faulty_section_is_not_reported(
+    tmp_path: Path, section: str, group: str, code: str
+) -> None:
     """With its default instead, the rule would report something that the author did not write."""
     head = "version: 1\nname: demo\nregion: us-west-2\n" + section + "\n"
     (file,) = write_files(tmp_path, a=strategy_text(group, WRONG_TYPE, head=head))
@@ -151,7 +153,7 @@ def test_what_may_depend_on_a_faulty_section_is_not_said(tmp_path: Path, section
     assert code not in found
 
 
-def test_what_is_wrong_in_another_section_is_said_where_it_stands_alone(tmp_path: Path) -> None:
+def test_a_fault_in_another_section_is_reported_on_its_own(tmp_path: Path) -> None:
     head = HEAD.replace("true}", "true, kubernetes_version: '1.30'}")
     (file,) = write_files(tmp_path, a=strategy_text(UNREADABLE, head=head))
     assert ("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version") in codes(

@@ -82,7 +82,7 @@ def test_without_the_tool_it_fails(tmp_path: Path) -> None:
         assert "FAIL" in done.stderr
 
 
-def test_what_is_expected_has_to_be_said(tmp_path: Path) -> None:
+def test_an_expectation_is_required(tmp_path: Path) -> None:
     fake(tmp_path, "nvidia-smi", gpu_listing(1))
     assert run_bash(tmp_path, script(("nvidia-smi",), nodes=1), {}).returncode != 0
 
