@@ -151,7 +151,12 @@ class StrategyCost:
         return None if None in bounds else sum(each for each in bounds if each is not None)
 
     def in_words(self, level: Level, shown: Callable[[float], str], *, hours: int = 1, between: str = " / ") -> str:
-        """Return the total of some hours: one amount, or its bounds if a price is unknown."""
+        """Return the total of some hours: one amount, its bounds if a price is unknown, or ``unknown``.
+
+        It is unknown if nodes have no price at all: the rest would be far too low.
+        """
+        if self.is_unpriced(level):
+            return "unknown"
         known = shown(self.usd_per_hour(level) * hours)
         if not self.unknown(level):
             return known
@@ -160,6 +165,13 @@ class StrategyCost:
             return f"at least {known}"
         most = shown(bound * hours)
         return f"at most {most}" if most == known else f"at least {known}{between}at most {most}"
+
+    def is_unpriced(self, level: Level) -> bool:
+        """Return whether nodes that count at a level have neither a known price nor an upper bound."""
+        return any(
+            line.kind == "instances" and line.usd_per_hour(level) is None and line.ceiling is None
+            for line in self.lines
+        )
 
     def unknown(self, level: Level) -> tuple[CostLine, ...]:
         """Return lines that count at a level and have unknown or partly unknown prices."""

@@ -24,6 +24,10 @@ class CostChange:
         """Return US dollars per month, before and after."""
         return self.before.usd_per_month(level), self.after.usd_per_month(level)
 
+    def is_unpriced(self, level: Level) -> bool:
+        """Return whether nodes have no price, so that the change is unknown."""
+        return self.before.is_unpriced(level) or self.after.is_unpriced(level)
+
     @property
     def any(self) -> bool:
         """Whether a figure or the list of items without a price changes."""

@@ -11,6 +11,7 @@ from itertools import accumulate
 
 from eks_hardware.cost import HOURS_PER_MONTH
 from eks_hardware.diff.compare import Changes
+from eks_hardware.diff.cost import CostChange
 from eks_hardware.diff.messages import VERBS, sentence
 from eks_hardware.diff.plan import Action
 from eks_hardware.diff.summary import Point, cost_rows, dollars, listed, outline, summary, title
@@ -86,11 +87,17 @@ def _lines(changes: Changes, name: str) -> Iterator[str]:
 def _headline(changes: Changes) -> str:
     before, after = changes.cost.usd_per_month("max")
     bounds = changes.cost.before.usd_per_hour_at_most("max"), changes.cost.after.usd_per_hour_at_most("max")
-    if abs(after - before) < 0.01 and bounds[0] == bounds[1]:
+    if abs(after - before) < 0.01 and bounds[0] == bounds[1] and not _nodes_lose_or_get_a_price(changes.cost):
         return ""
     shown = changes.cost.after.in_words("max", dollars, hours=HOURS_PER_MONTH)
+    if changes.cost.is_unpriced("max"):
+        return f"; {shown} cost at max" if changes.cost.after.is_unpriced("max") else f"; {shown} per month at max"
     known = " known" if changes.cost.unknown_after or changes.cost.unknown_before else ""
     return f"; {shown} per month at max ({dollars(after - before, signed=True)}{known})"
+
+
+def _nodes_lose_or_get_a_price(cost: CostChange) -> bool:
+    return cost.is_unpriced("max") and cost.unknown_before != cost.unknown_after
 
 
 def _point(point: Point) -> str:

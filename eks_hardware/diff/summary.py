@@ -135,5 +135,7 @@ def cost_rows(cost: CostChange) -> Iterator[tuple[str, str, str, str]]:
         for level in LEVELS:
             before, after = (hours * each for each in cost.usd_per_hour(level))
             change = dollars(after - before, signed=True) if abs(after - before) >= 0.00005 else ""
+            if cost.is_unpriced(level):
+                change = "unknown"
             was, is_ = (each.in_words(level, dollars, hours=hours) for each in (cost.before, cost.after))
             yield f"{unit}, {_LEVELS[level]}", was, is_, change

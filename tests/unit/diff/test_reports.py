@@ -209,14 +209,26 @@ def test_the_maximum_of_an_unpriced_block_is_bounded_by_the_on_demand_price() ->
     assert "at most" in text
 
 
-@pytest.mark.parametrize("fields", [{"capacity": "spot"}, {}], ids=["spot", "on-demand"])
-def test_the_maximum_without_any_bound_is_at_least_what_is_known(fields: dict[str, str]) -> None:
+def test_the_maximum_without_an_on_demand_price_is_at_least_the_spot_price() -> None:
     """p5e has no On-Demand price."""
-    found = compared(strategy(), strategy(group("p5e.48xlarge", **fields)))
+    found = compared(strategy(), strategy(group("p5e.48xlarge", capacity="spot")))
     bounds = found.cost.after.in_words("max", dollars, hours=730)
     assert bounds.startswith("at least $")
     assert bounds in as_markdown(found).splitlines()[0]
     assert "at least" in as_text(found)
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["added", "removed"])
+def test_the_maximum_of_nodes_without_a_price_is_unknown(back: bool) -> None:
+    """Never the price of their disks."""
+    pair = [strategy(), strategy(group("p5e.48xlarge"))]
+    found = compared(*(reversed(pair) if back else pair))
+    first, *rows = as_markdown(found).splitlines()
+    assert ("per month at max" if back else "; unknown cost at max") in first
+    (row,) = (each for each in rows if each.startswith("| per month, maximum"))
+    cells = [each.strip() for each in row.strip("|").split("|")][1:]
+    assert (cells.index("unknown"), cells[2]) == (0 if back else 1, "unknown")
+    assert "unknown" in next(each for each in as_text(found).splitlines() if "per month, maximum" in each)
 
 
 def test_a_bound_that_changes_alone_is_in_the_headline() -> None:

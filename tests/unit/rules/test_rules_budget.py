@@ -151,6 +151,7 @@ def test_names_what_has_no_price() -> None:
     assert "a month or more, at most" in text
     assert "the price of p5.48xlarge (node_groups[gpu]) is unknown" in text
     assert "at least" in budget_message(with_budget(100, BLOCK, **IN_CANADA))
+    assert "so the cost at max is unknown; ask AWS" in budget_message(with_budget(50_000, group("p5e.48xlarge")))
 
 
 def test_an_accepted_warning_is_not_shown() -> None:
