@@ -115,7 +115,15 @@ def tables(results: Mapping[str, Any]) -> str:
     ]
     if results.get("tests"):
         lines += ["", *table(("tests", "seconds"), ((name, f"{took:.0f}") for name, took in results["tests"].items()))]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *cluster_table(results)])
+
+
+def cluster_table(results: Mapping[str, Any]) -> list[str]:
+    """Return the lines of the table of the demo with Kubernetes."""
+    measured = results["cluster"]
+    cold, warm = (measured["seconds"][name] for name in ("cold", "warm"))
+    rows = ((name, f"{took:.1f}", f"{warm[name]:.1f}") for name, took in cold.items())
+    return list(table((f"demo --cluster, measured {measured['date']}", "seconds, cold", "seconds, warm"), rows))
 
 
 def _target_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
