@@ -42,6 +42,7 @@ karpenter:
       capacity: [reserved]
       reservations: [{tags: {purpose: serving}, owner_account_id: "444455556666"}]
       limits: {nvidia.com/gpu: 2}
+    - {name: arm, workload: inference, instance_types: [c7g.xlarge], limits: {cpu: 8}}
 """
 
 
@@ -89,6 +90,7 @@ def test_everything_runs_and_nothing_is_left(demo: list[str], project: Path) -> 
         ("job-2", "t4", "g4dn.xlarge", "1 GPU"),
         ("job-3", "l4", "g6.xlarge", "1 GPU"),
         ("job-4", "held", "g6.2xlarge", "1 GPU"),
+        ("job-5", "arm", "c7g.xlarge", "-"),
     ]
     assert "The emulator has the capacity reservations that the strategy names" in said
     assert "The demo scaled these groups from 0 to 1 node, as an autoscaler does: t4." in said
@@ -108,7 +110,11 @@ def test_what_is_kept_can_be_used_and_stopped(demo: list[str], project: Path) ->
         timeout=60,
         check=True,
     )
-    assert shown.stdout.split() == ["nodepool.karpenter.sh/held", "nodepool.karpenter.sh/l4"]
+    assert shown.stdout.split() == [
+        "nodepool.karpenter.sh/arm",
+        "nodepool.karpenter.sh/held",
+        "nodepool.karpenter.sh/l4",
+    ]
     assert demonstrate([*demo, "--stop"], project) == "try-me: stopped\n"
     assert not Path(kubeconfig).parent.exists()
 
