@@ -43,6 +43,7 @@ from eks_hardware.models.kubernetes import ChartName
 from eks_hardware.models.node_lists import NODE_LISTS
 from eks_hardware.models.strategy import Region
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, ResolvedProvider, ResolvedStrategy, resolve
+from eks_hardware.resolve.zones import is_local
 from eks_hardware.rules import check_part
 from eks_hardware.suggestions import did_you_mean
 
@@ -410,8 +411,11 @@ def region_of(path: str, zones: object) -> str:
         )
     catalogue = load()
     regions = {zone: region for region in catalogue.regions for zone in catalogue.zone_ids(region)}
+    prefixes = {zone.rpartition("-")[0]: region for zone, region in regions.items()}
     for zone in map(str, zones):
-        if zone not in regions:
+        if is_local(zone) and zone.partition("-")[0] in prefixes:
+            regions[zone] = prefixes[zone.partition("-")[0]]
+        elif zone not in regions:
             ids = "use its zone id, such as usw2-az1: `aws ec2 describe-availability-zones` lists them"
             hint = ids if _ZONE_NAME.fullmatch(zone) else did_you_mean(zone, regions, ids)
             raise ValueError(f"NODE_GROUP_ZONE {path}: {zone} is not a known zone id; {hint}")

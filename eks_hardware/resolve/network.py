@@ -24,7 +24,7 @@ from eks_hardware.resolve.mappings import frozen
 from eks_hardware.resolve.model import ExistingSubnets, ResolvedNetwork, ResolvedSubnet
 from eks_hardware.resolve.values import SubnetRole
 from eks_hardware.resolve.vpc import interface_endpoints, nat_mode
-from eks_hardware.resolve.zones import ZoneChoice, control_plane_excluded
+from eks_hardware.resolve.zones import ZoneChoice, can_have_control_plane, control_plane_excluded
 
 # https://docs.aws.amazon.com/eks/latest/userguide/network-load-balancing.html
 _PUBLIC_LOAD_BALANCER = {"kubernetes.io/role/elb": "1"}
@@ -94,7 +94,7 @@ class _Network(Resolver[ResolvedNetwork]):
             return stated(tuple(self._spec.existing.control_plane_subnets), "the zones of the strategy's subnets")
         count = facts.choices.cite(lambda file: file["control_plane_zones"]["count"])
         excluded = control_plane_excluded()
-        zone_ids = tuple(zone for zone in self._zones.base if zone not in excluded.value)[: count.value]
+        zone_ids = tuple(zone for zone in self._zones.base if can_have_control_plane(zone))[: count.value]
         text = "the first two that EKS allows; they cannot change once the cluster exists"
         return rule(zone_ids, text, count, excluded)
 

@@ -220,7 +220,7 @@ class _Strategy(Resolver[ResolvedStrategy]):
         every: tuple[ResolvedNodes, ...] = (*self._node_groups, *self._node_pools)
         by_efa = sorted(every, key=lambda each: not each.efa_interfaces)
         zone_id = fsx_zone(self._spec.storage, [(each.workload, each.zone_ids) for each in by_efa])
-        zone_ids = self._zones.zone_ids
+        zone_ids = tuple(zone for zone in self._zones.zone_ids if not zones.is_local(zone))
         storage = resolve_storage(self._spec.storage, name=self._name, zone_ids=zone_ids, fsx_zone_id=zone_id)
         return rule(storage, "see its fields")
 

@@ -30,8 +30,22 @@ class ZoneChoice:
 
 
 def control_plane_excluded() -> Cited[list[str]]:
-    """Return the zones that EKS control planes cannot use."""
+    """Return the Availability Zones that EKS control planes cannot use."""
     return facts.eks.cite(lambda file: file["control_plane_excluded_zones"]["zone_ids"])
+
+
+def is_local(zone_id: str) -> bool:
+    """Return whether a zone is a Local Zone, such as ``use1-dfw2-az1``.
+
+    It can have nodes, but neither control planes nor file systems of EFS:
+    https://docs.aws.amazon.com/eks/latest/userguide/local-zones.html
+    """
+    return zone_id.count("-") > 1
+
+
+def can_have_control_plane(zone_id: str) -> bool:
+    """Return whether EKS can place the control plane's interfaces in a zone."""
+    return not is_local(zone_id) and zone_id not in control_plane_excluded().value
 
 
 @dataclass(frozen=True)
@@ -100,7 +114,7 @@ def choose(network: NetworkSpec, demands: Sequence[Demand], region: str, catalog
         return ZoneChoice(tuple(network.existing.private_subnets), {})
     if not isinstance(network.zones, int):
         return ZoneChoice(tuple(dict.fromkeys(network.zones)), {})
-    allowed = [zone for zone in catalogue.zone_ids(region) if zone not in control_plane_excluded().value]
+    allowed = [zone for zone in catalogue.zone_ids(region) if can_have_control_plane(zone)]
     base = tuple(allowed[: network.zones])
     added: dict[str, str] = {}
     for demand in demands:
@@ -116,7 +130,7 @@ def choose(network: NetworkSpec, demands: Sequence[Demand], region: str, catalog
 
 def _best_first(zone_ids: Sequence[str]) -> tuple[str, ...]:
     """Sort by id; zones where the control plane cannot be come last, because they can still have nodes."""
-    return tuple(sorted(zone_ids, key=lambda zone: (zone in control_plane_excluded().value, zone)))
+    return tuple(sorted(zone_ids, key=lambda zone: (not can_have_control_plane(zone), zone)))
 
 
 def zones_of(demand: Demand, choice: ZoneChoice, region: str, catalogue: Catalogue) -> tuple[str, ...]:

@@ -102,8 +102,14 @@ def not_offered(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
     region = context.strategy.region
     if context.region_known:
         for node, path, kind in _each_type(context):
-            if not kind.withdrawn and not context.catalogue.offered(kind.name, region):
+            if not (kind.withdrawn or context.catalogue.offered(kind.name, region) or _in_local_zones(context, node)):
                 yield node, path, kind
+
+
+def _in_local_zones(context: Context, node: Node) -> bool:
+    """Return whether all zones of a group or pool are Local Zones. No source has their offerings."""
+    pinned = context.demand(node).pinned
+    return bool(pinned) and all(map(zones.is_local, pinned))
 
 
 def any_offered(context: Context, node: Node) -> bool:
@@ -118,8 +124,9 @@ def nowhere_near(context: Context, kind: InstanceType) -> str:
     reachable = (each for each in context.catalogue.offered_regions(kind.name) if facts.partition(each) == partition)
     # Nearby regions first: those with the same prefix.
     elsewhere = sorted(reachable, key=lambda each: (each.partition("-")[0] != region.partition("-")[0], each))
-    nowhere = "no known region" if partition == "aws" else f"no known region of the partition {partition}"
-    where = f"it is available in {several(elsewhere)}" if elsewhere else f"{nowhere} offers it"
+    nowhere = "no source names a region" if partition == "aws" else f"no source names a region of {partition}"
+    lacking = f"{nowhere} that offers it; if you reserved it in a Local Zone, set that zone"
+    where = f"it is available in {several(elsewhere)}" if elsewhere else lacking
     return f"{region} does not offer {kind.name}; {where}"
 
 

@@ -14,7 +14,7 @@ from eks_hardware.rules.registry import Breach, Context, error, node_path, warni
 _ARN = re.compile(r"\barn:(aws[a-z-]*):([a-z0-9-]*):([a-z0-9-]*):([0-9]{12})?:[A-Za-z0-9+=,.@_:/*-]*")
 _HOST = re.compile(r"\b([a-z0-9.-]+)\.([a-z]{2}(?:-[a-z]+)+-[0-9])\.amazonaws\.com")
 _ZONE_NAME = re.compile(r"\b([a-z]{2}(?:-[a-z]+)+-[0-9])[a-f]\b")
-_ZONE_ID = re.compile(r"\b([a-z]{3,5}[0-9]-az)[0-9]\b")
+_ZONE_ID = re.compile(r"(?<![a-z0-9]-)\b([a-z]{3,5}[0-9]-)(?:[a-z]{3}[0-9]{1,2}-)?az[0-9]\b")
 
 
 @error("RESERVATION_REGION")

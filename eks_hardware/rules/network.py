@@ -14,7 +14,7 @@ from eks_hardware.resolve.addons import enabled_addons, storage_addons
 from eks_hardware.resolve.addresses import Share, SubnetBudget, wider
 from eks_hardware.resolve.values import SubnetRole
 from eks_hardware.resolve.vpc import nat_mode
-from eks_hardware.resolve.zones import control_plane_excluded, zones_of
+from eks_hardware.resolve.zones import can_have_control_plane, is_local, zones_of
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning, zones_given
 from eks_hardware.suggestions import did_you_mean, question
 
@@ -28,6 +28,8 @@ def _unknown_zone(context: Context) -> Iterator[Breach]:
     region = context.strategy.region
     known = context.catalogue.zone_ids(region)
     for path, zone in _stated_zones(context):
+        if is_local(zone) and zone.startswith(known[0].rpartition("-")[0]):
+            continue
         if zone not in known:
             yield path, f"must be a zone of {region} ({', '.join(known)}), got {zone}"
 
@@ -47,6 +49,32 @@ def _existing_subnets(context: Context) -> Iterator[tuple[str, str, str]]:
     for field in ("private_subnets", "control_plane_subnets", "pod_subnets") if existing else ():
         for zone, subnet in getattr(existing, field).items():
             yield f"network.existing.{field}.{zone}", zone, subnet
+
+
+@error("LOCAL_ZONE_SUBNET")
+def _local_zone_without_subnet(context: Context) -> Iterator[Breach]:
+    """Each Availability Zone has a fixed part of a new VPC; there is none for Local Zones."""
+    if context.strategy.network.existing is None:
+        for path, zone in _stated_zones(context):
+            if is_local(zone):
+                yield (
+                    path,
+                    f"{zone} is a Local Zone, and eks-hardware creates subnets only in Availability Zones; create a "
+                    "VPC with a subnet there, and set network.existing",
+                )
+
+
+@warning("LOCAL_ZONE_UNREAD")
+def _local_zone_unread(context: Context) -> Iterator[Breach]:
+    region, existing = context.strategy.region, context.strategy.network.existing
+    have = existing.private_subnets if existing else {}
+    for path, zone in (each for node in context.nodes for each in zones_given(node)):
+        if is_local(zone) and zone in have:
+            ask = (
+                f"aws ec2 describe-instance-type-offerings --region {region} --location-type availability-zone-id "
+                f"--filters Name=location,Values={zone}"
+            )
+            yield path, f"no source says which instance types {zone} has, so all are accepted; check with `{ask}`"
 
 
 @error("ZONE_NOT_IN_NETWORK")
@@ -115,7 +143,9 @@ def _control_plane_zones(context: Context) -> Iterator[Breach]:
     if network.existing:
         field = "control_plane_subnets" if network.existing.control_plane_subnets else "private_subnets"
         path, zone_ids = f"network.existing.{field}", set(getattr(network.existing, field))
-        for zone in sorted(set(network.existing.control_plane_subnets) & set(control_plane_excluded().value)):
+        for zone in sorted(network.existing.control_plane_subnets):
+            if can_have_control_plane(zone):
+                continue
             yield (
                 f"network.existing.control_plane_subnets.{zone}",
                 f"EKS does not support control planes in {zone}; use another zone",
@@ -124,7 +154,7 @@ def _control_plane_zones(context: Context) -> Iterator[Breach]:
         return
     else:
         path, zone_ids = "network.zones", set(network.zones)
-    unusable = sorted(zone_ids & set(control_plane_excluded().value))
+    unusable = sorted(zone for zone in zone_ids if not can_have_control_plane(zone))
     count = len(zone_ids) - len(unusable)
     if count < 2:
         without = f" and does not support {', '.join(unusable)}" if unusable else ""

@@ -280,7 +280,7 @@ PATTERN = "string_pattern_mismatch"
         (NodeGroupSpec, group(update={"max_unavailable": 1, "max_unavailable_percentage": 1}), ["update_unavailable"]),
         (NodeGroupSpec, group(taints=[{"key": f"k{index}"} for index in range(50)]), ["too_long"]),
         (NodeGroupSpec, group(zones=["us-west-2a"]), [PATTERN]),
-        (NodeGroupSpec, group(zones=["usw2-lax1-az1"]), [PATTERN]),  # local zones do not support managed node groups
+        (NodeGroupSpec, group(zones=["usw2-lax1-az1"]), []),
         (NodeGroupSpec, group(instance_types=[]), ["node_group_hardware"]),
         (NodeGroupSpec, described(), []),
         (NodeGroupSpec, described(instance_types=["g6.xlarge"]), ["node_group_hardware"]),
