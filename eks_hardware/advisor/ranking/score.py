@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 BASES: tuple[Basis, ...] = ("usd_per_run", "usd_per_hour")
 """The measures of cost, the most meaningful first."""
 _MOST = 100
+_LESS = 0.01
+"""The smallest difference between scores that counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +65,7 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     Cost and speed count by their logarithm, relative to the best: doubling the cost loses the same at one dollar as at
     a hundred. An unknown price counts like the usual price of the same memory. A candidate above the budget's
     limit scores less than all within it. A candidate that is better in everything measured (cost, speed, maturity,
-    number of nodes) never scores less.
+    number of nodes) never scores less. With priority cost, it scores less than one of much better value.
     """
     rules = facts.ranking()
     way = way_of(workload)
@@ -91,6 +93,8 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
         total = _MOST * spread * sum(weights[name] * value for name, value in parts.items())
         within = id(each) in certain and (cheapest is None if times is None else times <= limit)
         found.append(Scored(parts=parts, total=total, within=within, times_the_cheapest=times, times_slower=slower))
+    if workload.budget == "cost" and basis == "usd_per_hour":
+        found = _below_better_value(weighed, found)
     return _below_the_limit(_below_what_is_better(weighed, found, basis))
 
 
@@ -121,6 +125,25 @@ def _below_the_limit(scored: Sequence[Scored]) -> tuple[Scored, ...]:
     if least is None:
         return tuple(scored)
     return tuple(each if each.within else replace(each, total=each.total * least / _MOST) for each in scored)
+
+
+def _below_better_value(weighed: Sequence[Weighed], scored: Sequence[Scored]) -> list[Scored]:
+    """Cap every score below that of candidates that cost little more per hour and do far more work per dollar."""
+    rule = facts.ranking()["better_value"]
+    most, least = rule["most_times_the_price"], rule["least_times_the_work_per_dollar"]
+    found = list(scored)
+    measured = [
+        (cost, each.speed, at)
+        for at, each in enumerate(weighed)
+        if (cost := each.costs["usd_per_hour"]) and each.speed is not None
+    ]
+    measured.sort(reverse=True)  # the scores of more expensive candidates are final
+    for number, (cost, speed, at) in enumerate(measured):
+        for other, faster, index in measured[:number]:
+            if cost < other <= most * cost and faster * cost >= least * speed * other:
+                total = min(found[at].total, found[index].total - _LESS)
+                found[at] = replace(found[at], total=max(0.0, total))
+    return found
 
 
 def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], basis: Basis) -> tuple[Scored, ...]:

@@ -96,6 +96,15 @@ class Limits(TypedDict):
     performance: float
 
 
+class BetterValue(TypedDict):
+    """When a candidate ranks below a more expensive one that does more work per dollar."""
+
+    source: str
+    why: Text
+    most_times_the_price: float
+    least_times_the_work_per_dollar: float
+
+
 class Amount(TypedDict):
     """Tokens of a run, if the workload has none."""
 
@@ -175,6 +184,7 @@ class Ranking(About, Sourced):
     cost_basis: dict[str, CostBasis]
     several_nodes: SeveralNodes
     limits: Limits
+    better_value: BetterValue
     run: Run
     users: Users
     halvings: Halvings

@@ -98,6 +98,24 @@ def test_nothing_precedes_what_is_better_in_every_way() -> None:
     assert of_named.total <= of_better.total
 
 
+@pytest.mark.parametrize(
+    ("hourly", "speed", "first"),
+    [(4.6, 13.0, "better"), (4.6, 8.0, "small"), (5.5, 30.0, "small")],
+    ids=["much better value", "a little better value", "more than a little more expensive"],
+)
+def test_with_budget_cost_much_better_value_precedes_a_little_lower_price(
+    hourly: float, speed: float, first: str
+) -> None:
+    """Four T4s do not precede four L4s of twice the speed. The first place stays the cheapest."""
+    rows = [
+        contender("cheapest", hourly=3.4, speed=18.0),
+        contender("small", hourly=3.9, speed=6.0),
+        contender("better", hourly=hourly, speed=speed),
+    ]
+    names = ranked(rows, workload_of(budget="cost"))
+    assert names[:2] == ["cheapest", first]
+
+
 def test_a_replica_over_several_nodes_counts_for_less() -> None:
     one, two = scored([contender("one"), contender("two", nodes=2)])
     assert two.total == pytest.approx(0.7 * one.total)
