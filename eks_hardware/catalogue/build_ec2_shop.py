@@ -30,6 +30,8 @@ _REFERENCE_REGION = "us-east-1"
 
 # AWS's price files use region names.
 _REGIONS = {
+    "AWS GovCloud (US)": "us-gov-west-1",
+    "AWS GovCloud (US-East)": "us-gov-east-1",
     "Africa (Cape Town)": "af-south-1",
     "Asia Pacific (Hong Kong)": "ap-east-1",
     "Asia Pacific (Hyderabad)": "ap-south-2",
