@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from eks_hardware import facts
 from eks_hardware.catalogue import load
 from eks_hardware.catalogue.aws_prices import on_demand_prices, spot_prices
 from eks_hardware.local.emulator import Emulator
@@ -162,6 +163,30 @@ def test_images_of_eks(aws: Account, parameter: str, name: str, architecture: st
     image = aws.client("ssm").get_parameter(Name=f"{parameter}/image_id")["Parameter"]["Value"]
     (found,) = aws.client("ec2").describe_images(Filters=[{"Name": "image-id", "Values": [image]}])["Images"]
     assert (found["Name"], found["Architecture"], found["State"]) == (name, architecture, "available")
+
+
+def parameters_of_images() -> dict[str, str]:
+    """Return the architecture for the parameter of each AMI type and release that an alias of Karpenter can name."""
+    known, released = facts.account()["image_parameters"], facts.karpenter()["ami_aliases"]["releases"]
+    found = {}
+    for ami_type, variant in known["variants"].items():
+        is_bottlerocket = ami_type.startswith("BOTTLEROCKET")
+        family = "bottlerocket" if is_bottlerocket else "al2023"
+        row, architecture = known["by_family"][family], "arm64" if "_ARM_64" in ami_type else "x86_64"
+        values = {"kubernetes": "1.35", "architecture": architecture, "variant": variant}
+        # Bottlerocket's parameters have no v.
+        versions = [each["version"].removeprefix("v" if is_bottlerocket else "") for each in released[family]]
+        releases = [row["newest"], *(row["release"].format(**values, version=each) for each in versions)]
+        found.update({row["path"].format(**values, release=each): architecture for each in releases})
+    return found
+
+
+def test_every_release_has_an_image_of_each_variant(aws: Account) -> None:
+    ssm, wanted = aws.client("ssm"), parameters_of_images()
+    assert len(wanted) > 50
+    ids = {ssm.get_parameter(Name=name)["Parameter"]["Value"]: wanted[name] for name in wanted}
+    found = aws.client("ec2").describe_images(ImageIds=list(ids))["Images"]
+    assert {each["ImageId"]: each["Architecture"] for each in found} == ids
 
 
 def test_an_unknown_release_has_no_image(aws: Account) -> None:
