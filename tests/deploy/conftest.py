@@ -29,6 +29,7 @@ from eks_hardware.local.readback import Account
 from helpers.answers import Answer
 from helpers.emulated_ec2 import REGION
 from helpers.paths import ROOT, SHIPPED
+from helpers.polling import eventually
 from helpers.provider import running_provider
 
 _TIMEOUT_SECONDS = 900
@@ -118,12 +119,13 @@ class Project:
         """Create everything."""
         self.run("apply", "-auto-approve", "-input=false", "-no-color")
 
-    def interrupt(self, event: str, address: str) -> list[str]:
+    def interrupt(self, event: str, address: str, until: Callable[[], bool] = lambda: True) -> list[str]:
         """Press Ctrl-C during an apply; return the addresses in the state afterwards.
 
         Args:
             event: when, such as ``apply_start`` or ``apply_complete``.
             address: how the address of the resource begins.
+            until: what to wait for after the event. Terraform announces a start before it calls the provider.
         """
         command = [str(self.terraform), "apply", "-auto-approve", "-input=false", "-json"]
         with subprocess.Popen(
@@ -138,6 +140,7 @@ class Project:
             for line in apply.stdout:
                 found = json.loads(line)
                 if found["type"] == event and found["hook"]["resource"]["addr"].startswith(address):
+                    assert eventually(until)
                     apply.send_signal(signal.SIGINT)
                     break
             said = apply.stdout.read()
