@@ -18,8 +18,8 @@ Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4", "in
 WeightFormat = Literal["fp32", "fp16", "bf16", "fp8", "int8", "int4"]
 """Number formats of weights, in the order of all lists."""
 
-TRAINED_FORMATS: tuple[WeightFormat, ...] = ("fp32", "fp16", "bf16")
-"""Formats of weights that training can change."""
+TRAINED_FORMATS: tuple[WeightFormat, ...] = ("fp32", "fp16", "bf16", "fp8")
+"""Formats of training: of the weights that it changes, or fp8, in which it multiplies 16-bit weights."""
 
 DEFAULT_FORMAT: WeightFormat = "bf16"
 DEFAULT_TASK: Task = "inference"

@@ -33,12 +33,14 @@ class Performance:
         link: link to the other accelerators of the instance: ``NVLink``, ``NeuronLink-v2``, ``PCIe``, ...
         link_gb_per_second: bandwidth of that link in GB/s as the vendor counts it; for NVLink and PCIe both directions
             together.
+        host_gb_per_second: bandwidth of its PCIe link to the memory of the node, in GB/s, both directions together.
     """
 
     tflops: Mapping[str, float | None]
     bandwidth_gb_per_second: float | None
     link: str | None
     link_gb_per_second: float | None
+    host_gb_per_second: float | None = None
 
     def compute_format(self, weights: str) -> str | None:
         """Return the number format in which a model with such weights is computed; None for an unknown accelerator.
@@ -112,6 +114,12 @@ def _is_of(accelerator: Accelerator, memory_gib: float | None) -> bool:
 def _rows() -> dict[str, list[tuple[float | None, Performance]]]:
     rows: dict[str, list[tuple[float | None, Performance]]] = {}
     for row in facts.performance()["accelerators"]:
-        known = Performance(row["tflops"], row["bandwidth_gb_per_second"], row["link"], row["link_gb_per_second"])
+        known = Performance(
+            tflops=row["tflops"],
+            bandwidth_gb_per_second=row["bandwidth_gb_per_second"],
+            link=row["link"],
+            link_gb_per_second=row["link_gb_per_second"],
+            host_gb_per_second=row["host_gb_per_second"],
+        )
         rows.setdefault(row["accelerator"], []).append((row.get("memory_gib"), known))
     return rows

@@ -27,6 +27,8 @@ Serving = Literal["real-time", "batch"]
 Focus = Literal["throughput", "latency"]
 Optimizer = Literal["adamw", "adamw-8bit", "sgd", "sgd-momentum"]
 Sharding = Literal["none", "zero-1", "zero-2", "zero-3"]
+Checkpointing = bool | Literal["selective"]
+Offload = Literal["optimizer", "weights", "activations"]
 
 # Up to 1,000 T: a thousand times the largest known model and data set.
 _COUNT = r"^([1-9][0-9]{0,15}|[0-9]{1,7}(\.[0-9]{1,6})?[KMBTkmbt])$"
@@ -170,12 +172,17 @@ class WorkloadSpec(StrategyModel):
         description="Fine-tuning: all weights (full, the default), adapters (lora), or adapters on 4-bit weights "
         "(qlora).",
     )
+    lora_rank: Annotated[int, Field(ge=1, le=65_536)] | None = Field(
+        default=None, description="Fine-tuning with lora or qlora: rank of the adapters; default 16."
+    )
     serving: Serving | None = Field(
         default=None, description="Inference: users wait for answers (real-time, the default), or not (batch)."
     )
     model: ModelShape = Field(description="The model.")
     precision: WeightFormat | None = Field(
-        default=None, description="Format of the weights; default bf16. Inference only: fp8, int8 and int4."
+        default=None,
+        description="Format of the weights; default bf16. Inference only: int8 and int4. Training with fp8 multiplies "
+        "16-bit weights in FP8.",
     )
     sequence_length: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
         default=None, description="Training: tokens per sequence; default 2048."
@@ -189,9 +196,25 @@ class WorkloadSpec(StrategyModel):
         description="Training: state to shard over the devices (zero-3 is full sharding in FSDP); default: the least "
         "that fits.",
     )
-    activation_checkpointing: bool = Field(
+    mixed_precision: bool | None = Field(
+        default=None,
+        description="Training: false for gradients and optimizer states in the 16-bit format of the weights, without "
+        "fp32 copies (pure bf16); default: true.",
+    )
+    offload: tuple[Offload, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="Training: what is in the memory of the node instead of the devices: optimizer (with the "
+        "gradients), weights and activations; default: nothing.",
+    )
+    gradient_accumulation: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        default=None,
+        description="Training: batches of a device in one optimizer step; default 1, or 4 per pipeline stage.",
+    )
+    activation_checkpointing: Checkpointing = Field(
         default=_DESCRIBED["activation_checkpointing"],
-        description="Training: recompute activations instead of storing them.",
+        description="Training: recompute activations instead of storing them: true for all, selective for every second "
+        "matrix product and what is cheap, as in torchtitan, or false.",
     )
     chunked_loss: bool | None = Field(
         default=None,
@@ -260,9 +283,19 @@ class WorkloadSpec(StrategyModel):
     @model_validator(mode="after")
     def _fields_go_with_task(self) -> WorkloadSpec:
         tasks = {
-            "method": ("fine-tuning",),
+            **dict.fromkeys(("method", "lora_rank"), ("fine-tuning",)),
             **dict.fromkeys(
-                ("sequence_length", "batch_size", "optimizer", "sharding", "chunked_loss", "training_tokens"),
+                (
+                    "sequence_length",
+                    "batch_size",
+                    "optimizer",
+                    "sharding",
+                    "mixed_precision",
+                    "offload",
+                    "gradient_accumulation",
+                    "chunked_loss",
+                    "training_tokens",
+                ),
                 ("training", "fine-tuning", "development"),
             ),
             **dict.fromkeys(("within", "nodes"), ("training", "fine-tuning")),
@@ -284,16 +317,27 @@ class WorkloadSpec(StrategyModel):
             raise invalid("workload_field", "requires 'users'; set it, or remove think_seconds", "think_seconds")
         if self.within and self.task == "fine-tuning" and not self.training_tokens:
             raise invalid("workload_field", "requires 'training_tokens'; set it, or remove within", "within")
-        if self.trains and self.precision and self.precision not in TRAINED_FORMATS:
-            message = (
-                f"must be {joined(TRAINED_FORMATS, 'or')} for training, got {self.precision}; for adapters on 4-bit "
-                "weights set method: qlora"
-            )
-            raise invalid("workload_precision", message, "precision")
         if "spot" in self.purchase and not self.interruptible:
             message = (
                 "requires interruptible: true, because Spot nodes have two minutes' notice; set it, or remove spot"
             )
             raise invalid("workload_spot", message, "purchase")
         _refuse_uncountable(self.training_tokens, "training_tokens", "tokens")
+        return self
+
+    @model_validator(mode="after")
+    def _formats_go_with_method(self) -> WorkloadSpec:
+        if self.trains and self.precision and self.precision not in TRAINED_FORMATS:
+            message = (
+                f"must be {joined(TRAINED_FORMATS, 'or')} for training, got {self.precision}; for adapters on 4-bit "
+                "weights set method: qlora"
+            )
+            raise invalid("workload_precision", message, "precision")
+        if self.mixed_precision is False and (self.precision == "fp32" or self.method in ("lora", "qlora")):
+            other = "precision: fp32" if self.precision == "fp32" else f"method: {self.method}"
+            message = f"must be true with {other}, got false; remove it"
+            raise invalid("workload_field", message, "mixed_precision")
+        if self.lora_rank and self.method not in ("lora", "qlora"):
+            message = f"requires method: lora or qlora, got {self.method or 'full'}; remove it"
+            raise invalid("workload_field", message, "lora_rank")
         return self

@@ -100,6 +100,7 @@ def pool_of(request: Request, kind: InstanceType, *, available_gib: float, cores
         devices=kind.accelerator.count if kind.accelerator else 1,
         degrees=degrees(kind, request.shape.attention_heads, cores=cores, padded=pads_heads(request)),
         available_gib=available_gib * cores / cores_of(kind),
+        host_gib=host_gib(kind) / (kind.accelerator.count * cores_of(kind) / cores if kind.accelerator else 1),
         most_nodes=most_nodes if many and (training or pipeline) else 1,
         pipeline=pipeline,
         stages_in_node=neuron and training and cores == cores_of(kind),

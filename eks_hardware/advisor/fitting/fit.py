@@ -135,6 +135,8 @@ class Fitter:
         """Return the key of types with the same devices."""
         chip = kind.accelerator
         devices = (chip.count, chip.memory_gib_each) if chip else (host_gib(kind),)
+        if self.request.workload.offload:
+            devices = (*devices, host_gib(kind))
         return (*_family(kind), *devices, _may_be_several(self.request, kind))
 
     def _find(self, kind: InstanceType, many: bool) -> _Found | _Missed:
@@ -259,6 +261,9 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
             batch_size=batch_size(workload),
             checkpointing=workload.activation_checkpointing,
             chunked_loss=bool(workload.chunked_loss),
+            rank=workload.lora_rank,
+            mixed=workload.mixed_precision is not False,
+            offload=(workload.offload or ()) if kind.accelerator else (),
             fused_attention=kind.hardware is not Hardware.NVIDIA_GPU
             or software.attends(kind, "flash-attention-2") is True,
         )
@@ -306,6 +311,8 @@ def _short_text(request: Request, kind: InstanceType, short: Short, many: bool) 
     missing = f"{'training' if trains else 'a replica'} needs {short.missing_gib:.1f} GiB more"
     if chip is None:
         return f"{missing} than a pod can use on the node"
+    if short.of_node:
+        return f"{missing} of the node's memory for each {chip.name}, because of 'offload'"
     why = ", and its nodes cannot be joined without EFA" if trains and not many else ""
     if not trains and short.devices < chip.count:
         why = f" of {chip.count}, the maximum for {heads} attention heads"

@@ -20,7 +20,16 @@ from eks_hardware.versions import parts
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.models import NeuronLibrary
 
-_TRAINING_FIELDS = ("sequence_length", "batch_size", "optimizer", "sharding", "training_tokens")
+_TRAINING_FIELDS = (
+    "sequence_length",
+    "batch_size",
+    "gradient_accumulation",
+    "optimizer",
+    "mixed_precision",
+    "offload",
+    "sharding",
+    "training_tokens",
+)
 _COMPUTED = ("fp32", "fp16", "bf16")
 _CATALOGUE = "config/catalogue/instances.json"
 
@@ -43,6 +52,11 @@ def compute_format(request: Request, kind: InstanceType) -> str:
     if precision in _COMPUTED:
         return str(precision)
     return "fp16" if software.computes(kind, "bf16") is False else "bf16"
+
+
+def product_format(request: Request, kind: InstanceType) -> str:
+    """Return the format in which training multiplies weights: FP8 if the workload says so, else the compute format."""
+    return "fp8" if request.workload.precision == "fp8" else compute_format(request, kind)
 
 
 def weight_format(request: Request, kind: InstanceType) -> str:
@@ -157,6 +171,7 @@ def _framework(request: Request, kind: InstanceType) -> Iterator[Gate]:
 def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
     workload, kept, computed = request.workload, weight_format(request, kind), compute_format(request, kind)
     if kept in _COMPUTED or learns(workload):
+        computed = product_format(request, kind) if learns(workload) else computed
         passed = software.computes(kind, computed)
         narrow = computed == "fp16" and workload.precision is None
         text = f"{_name(kind)} {_DOES[passed]} {computed}{', but not bf16' if narrow else ''}"
@@ -165,6 +180,9 @@ def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
         yield _quantized(kind, kept)
     if workload.method == "qlora":
         yield _qlora(kind)
+    if workload.offload and kind.hardware is not Hardware.NVIDIA_GPU:
+        text = f"no source says whether training on {_name(kind)} can offload to the memory of the node"
+        yield Gate("OFFLOAD", None, text, facts.memory()["training"]["source"])
     if workload.kv_cache_precision:
         yield _cache(kind, workload.kv_cache_precision)
 

@@ -26,6 +26,7 @@ class Pool:
     devices: int  # per node
     degrees: tuple[int, ...]  # tensor parallel degrees that divide the heads, in devices, ascending
     available_gib: float  # per device
+    host_gib: float  # of the node, per device
     most_nodes: int  # maximum number of nodes that can be joined
     pipeline: bool  # whether pipeline stages can be spread over nodes
     stages_in_node: bool  # whether one node can run several stages
@@ -47,19 +48,19 @@ class Short:
 
     missing_gib: float  # per device
     devices: int  # devices of that layout
+    of_node: bool = False  # whether the node's memory misses, not that of the devices
 
 
 def train(memory: TrainingMemory, pool: Pool) -> Layout | Short:
     """Return the first layout that fits on the fewest nodes, and uses all of their devices."""
-    room = pool.available_gib * GIB
     if not pool.shardings:
         return Short(missing_gib=float("inf"), devices=pool.devices)
     if not pool.degrees:
-        return Short(missing_gib=_least(memory, pool, 1) / GIB, devices=pool.devices)
+        least = min(sum(memory.need(each)) for each in _training_layouts(memory, pool, 1))
+        return Short(missing_gib=least / GIB, devices=pool.devices)
     found = _first(memory, pool, pool.most_nodes)
     if found is None:
-        missing = (_least(memory, pool, pool.most_nodes) - room) / GIB
-        return Short(missing_gib=missing, devices=pool.devices * pool.most_nodes)
+        return _short(memory, pool, pool.most_nodes)
     few, enough = 0, pool.most_nodes
     while enough - few > 1:
         middle = (few + enough) // 2
@@ -87,27 +88,44 @@ def on_nodes(
     ``larger_batches`` are allowed, the batch is the largest power of two that fits the remaining memory. There is no
     pipeline if ``smallest``, the layout from :func:`train`, needs none.
     """
-    room = pool.available_gib * GIB
     tried: set[tuple[int, int]] = set()
     for each in _training_layouts(memory, pool, nodes):
         degrees = each.tensor, each.pipeline
         if degrees in tried or (each.pipeline > 1 and smallest.parallelism.pipeline == 1):
             continue
-        if sum(memory.need(each)) > room:
+        if not _fits(memory, pool, each):
             continue
         tried.add(degrees)
-        batches = memory.most_batches(each, room) if larger_batches and each.sharding == "zero-3" else 1
+        larger = larger_batches and each.sharding == "zero-3"
+        batches = memory.most_batches(each, pool.available_gib * GIB, pool.host_gib * GIB) if larger else 1
         yield Layout(nodes=nodes, parallelism=each, batches=batches)
 
 
 def _first(memory: TrainingMemory, pool: Pool, nodes: int) -> Parallelism | None:
     """Return the first layout that fits on a number of nodes."""
-    room = pool.available_gib * GIB
-    return next((each for each in _training_layouts(memory, pool, nodes) if sum(memory.need(each)) <= room), None)
+    return next((each for each in _training_layouts(memory, pool, nodes) if _fits(memory, pool, each)), None)
 
 
-def _least(memory: TrainingMemory, pool: Pool, nodes: int) -> float:
-    return min(sum(memory.need(each)) for each in _training_layouts(memory, pool, nodes))
+def _short(memory: TrainingMemory, pool: Pool, nodes: int) -> Short:
+    layouts = _training_layouts(memory, pool, nodes)
+    missing, of_node = min(
+        max((_on_device(memory, pool, each), False), (_on_host(memory, pool, each), True)) for each in layouts
+    )
+    return Short(missing_gib=missing, devices=pool.devices * nodes, of_node=of_node)
+
+
+def _fits(memory: TrainingMemory, pool: Pool, layout: Parallelism) -> bool:
+    return _on_device(memory, pool, layout) <= 0 and _on_host(memory, pool, layout) <= 0
+
+
+def _on_device(memory: TrainingMemory, pool: Pool, layout: Parallelism) -> float:
+    """Return the GiB that a device lacks."""
+    return sum(memory.need(layout)) / GIB - pool.available_gib
+
+
+def _on_host(memory: TrainingMemory, pool: Pool, layout: Parallelism) -> float:
+    """Return the GiB that a node lacks for a device's offloaded data."""
+    return memory.host_bytes(layout) / GIB - pool.host_gib if memory.run.offload else float("-inf")
 
 
 def _training_layouts(memory: TrainingMemory, pool: Pool, nodes: int) -> Iterator[Parallelism]:

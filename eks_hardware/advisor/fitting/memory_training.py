@@ -3,7 +3,7 @@
 Formulas and their sources: ``config/facts/memory.json`` (training, activations, adapters). In short, for P parameters
 with AdamW in mixed precision 18 bytes per parameter: 2 weights, 4 gradients, 12 optimizer (fp32 weights, two moments).
 ZeRO-1, 2 and 3 spread optimizer, gradients and weights over the data-parallel devices. With full recomputation,
-activations are 2 sbh bytes per layer, and the working set of one layer.
+activations are 2 sbh bytes per layer, and the working set of one layer. Offloaded parts are in the memory of the node.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.memory_inference import billions, weight_bytes
 from eks_hardware.advisor.model import MemoryPart, Parallelism, Shape
+from eks_hardware.models.workload import Checkpointing, Offload
 from eks_hardware.units import GIB
 
 
@@ -27,9 +28,12 @@ class TrainingRun:
     optimizer: str  # adamw, adamw-8bit, sgd-momentum or sgd
     sequence_length: int  # tokens
     batch_size: int  # sequences per device
-    checkpointing: bool  # whether activations are recomputed
+    checkpointing: Checkpointing  # whether activations are recomputed
     fused_attention: bool  # whether the attention kernel does not keep the score matrix
     chunked_loss: bool = False  # whether the loss converts a chunk of scores at a time to fp32
+    rank: int | None = None  # of adapters; None for the default
+    mixed: bool = True  # whether weights have fp32 copies, and gradients and optimizer states are in fp32
+    offload: tuple[Offload, ...] = ()  # what is in the memory of the node
 
 
 class Bytes(NamedTuple):
@@ -43,6 +47,15 @@ class Bytes(NamedTuple):
     overhead: float
 
 
+class _Activations(NamedTuple):
+    """Bytes of activations before tensor parallelism."""
+
+    kept: float  # until the backward pass
+    working: float  # of the layer that is computed
+    output: float
+    offloaded: float  # kept in the memory of the node
+
+
 class TrainingMemory:
     """The memory of a training run under any layout. Parts that do not depend on the layout are computed once."""
 
@@ -50,58 +63,103 @@ class TrainingMemory:
         self.run = run
         shape, fact = run.shape, facts.memory()["training"]
         self._shards = {name: frozenset(parts) for name, parts in fact["shards"].items()}
+        self._buffers: float = fact["host_buffers"]
         self._reserve: float = facts.memory()["devices"]["training_reserve"]
         tables = shape.embedding_parameters or 0
         self._tables, self._layers_parameters = tables, shape.parameters - tables
         # The tables of input and output are not gathered together.
         self._unit = max(self._layers_parameters / shape.layers, shape.output_parameters, shape.looked_up)
         self.trained: float = shape.parameters
-        self._optimizer_each: float = fact["optimizer"][run.optimizer]
-        self._gradient_each: float = fact["gradients"]
+        numbers = fact if run.mixed else fact["all_in_16_bits"]
+        self._optimizer_each: float = numbers["optimizer"][run.optimizer]
+        self._gradient_each: float = numbers["gradients"]
         self._adapter_weights = 0.0
         # Full sharding keeps only the fp32 weights, and 16-bit ones of the layer that it gathers.
-        self._gathered_only = run.method == "full" and fact["master_weights"][run.precision] > 0
+        master = fact["master_weights"][run.precision] if run.mixed else 0
+        self._gathered_only = run.method == "full" and master > 0
         if run.method == "full":
             self._weight_each: float = fact["weights"][run.precision]
-            self._optimizer_each += fact["master_weights"][run.precision]
+            self._optimizer_each += master
             self._gathered_each: float = fact["gathered"]
         else:
             known = facts.memory()["adapters"]
             frozen = weight_bytes(shape, "nf4" if run.method == "qlora" else run.precision)
             self._weight_each = frozen / shape.parameters
             self._gathered_each = 2 * self._weight_each
-            self.trained = _adapter_parameters(shape, known["rank"])
+            self.trained = _adapter_parameters(shape, run.rank or known["rank"])
             self._adapter_weights = known["bytes"]["weights"] * self.trained
             self._gradient_each = known["bytes"]["gradients"]
-        self._boundaries, self._working, self._output = _activations(run)
+        self._activations = _activations(run)
 
     def need(self, layout: Parallelism, *, batches: int = 1) -> Bytes:
         """Return the bytes of one device under a layout. One pass processes ``batches`` of the run's size."""
-        sharded, shape = self._shards[layout.sharding], self.run.shape
-        data, tensor = layout.data, layout.tensor
-        stage = -(-shape.layers // layout.pipeline) / shape.layers
-        held = (self._layers_parameters * stage + self._tables) / tensor
-        weights_over = data if "weights" in sharded else 1
-        weights = held * self._weight_each / weights_over
-        if weights_over > 1 and self._gathered_only:
+        states, activations = self._states(layout), self._activations
+        offload, over = self.run.offload, layout.data if "weights" in self._shards[layout.sharding] else 1
+        gathered = self._unit * self._gathered_each / layout.tensor if over > 1 else 0.0
+        weights, gradients, optimizer = states
+        if over > 1 and self._gathered_only and "optimizer" not in offload:
+            weights = 0.0  # the optimizer has fp32 ones
+        if "weights" in offload:
+            # Layers are copied to the device one at a time.
+            gathered = gathered or min(weights, self._unit * self._gathered_each / layout.tensor)
             weights = 0.0
-        trained = held if self.run.method == "full" else self.trained * stage / tensor
-        gradients = trained * self._gradient_each / (data if "gradients" in sharded else 1)
-        optimizer = trained * self._optimizer_each / (data if "optimizer" in sharded else 1)
-        weights += self._adapter_weights * stage / tensor / weights_over
-        gathered = self._unit * self._gathered_each / tensor if weights_over > 1 else 0.0
+        if "optimizer" in offload:
+            gradients = 0.0 if gathered else min(gradients, self._unit * self._gradient_each / layout.tensor)
+            optimizer = 0.0
         # The first stage has one batch in flight per stage, so stages save nothing here.
         # A recomputed layer needs its memory after the output has released its own; kept ones have it all the time.
-        both = max(self._working, self._output) if self.run.checkpointing else self._working + self._output
-        activations = batches * (self._boundaries + both) / tensor
-        held_in_all = weights + gathered + gradients + optimizer + activations
-        return Bytes(weights, gathered, gradients, optimizer, activations, self._reserve * held_in_all)
+        working, output = activations.working, activations.output
+        both = max(working, output) if self.run.checkpointing else working + output
+        active = batches * (activations.kept + both) / layout.tensor
+        held_in_all = weights + gathered + gradients + optimizer + active
+        return Bytes(weights, gathered, gradients, optimizer, active, self._reserve * held_in_all)
 
-    def most_batches(self, layout: Parallelism, room: float) -> int:
-        """Return the most batches of the run's size, a power of two, that one pass fits in ``room`` bytes."""
+    def host_bytes(self, layout: Parallelism, *, batches: int = 1) -> float:
+        """Return the bytes that one device needs of its node's memory: what is offloaded, with buffers."""
+        weights, gradients, optimizer = self._states(layout)
+        offload = self.run.offload
+        states = (weights if "weights" in offload else 0.0) + (gradients + optimizer if "optimizer" in offload else 0.0)
+        return self._buffers * states + batches * self._activations.offloaded / layout.tensor
+
+    def host_traffic(self, layout: Parallelism, *, batches: float = 1) -> float:
+        """Return the bytes of a pass between a device and its node, in the busier direction.
+
+        Weights are copied to the device in the forward and in the backward pass, and 16-bit gradients from it.
+        Activations are copied from it in the forward pass, and to it in the backward pass.
+        """
+        weights, gradients, _ = self._states(layout)
+        offload, activations = self.run.offload, batches * self._activations.offloaded / layout.tensor
+        to_device = 2 * weights if "weights" in offload else 0.0
+        narrow = facts.memory()["training"]["all_in_16_bits"]["gradients"] / self._gradient_each
+        from_device = gradients * narrow if "optimizer" in offload else 0.0
+        return max(to_device, from_device) + activations
+
+    def _states(self, layout: Parallelism) -> tuple[float, float, float]:
+        """Return the bytes of weights, gradients and optimizer of one device, wherever they are."""
+        sharded, shape, data, tensor = self._shards[layout.sharding], self.run.shape, layout.data, layout.tensor
+        stage = -(-shape.layers // layout.pipeline) / shape.layers
+        held = (self._layers_parameters * stage + self._tables) / tensor
+        trained = held if self.run.method == "full" else self.trained * stage / tensor
+        weights = held * self._weight_each + self._adapter_weights * stage / tensor
+        return (
+            weights / (data if "weights" in sharded else 1),
+            trained * self._gradient_each / (data if "gradients" in sharded else 1),
+            trained * self._optimizer_each / (data if "optimizer" in sharded else 1),
+        )
+
+    def most_batches(self, layout: Parallelism, room: float, host_room: float) -> int:
+        """Return the most batches of the run's size, a power of two, that one pass fits.
+
+        Args:
+            layout: the layout.
+            room: bytes of a device.
+            host_room: bytes of the node for each device.
+        """
         need = self.need(layout)
         left = room - sum(need)
         more = int(left / (need.activations * (1 + self._reserve)))
+        if on_host := self._activations.offloaded / layout.tensor:
+            more = min(more, int((host_room - self.host_bytes(layout)) / on_host))
         return 1 << (max(more, 0) + 1).bit_length() - 1
 
     def parts(self, layout: Parallelism, *, batches: int = 1) -> tuple[MemoryPart, ...]:
@@ -112,11 +170,13 @@ class TrainingMemory:
         data = {part: _over(layout.data if part in sharded else 1, "data-parallel") for part in self._shards["zero-3"]}
         adapters = "" if run.method == "full" else ", and adapters in fp32"
         tokens = f"{run.batch_size * batches} x {run.sequence_length} tokens"
-        kept = (
-            "inputs of all layers, and one layer's activations"
-            if run.checkpointing
-            else "all activations of all layers"
-        )
+        kept = {
+            True: "inputs of all layers, and one layer's activations",
+            False: "all activations of all layers",
+            "selective": "attention and every second product of all layers, and one layer's activations",
+        }[run.checkpointing]
+        if "activations" in run.offload:
+            kept = "those of the layers that are computed and copied"
         scores = "" if run.fused_attention else ", with attention scores"
         how = {
             "weights": f"{held} x {self._weight_each:.3g} bytes{data['weights']}{adapters}",
@@ -137,8 +197,8 @@ def _over(devices: int, what: str) -> str:
     return f" / {devices} {what}" if devices > 1 else ""
 
 
-def _activations(run: TrainingRun) -> tuple[float, float, float]:
-    """Return the bytes of layer boundaries, of kept activations, and of the output, before tensor parallelism.
+def _activations(run: TrainingRun) -> _Activations:
+    """Return the bytes of activations.
 
     Without checkpointing, layers keep all their activations, which include their boundaries. For fp32, 16-bit sizes are
     doubled.
@@ -152,10 +212,19 @@ def _activations(run: TrainingRun) -> tuple[float, float, float]:
     if not run.fused_attention:
         layer += fact["scores"] * shape.attention_heads * run.sequence_length * tokens
     output = fact["output_in_chunks" if run.chunked_loss else "output"] * tokens * (shape.vocabulary or 0)
-    if not run.checkpointing:
-        return 0.0, wide * float(layer * shape.layers), float(output)
-    boundaries = fact["boundary"] * tokens * shape.hidden_size * shape.layers
-    return wide * float(boundaries), wide * float(layer), float(output)
+    working = wide * float(layer) if run.checkpointing else 0.0
+    each = wide * float(tokens * _kept_of_token(run)) if run.checkpointing else wide * float(layer)
+    on_device = min(shape.layers, fact["in_flight"]) if "activations" in run.offload else shape.layers
+    return _Activations(each * on_device, working, float(output), each * (shape.layers - on_device))
+
+
+def _kept_of_token(run: TrainingRun) -> float:
+    """Return the 16-bit bytes of a token that a recomputed layer keeps."""
+    fact, shape = facts.memory()["activations"], run.shape
+    if run.checkpointing != "selective":
+        return fact["boundary"] * shape.hidden_size
+    values = shape.kv_heads * shape.head_dim
+    return fact["selective"] * (2 * shape.hidden_size + 2 * shape.attention_size + values + shape.mlp_width)
 
 
 def _adapter_parameters(shape: Shape, rank: int) -> float:

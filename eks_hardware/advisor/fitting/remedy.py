@@ -77,7 +77,7 @@ def _training(request: Request) -> Iterator[_Change]:
     if workload.sharding not in (None, "zero-3"):
         yield _with(request, sharding="zero-3"), "it fits on {devices} with sharding: zero-3"
         yield _with(request, sharding=None), "it fits on {devices} without this sharding"
-    if not workload.activation_checkpointing:
+    if workload.activation_checkpointing is not True:
         yield _with(request, activation_checkpointing=True), "it fits with activation_checkpointing: true"
     batch = batch_size(workload)
     for fewer in _halves(batch, 1):

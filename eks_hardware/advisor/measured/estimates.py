@@ -107,7 +107,11 @@ class _Setup:
             batch_size=row["sequences"],
             optimizer=row.get("optimizer"),
             activation_checkpointing=row.get("checkpointing", False),
+            mixed_precision=row.get("mixed_precision"),
+            offload=row.get("offload"),
+            gradient_accumulation=row.get("gradient_accumulation"),
             chunked_loss=row.get("chunked_loss"),
+            lora_rank=row.get("lora_rank"),
         )
 
     def _serving_request(self, context: float, sequences: int) -> Request:
@@ -127,11 +131,15 @@ class _Setup:
         return room * GIB
 
     def _need(self, sequences: int) -> float:
-        """Return the bytes that a device needs. Published peaks are of allocated memory, without a reserve for gaps."""
+        """Return the bytes that a device needs, with the overheads that the row's figure counts."""
         context = self.row["input_tokens"] + self.row.get("output_tokens", 0)
         request = self._training_request() if self.trains else self._serving_request(context, sequences)
         need = memory_of(request, self.kind, cores=cores_of(self.kind)).need(self.layout)
-        return float(sum(need) - (need.overhead if self.row["kind"] == "memory-training" else 0))
+        if self.row["kind"] != "memory-training":
+            return float(sum(need))
+        counted = self.row.get("counted", "allocated")
+        of_process = facts.memory()["devices"]["context_gib"] * GIB if counted == "process" else 0.0
+        return float(sum(need)) - (need.overhead if counted == "allocated" else 0.0) + of_process
 
     def _most_sequences(self, most: int) -> int:
         """Return how many sequences run at once, by the advisor's own estimate of memory; at least one."""

@@ -19,7 +19,7 @@ from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.loader import Document, load_document
 from eks_hardware.models.base import StrategyModel, Text, form, invalid
 from eks_hardware.models.json_schema import render
-from eks_hardware.models.workload import ModelShape, Optimizer, Sharding
+from eks_hardware.models.workload import Checkpointing, ModelShape, Offload, Optimizer, Sharding
 from eks_hardware.printable import joined, quoted
 
 if TYPE_CHECKING:
@@ -36,7 +36,18 @@ UNITS: Mapping[Kind, tuple[str, ...]] = {
     "training-speed": ("tokens/s", "tokens/s per device", "sequences/s"),
 }
 """The units of each kind of row."""
-_OF_TRAINING = ("sharding", "method", "optimizer", "checkpointing", "chunked_loss")
+_OF_TRAINING = (
+    "sharding",
+    "method",
+    "optimizer",
+    "checkpointing",
+    "mixed_precision",
+    "offload",
+    "gradient_accumulation",
+    "chunked_loss",
+    "lora_rank",
+    "counted",
+)
 _WITH_OUTPUT = ("memory-inference", "serving-throughput", "serving-latency", "decode")
 _WITHOUT_OUTPUT = ("memory-training", "training-speed", "encoder-throughput")
 
@@ -69,7 +80,24 @@ class Row(StrategyModel):
     kv_cache: Literal["fp8"] | None = Field(default=None, description="Format of the KV cache; default: 16 bits.")
     method: Literal["full", "lora", "qlora"] | None = Field(default=None, description="Fine-tuning: the method.")
     optimizer: Optimizer | None = Field(default=None, description="Training: the optimizer.")
-    checkpointing: bool | None = Field(default=None, description="Training: whether activations are recomputed.")
+    checkpointing: Checkpointing | None = Field(
+        default=None, description="Training: whether activations are recomputed."
+    )
+    mixed_precision: bool | None = Field(
+        default=None, description="Training: false if gradients and optimizer states are in 16 bits too."
+    )
+    offload: tuple[Offload, ...] | None = Field(
+        default=None, description="Training: what is in the memory of the node."
+    )
+    gradient_accumulation: Degree | None = Field(
+        default=None, description="Training: batches of a device in an optimizer step."
+    )
+    lora_rank: Degree | None = Field(default=None, description="Fine-tuning with adapters: their rank.")
+    counted: Literal["allocated", "reserved", "process"] | None = Field(
+        default=None,
+        description="Memory of training: what the figure counts: allocated memory (the default), the gaps that the "
+        "allocator reserves too, or all of the process, as nvidia-smi shows it.",
+    )
     chunked_loss: bool | None = Field(default=None, description="Training: whether the loss is computed in chunks.")
     sequences: Degree | None = Field(
         description="Sequences of a device in a training pass, or of a replica at once; null: as many as fit."

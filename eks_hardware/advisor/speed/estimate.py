@@ -8,7 +8,7 @@ from functools import lru_cache
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_length, sequence_length
 from eks_hardware.advisor.fitting.devices import cores_of
-from eks_hardware.advisor.fitting.gates import compute_format, learns, weight_format
+from eks_hardware.advisor.fitting.gates import compute_format, learns, product_format, weight_format
 from eks_hardware.advisor.fitting.memory_inference import (
     cache_share,
     kv_value_bytes,
@@ -78,7 +78,7 @@ def training_pass(request: Request, fit: Fit) -> TrainingPass:
     layout, chip = fit.parallelism, fit.kind.accelerator
     batch = (fit.batch_size or batch_size(workload)) * length  # tokens
     known = performance(chip) if chip else None
-    precision = compute_format(request, fit.kind)
+    precision, own = product_format(request, fit.kind), compute_format(request, fit.kind)
     devices = Devices(
         count=max(1, layout.devices),
         peak_tflops_each=known.peak_tflops(precision) if known else None,
@@ -97,14 +97,17 @@ def training_pass(request: Request, fit: Fit) -> TrainingPass:
         recompute=workload.activation_checkpointing,
         experts=shape.active_parameters < shape.parameters,
         width=shape.hidden_size,
+        attention_tflops=known.peak_tflops(own) if known else None,
     )
     one = throughput.layer_exchange_seconds(
         replace(devices, count=layout.tensor), width=shape.hidden_size, tokens=batch
     )
-    passes = 3 if workload.activation_checkpointing else 2  # forward and backward exchange the same
+    # Forward and backward exchange the same. Selective checkpointing keeps the results of exchanges.
+    passes = 3 if workload.activation_checkpointing is True else 2
+    computing = _with_exchanges(computing, one * passes * shape.layers / layout.pipeline, layout.tensor)
     return TrainingPass(
         tokens=batch * layout.data,
-        computing=_with_exchanges(computing, one * passes * shape.layers / layout.pipeline, layout.tensor),
+        computing=_with_bubble(computing, layout.pipeline, workload.gradient_accumulation),
         exchanged=exchange(request, fit),
     )
 
@@ -116,6 +119,22 @@ def _with_exchanges(computing: Estimate, seconds: float, tensor: int) -> Estimat
     share = seconds / computing.value
     note = f"exchanges between {tensor} tensor-parallel devices add {share * 100:.3g}% (fitted)"
     return Estimate(value=computing.value + seconds, assumptions=(*computing.assumptions, note))
+
+
+def _with_bubble(computing: Estimate, stages: int, batches: int | None) -> Estimate:
+    """Return the time of a pass with the time in which the stages of a pipeline wait for the first and last batch.
+
+    With p stages and m batches per optimizer step, it is (p - 1) / m of the time that they compute
+    (https://arxiv.org/abs/2104.04473 §2.2.1). Interleaved stages wait less. ``batches`` of None: 4 per stage
+    (``config/facts/memory.json``, training).
+    """
+    if computing.value is None or stages == 1:
+        return computing
+    count = batches or stages * facts.memory()["training"]["batches_per_stage"]
+    share = (stages - 1) / count
+    note = f"idle pipeline stages add {share * 100:.3g}%: {stages} stages, {count} batches per optimizer step"
+    assumed = "" if batches else " (assumed; set gradient_accumulation)"
+    return Estimate(value=computing.value * (1 + share), assumptions=(*computing.assumptions, note + assumed))
 
 
 def attended_tokens(shape: Shape, length: int) -> float:
@@ -141,7 +160,10 @@ def _training(request: Request, fit: Fit) -> Speed:
     if fit.batch_size and fit.batch_size > 1 and workload.batch_size is None:
         notes.append(f"{fit.batch_size} sequences per device in one pass (batch_size), the most that fit")
     if one.waits:
-        notes.append(f"limited by the exchange of weights over {exchanged.over}; a larger batch_size hides it")
+        hides = "" if workload.offload else "; a larger batch_size hides it"
+        notes.append(f"limited by the exchange of weights over {exchanged.over}{hides}")
+    if "optimizer" in (workload.offload or ()):
+        notes.append("the update of the offloaded optimizer on the CPU is not included")
     factor = _measured(request, fit, "training")
     if factor:
         per_second *= factor.value

@@ -17,6 +17,7 @@ from eks_hardware.catalogue.performance import delay, utilization
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.catalogue import UtilizationRow
+    from eks_hardware.models.workload import Checkpointing
 
 _SECONDS_PER_HOUR = 3600
 _MILLION = 1e6
@@ -108,9 +109,10 @@ def training_seconds(
     attention_size: float,
     attended_tokens: float,
     adapters_only: bool = False,
-    recompute: bool,
+    recompute: Checkpointing,
     experts: bool = False,
     width: int | None = None,
+    attention_tflops: float | None = None,
 ) -> Estimate:
     """Estimate the time of a training run in seconds.
 
@@ -120,51 +122,49 @@ def training_seconds(
     (https://arxiv.org/abs/2104.04473 §5.1). Adapters (LoRA) spare the gradient of the frozen weights: 4, a third less
     (https://thinkingmachines.ai/blog/lora/, "Compute efficiency advantage of LoRA").
 
-    Attention adds 4 x attention_size x attended_tokens a pass, and passes are 3, or 4 with recomputation, adapters or
-    not: 16 B s^2 h a layer for B sequences of s tokens that all see each other, the second term of the FLOPs of
-    https://arxiv.org/abs/2104.04473 §5.1 and its appendix. Attention reaches a smaller share of the peak.
+    Attention adds 4 x attention_size x attended_tokens a pass, and passes are 3, or 4 with recomputation: the second
+    term of the FLOPs of https://arxiv.org/abs/2104.04473 §5.1. It reaches a smaller share of the peak.
 
     Args:
-        devices: the accelerators; their memory bandwidth is not used.
+        devices: the accelerators.
         active_parameters: parameters that a token passes, with those of the chosen experts.
         tokens: tokens of the run: data set times epochs.
         precision: number format of the peak: ``bf16``.
         attention_size: attention heads times size of a head.
-        attended_tokens: tokens that a token attends to, on average over its sequence, summed over the layers.
+        attended_tokens: tokens that a token attends to on average, summed over the layers.
         adapters_only: whether only adapters are trained, over frozen weights.
-        recompute: whether activations are recomputed.
+        recompute: whether activations are recomputed; ``selective``: every second matrix product.
         experts: whether it is a mixture of experts.
-        width: size of a layer; narrow layers reach a smaller share of the peak. None if unknown.
+        width: size of a layer, None if unknown; narrow layers reach a smaller share of the peak.
+        attention_tflops: peak of attention, if matrix products have a narrower format; default: the same peak.
     """
     peak, reached = devices.peak_tflops_each, _reached("training", devices, precision)
     attending = _reached("training attention", devices, precision)
     if peak is None or reached is None or attending is None:
-        return _unknown(
-            {
-                "peak compute (TFLOPS) of this accelerator": peak,
-                f"share of its peak that training reaches on {devices.kind}": reached and attending,
-            }
-        )
+        share_of = f"share of its peak that training reaches on {devices.kind}"
+        return _unknown({"peak compute (TFLOPS) of this accelerator": peak, share_of: reached and attending})
     flops, passes, work = _training_work(adapters_only=adapters_only, recompute=recompute)
-    routed = _reached("training experts", devices) if experts else None
+    routed = _reached("training experts", devices, precision) if experts else None
     share = reached["share"] * _of_width(reached, width)
     weights = flops * active_parameters / (share * (routed["share"] if routed else 1.0))
-    attention = passes * _ATTENTION * attention_size * attended_tokens / attending["share"]
+    of_attention = attending["share"] * (attention_tflops or peak) / peak
+    attention = passes * _ATTENTION * attention_size * attended_tokens / of_attention
     notes = [
         f"{flops} FLOPs per parameter and token: {work}",
         f"attention within sequences, at {_share(attending)} of the peak, adds {attention / weights * 100:.3g}%",
         f"{share * 100:.3g}% of the {precision} peak of {peak:,g} TFLOPS per device{_measured(reached)}",
     ]
-    if routed:
-        notes.append(f"experts reach {_share(routed)} of the speed of other layers{_measured(routed)}")
-    notes.append("time for data loading, checkpoints and failures is not included")
+    notes += [f"experts reach {_share(routed)} of the speed of other layers{_measured(routed)}"] if routed else []
+    notes += ["time for data loading, checkpoints and failures is not included"]
     return Estimate(value=(weights + attention) * tokens / (devices.count * peak * _TERA), assumptions=tuple(notes))
 
 
-def _training_work(*, adapters_only: bool, recompute: bool) -> tuple[int, int, str]:
+def _training_work(*, adapters_only: bool, recompute: Checkpointing) -> tuple[int, int, str]:
     """Return the FLOPs per parameter and token, the passes of attention, and what they are."""
     flops = _FORWARD + _GRADIENT_OF_INPUTS + (0 if adapters_only else _GRADIENT_OF_WEIGHTS)
     work = f"forward and backward{' through frozen weights' if adapters_only else ''}"
+    if recompute == "selective":
+        return flops + _FORWARD // 2, 1 + _ATTENTION_BACKWARD, f"{work}, every second matrix product recomputed"
     if recompute:
         return flops + _FORWARD, 2 + _ATTENTION_BACKWARD, f"{work}, activations recomputed"
     return flops, 1 + _ATTENTION_BACKWARD, work

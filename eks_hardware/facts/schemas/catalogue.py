@@ -191,6 +191,7 @@ class PerformanceRow(TypedDict):
     bandwidth_gb_per_second: float | None
     link: str | None
     link_gb_per_second: float | None
+    host_gb_per_second: float | None
     sources: list[str]
     note: NotRequired[Text]
 

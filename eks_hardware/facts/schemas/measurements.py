@@ -50,7 +50,14 @@ class MeasurementRow(TypedDict):
     kv_cache: NotRequired[Literal["fp8"]]  # format of the KV cache; default 16 bits
     method: NotRequired[Literal["full", "lora", "qlora"]]
     optimizer: NotRequired[Literal["adamw", "adamw-8bit", "sgd", "sgd-momentum"]]
-    checkpointing: NotRequired[bool]  # whether training recomputes activations; default false
+    checkpointing: NotRequired[bool | Literal["selective"]]  # whether training recomputes activations; default false
+    mixed_precision: NotRequired[bool]  # false: gradients and optimizer states are in 16 bits too; default true
+    offload: NotRequired[list[Literal["optimizer", "weights", "activations"]]]  # to the memory of the node
+    gradient_accumulation: NotRequired[int]  # batches of a device in an optimizer step
+    lora_rank: NotRequired[int]  # adapters; default: that of the advisor
+    counted: NotRequired[
+        Literal["allocated", "reserved", "process"]
+    ]  # memory of training: with gaps, with CUDA context
     chunked_loss: NotRequired[bool]  # whether training computes the loss in chunks of tokens; default false
     sequences: int | None  # of a device in one training pass, or at once in a replica; None: as many as fit
     requests: NotRequired[int]  # if `sequences` is None: sent at once, so at most as many run at once

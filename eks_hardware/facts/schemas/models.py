@@ -122,13 +122,21 @@ class WeightOnly(Sourced):
     widened: dict[str, list[str]]
 
 
+class PureBytes(TypedDict):
+    gradients: float
+    optimizer: dict[str, float]
+
+
 class Training(Sourced):
     weights: dict[str, float]
     gradients: float
     master_weights: dict[str, float]
     optimizer: dict[str, float]
     gathered: float
+    all_in_16_bits: PureBytes
+    host_buffers: float
     shards: dict[str, list[str]]
+    batches_per_stage: int
     most_nodes: int
 
 
@@ -139,6 +147,8 @@ class Activations(Sourced):
     inner_plain: float
     inner_gated: float
     boundary: float
+    selective: float
+    in_flight: int
     scores: float
     output: float
     output_in_chunks: float

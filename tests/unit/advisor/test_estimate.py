@@ -203,6 +203,64 @@ def test_tensor_parallel_devices_wait_for_each_other_in_training() -> None:
         assert any("tensor-parallel devices add" in each for each in slow.computing.assumptions)
 
 
+def test_idle_stages_make_a_pipeline_slower() -> None:
+    """With 4 stages and 16 batches, the assumption for a workload that does not say, 3/16 are idle."""
+    said = {**TRAINING, "framework": "pytorch", "model": {"parameters": "70B"}}
+    found = fitted(asking(REGION, **said), "p5.48xlarge")
+    found = with_layout(replace(found, nodes=4), data=1, tensor=8, pipeline=4)
+
+    def seconds(batches: int | None, fit: Fit = found) -> float:
+        return training_pass(asking(REGION, **said, gradient_accumulation=batches), fit).computing.value or 0.0
+
+    work = seconds(10**6)
+    assert seconds(None) == seconds(16) == pytest.approx(work * (1 + 3 / 16), rel=1e-4)
+    times = [seconds(each) for each in (1, 2, 8, 64)]
+    assert times == sorted(times, reverse=True)
+    assert times[-1] > work
+    without = with_layout(found, data=4, tensor=8)
+    assert seconds(1, without) == seconds(None, without)
+
+
+def test_recomputing_more_takes_longer() -> None:
+    """6, 7 and 8 FLOPs per parameter and token; attention is recomputed only with everything else."""
+    said = {"task": "training", "model": {"parameters": "8B"}, "sequence_length": 1}
+    found = with_layout(fitted(asking(REGION, **said), "p5.48xlarge"), data=8)
+    times = [
+        training_pass(asking(REGION, **said, activation_checkpointing=each), found).computing.value or 0.0
+        for each in (False, "selective", True)
+    ]
+    assert times == pytest.approx([times[0], times[0] * 7 / 6, times[0] * 8 / 6], rel=1e-3)
+
+
+def test_fp8_is_faster_than_bf16_but_not_twice_as_fast() -> None:
+    """Attention stays in 16 bits, and narrow layers reach less of the FP8 peak."""
+    for size in ("8B", "70B"):
+        said = {"task": "training", "model": {"parameters": size}, "sequence_length": 8192}
+        found = with_layout(fitted(asking(REGION, **said), "p5.48xlarge"), data=8)
+        wide, narrow = (
+            training_pass(asking(REGION, **said, precision=each), found).tokens_per_second or 0.0
+            for each in ("bf16", "fp8")
+        )
+        assert wide < narrow < 2 * wide
+
+
+def test_offloading_never_makes_training_faster() -> None:
+    """The link of an H100 has 64 GB/s in each direction: weights cross it twice in a pass, gradients once."""
+    said = {**TRAINING, "model": {"parameters": "8B"}, "batch_size": 1}
+    found = with_layout(fitted(asking(REGION, **said), "p5.48xlarge"), data=8, sharding="zero-3")
+    plain = training_pass(asking(REGION, **said), found)
+    for offload in (["optimizer"], ["weights"], ["activations"], ["optimizer", "weights", "activations"]):
+        one = training_pass(asking(REGION, **said, offload=offload), found)
+        assert (one.tokens_per_second or 0) <= (plain.tokens_per_second or 0)
+        assert one.exchanged.seconds >= plain.exchanged.seconds
+    alone = with_layout(found, data=8)
+    weights = training_pass(asking(REGION, **said, offload=["weights"]), alone).exchanged
+    assert weights.over == "PCIe to the memory of the node, 128 GB/s"
+    assert weights.seconds == pytest.approx(2 * 2 * 8e9 / 64e9)
+    slower = speed(asking(REGION, **said, offload=["optimizer"]), alone)
+    assert "the update of the offloaded optimizer on the CPU is not included" in slower.assumptions
+
+
 def test_a_given_batch_is_kept() -> None:
     said = {"task": "training", "framework": "pytorch", "model": {"parameters": "405B"}, "batch_size": 1}
     best = smallest_and_cheapest("p5.48xlarge", **said)[1]

@@ -366,3 +366,32 @@ def test_where_it_is_not_offered_a_type_is_refused() -> None:
     assert isinstance(found, Miss)
     assert [gate.code for gate in found.gates] == ["OFFERED"]
     assert found.remedy is None
+
+
+# --- what is in the memory of the node
+
+
+def test_offloading_needs_the_memory_of_the_node() -> None:
+    """8B with AdamW: 16 x 8e9 bytes with 1.5 times their size of buffers, so 179 GiB. The same GPU is in all of g5."""
+    request = request_for(task="training", model={"parameters": "8B"}, offload=["optimizer"], sequence_length=512)
+    assert misses(request, "g5.4xlarge").text.endswith("of the node's memory for each A10G, because of 'offload'")
+    found = fit_of(request, "g5.16xlarge")
+    assert found.nodes == 1
+    assert found.memory_gib <= found.available_gib
+    plain = request_for(task="training", model={"parameters": "8B"}, sequence_length=512)
+    assert fit_of(plain, "g5.16xlarge").nodes > 1
+
+
+def test_offloading_is_unknown_where_no_source_says_so() -> None:
+    said: dict[str, Any] = {"task": "training", "model": {"parameters": "1B"}}
+    found = fit_of(request_for(**said, offload=["optimizer"]), "trn1.32xlarge")
+    assert any("can offload" in each for each in found.notes)
+    on_cpu = [fit_of(request_for(**said, offload=each), "m7i.48xlarge").memory_gib for each in (None, ["weights"])]
+    assert on_cpu[0] == on_cpu[1], "the memory of the node is the device's own"
+
+
+def test_fp8_training_needs_hardware_that_computes_in_it() -> None:
+    request = request_for(task="training", model={"parameters": "1B"}, precision="fp8")
+    assert misses(request, "p4d.24xlarge").gates[0].code == "FP8"
+    wide = request_for(task="training", model={"parameters": "1B"}, precision="bf16")
+    assert fit_of(request, "p5.48xlarge").memory_gib == fit_of(wide, "p5.48xlarge").memory_gib

@@ -11,6 +11,7 @@ from eks_hardware.advisor.fitting.memory_inference import InferenceMemory, Servi
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory, TrainingRun
 from eks_hardware.advisor.model import Parallelism
 from helpers.advisor import public_shape
+from helpers.cases import in_one_test
 
 GIB = 2**30
 LLAMA = public_shape("llama-3.1-8b")
@@ -236,7 +237,7 @@ def test_the_largest_batch_by_hand() -> None:
     each = need.activations * 1.05
     rest = sum(need) - each
     for sequences, most in ((1, 1), (3.9, 2), (4.1, 4), (7.9, 4), (8.1, 8)):
-        assert memory.most_batches(layout, rest + sequences * each) == most
+        assert memory.most_batches(layout, rest + sequences * each, 0) == most
     assert sum(memory.need(parallelism(8, 1, 1, "zero-3"), batches=4)) == pytest.approx(rest + 4 * each)
     assert sum(part.gib for part in memory.parts(layout, batches=4)) == pytest.approx((rest + 4 * each) / GIB)
 
@@ -248,8 +249,81 @@ def test_parts_say_how_they_are_computed() -> None:
     assert set(parts) == {"gathered layer", "gradients", "optimizer", "activations", "overhead"}
 
 
-def test_a_loss_in_chunks_keeps_half_of_the_output() -> None:
+def test_a_loss_in_chunks_keeps_a_quarter_of_the_output() -> None:
     whole, chunks = (
         TrainingMemory(training_run(checkpointing=False, chunked_loss=each)).need(ALONE) for each in (False, True)
     )
-    assert whole.activations - chunks.activations == 4 * 2048 * 128256
+    assert whole.activations - chunks.activations == 6 * 2048 * 128256
+
+
+def need_of(layout: Parallelism, **said: Any) -> float:
+    return sum(TrainingMemory(training_run(**said)).need(layout))
+
+
+OFFLOADS = [("optimizer",), ("weights",), ("activations",), ("optimizer", "weights", "activations")]
+
+
+@in_one_test("offload", OFFLOADS)
+def test_offloading_never_needs_more_of_a_device(offload: tuple[Any, ...]) -> None:
+    """For every model, method and layout. Offloaded parts are in the node, where they take at least their size."""
+    for name, method, checkpointing in (
+        ("llama-3.1-8b", "full", True),
+        ("llama-3.1-8b", "lora", False),
+        ("llama-3.1-8b", "qlora", "selective"),
+        ("bert-base", "full", False),
+    ):
+        for sharding in ("none", "zero-1", "zero-2", "zero-3"):
+            for layout in (
+                parallelism(1, 1, 1, sharding),
+                parallelism(8, 1, 1, sharding),
+                parallelism(4, 2, 2, sharding),
+            ):
+                run = training_run(name, method=method, checkpointing=checkpointing)
+                on_host = TrainingMemory(replace(run, offload=offload))
+                all_on_device = TrainingMemory(run)
+                assert sum(on_host.need(layout)) <= sum(all_on_device.need(layout))
+                assert on_host.host_bytes(layout) >= 0 == all_on_device.host_bytes(layout)
+
+
+def test_offloading_by_hand() -> None:
+    """ZeRO-2 with the optimizer on the CPU keeps 2 bytes per parameter, ZeRO-3 with weights too only a gathered unit.
+
+    Source: https://github.com/deepspeedai/DeepSpeed/blob/master/docs/code-docs/source/memory.rst
+    """
+    layout, parameters = parallelism(8, 1, 1, "zero-2"), LLAMA.parameters
+    some = TrainingMemory(training_run(offload=("optimizer",)))
+    assert some.need(layout).weights == 2 * parameters
+    assert some.need(layout).optimizer == 0
+    assert some.host_bytes(layout) == pytest.approx(1.5 * 16 * parameters / 8)
+    layout = parallelism(8, 1, 1, "zero-3")
+    assert some.need(layout).weights == 2 * parameters / 8
+    most = TrainingMemory(training_run(offload=("optimizer", "weights")))
+    assert most.need(layout)[:4] == (0, 4 * 128256 * 4096, 0, 0)
+    assert most.host_bytes(layout) == pytest.approx(1.5 * 18 * parameters / 8)
+    kept = TrainingMemory(training_run(offload=("activations",)))
+    boundaries = 2 * 2048 * 4096
+    saved = TrainingMemory(training_run()).need(layout).activations - kept.need(layout).activations
+    assert saved == kept.host_bytes(layout) == 30 * boundaries
+
+
+def test_everything_in_16_bits_by_hand() -> None:
+    need = TrainingMemory(training_run(mixed=False)).need(ALONE)
+    assert (need.weights, need.gradients, need.optimizer) == tuple(each * LLAMA.parameters for each in (2, 2, 4))
+    sharded = TrainingMemory(training_run(mixed=False)).need(parallelism(8, 1, 1, "zero-3"))
+    assert sharded.weights == LLAMA.parameters / 4
+    for optimizer in ("adamw", "adamw-8bit", "sgd", "sgd-momentum"):
+        assert need_of(ALONE, mixed=False, optimizer=optimizer) < need_of(ALONE, optimizer=optimizer)
+
+
+def test_selective_checkpointing_is_between_all_and_nothing() -> None:
+    for name in ("llama-3.1-8b", "bert-base", "qwen3-30b-a3b", "gpt2"):
+        most, some, least = (need_of(ALONE, name=name, checkpointing=each) for each in (False, "selective", True))
+        assert least < some < most
+    kept = 2 * 2048 * (2 * 4096 + 2 * 4096 + 8 * 128 + 14336) * 32
+    selective, whole = (TrainingMemory(training_run(checkpointing=each)).need(ALONE) for each in ("selective", True))
+    assert selective.activations - whole.activations == kept - 2 * 2048 * 4096 * 32
+
+
+def test_adapters_grow_with_their_rank() -> None:
+    ranks = [TrainingMemory(training_run(method="lora", rank=each)).trained for each in (8, 16, None)]
+    assert ranks == [ranks[1] / 2, ranks[1], ranks[1]]

@@ -13,7 +13,7 @@ import pytest
 from benchmarks import calibrate
 from benchmarks.calibrate import PAGE, WIDTH, WITHIN, by_kind, report, reserved, shares
 from benchmarks.estimates import HALVES, half, outcomes
-from benchmarks.goals import WHY, goals
+from benchmarks.goals import WHY, farthest, goals
 from benchmarks.report import BEGIN, END
 from eks_hardware import facts
 from eks_hardware.advisor.measured.estimates import model_shape, outcome
@@ -68,15 +68,18 @@ def test_floors_only_rise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_memory_errs_by_as_much_as_the_guide_says() -> None:
     guide = (ROOT / "docs" / "guides" / "check-model.md").read_text(encoding="utf-8")
-    said = re.search(r"published runs need (\S+) to (\S+) times the estimate", guide)
+    said = re.search(
+        r"published runs need (\S+) to (\S+) times the estimate, and three quarters of them at most (\S+) times", guide
+    )
     assert said is not None
     needed = [1 / each.ratio for each in found() if each.ratio and each.row["kind"] in MEMORY]
     assert float(said[1]) == pytest.approx(min(needed), abs=0.01)
     assert float(said[2]) == pytest.approx(max(needed), abs=0.01)
+    assert float(said[3]) == pytest.approx(sorted(needed)[3 * len(needed) // 4], abs=0.01)
     most = max(
         (each for each in found() if each.row["kind"] in MEMORY and each.ratio), key=lambda each: 1 / (each.ratio or 1)
     )
-    assert most.row["kind"] == "memory-inference", "servers that read all prompts at once need the most"
+    assert most.row["id"].startswith("torchtitan-h100"), "runs that convert all scores to fp32 need the most"
 
 
 def test_the_changelog_has_the_share_of_the_goals() -> None:
@@ -89,8 +92,10 @@ def test_goals_that_are_met_stay_met() -> None:
     missed = {each.what for each in goals(reserved(found())) if each.met == "no"}
     assert missed <= {
         "memory, median error",
+        "memory, largest error",
         "training, B200",
-        "training, B300",
+        "training, GB200",
+        "training, H200",
         "training, Trainium",
     }
 
@@ -101,7 +106,7 @@ def test_every_goal_that_is_not_met_says_why_with_its_rows() -> None:
     text = " ".join(report(found()).split())
     for each in missed:
         assert WHY[each.what] in text
-        assert all(f"{one.row['id']} {one.speed_ratio:.2f}" in text for one in each.found)
+        assert all(f"{one.row['id']} {one.speed_ratio:.2f}" in text for one in farthest(each.found))
 
 
 # --- hand-computed rows

@@ -169,7 +169,7 @@ SLIPS = {
     "8B\n\nmany\n16": "must be a whole number",
     "8B\n\n\n-5\n8192": "must be at least 1, got -5",
     "8B\n\n\n\nfp7\nfp8": 'must be one of fp32, fp16, bf16, fp8, int8, int4, got "fp7"',
-    "8B\ntraining\nfp8\nfp16": "must be fp32, fp16 or bf16 for training",
+    "8B\ntraining\nint8\nfp16": "must be fp32, fp16, bf16 or fp8 for training",
     "8B\n\n\n\n\ncheap\ncost": "must be one of cost, balanced, performance",
     "8B\n\n\n\n\n\nus-wset-2\nus-west-2": "did you mean us-west-2?",
     "trainium\n\neu-west-1\nus-east-1": "choose another region",
@@ -394,7 +394,7 @@ WRONG = {
     ),
     "another precision": (
         ["--model", "8B", "--task", "training", "--precision", "int8"],
-        "error: --precision must be fp32, fp16 or bf16 for training",
+        "error: --precision must be fp32, fp16, bf16 or fp8 for training",
     ),
     "no such row": (
         ["--hardware", "trainium", "--task", "training", "--pick", "4"],

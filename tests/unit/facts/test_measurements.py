@@ -29,7 +29,18 @@ UNITS = {
     "encoder-throughput": {"sequences/s", "ms per batch"},
     "training-speed": {"tokens/s", "tokens/s per device", "sequences/s"},
 }
-TRAINING = {"sharding", "method", "optimizer", "checkpointing", "chunked_loss"}
+TRAINING = {
+    "sharding",
+    "method",
+    "optimizer",
+    "checkpointing",
+    "mixed_precision",
+    "offload",
+    "gradient_accumulation",
+    "chunked_loss",
+    "lora_rank",
+    "counted",
+}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
