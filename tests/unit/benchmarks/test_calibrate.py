@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -80,6 +81,37 @@ def test_memory_errs_by_as_much_as_the_guide_says() -> None:
         (each for each in found() if each.row["kind"] in MEMORY and each.ratio), key=lambda each: 1 / (each.ratio or 1)
     )
     assert most.row["id"].startswith("torchtitan-h100"), "runs that convert all scores to fp32 need the most"
+
+
+@in_one_test(
+    ("sentence", "pattern", "least", "most"),
+    [
+        ("Small mixtures of experts reach 0.4 to 0.6 times the estimate", "trt10-b200-qwen3-30b-*", 0.4, 0.6),
+        (
+            "Inference 1.0 (2023) reaches 0.3 to 0.6 times the estimate",
+            "sagemaker-p4d-8-llama-2-*[37]b-fp16-*",
+            0.25,
+            0.6,
+        ),
+        ("takes 2.7 times as long as estimated", "inf2-mistral-7b-b1-4096-4096-ttft", 0.36, 0.38),
+        ("Llama on the same devices does not", "inf2-llama-*-b1-*-ttft", 0.9, 1.6),
+        ("with one sequence per pass on B200 reaches less than half", "bridge-*[!g]b200-qwen3-30b-*fp8", 0.0, 0.5),
+        ("With eight sequences on B300, it reaches more", "bridge-*b300-qwen3-30b-mxfp8", 1.0, 1.5),
+        ("TensorFlow 20.06 on A100** is half as fast", "dle-tf-a100-bert-large-*-fp16", 0.45, 0.65),
+    ],
+)
+def test_estimates_are_off_on_the_side_that_the_guide_says(
+    sentence: str, pattern: str, least: float, most: float
+) -> None:
+    """Measured speed / estimate of the rows behind a sentence of the guide."""
+    assert sentence in " ".join(PAGE.read_text(encoding="utf-8").split())
+    ratios = {
+        each.row["id"]: 1 / each.speed_ratio
+        for each in found()
+        if each.speed_ratio and fnmatchcase(each.row["id"], pattern)
+    }
+    assert ratios
+    assert {name: ratio for name, ratio in ratios.items() if not least <= ratio <= most} == {}
 
 
 def test_the_changelog_has_the_share_of_the_goals() -> None:
