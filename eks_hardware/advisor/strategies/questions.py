@@ -152,6 +152,8 @@ def _flat(prefix: str, value: Mapping[str, Any]) -> dict[str, Any]:
     for name, each in value.items():
         if isinstance(each, Mapping):
             found |= _flat(f"{prefix}.{name}", each)
+        elif isinstance(each, list):  # the lock file is read with tuples
+            found[f"{prefix}.{name}"] = tuple(each)
         else:
             found[f"{prefix}.{name}"] = count(each) if name in _COUNTS and isinstance(each, str) else each
     return found
