@@ -35,6 +35,9 @@ START_TIMEOUT_SECONDS = 60.0
 ATTEMPTS = 5
 LOG_LINES_SHOWN = 15
 
+REQUESTS_VARIABLE = "EKS_HARDWARE_REQUESTS"
+"""Names the file of the requests to the emulator's process."""
+
 _PROGRAM = "eks_hardware.local.emulator_program"
 
 # Environment variables that the emulator inherits. Others could change where it listens or stores data.
@@ -62,10 +65,20 @@ class Emulator:
         log_file: The file for its output.
         work_dir: The folder for its files, removed when it stops; default: a temporary one.
         faithful: Apply :mod:`eks_hardware.local.emulator_patches`; False leaves ministack unchanged.
+        requests_file: The file that records the requests of AWS clients, as
+            :mod:`eks_hardware.local.emulator_patches.recorded` describes it; default: none are recorded.
     """
 
-    def __init__(self, log_file: Path, *, work_dir: Path | None = None, faithful: bool = True) -> None:
+    def __init__(
+        self,
+        log_file: Path,
+        *,
+        work_dir: Path | None = None,
+        faithful: bool = True,
+        requests_file: Path | None = None,
+    ) -> None:
         self._faithful = faithful
+        self.requests_file = requests_file
         self.log_file = log_file
         self.port = 0
         # Part of the health response, to detect another emulator on the same port.
@@ -214,10 +227,11 @@ class Emulator:
         return processes.log_tail(self.log_file, lines)
 
     def _launch(self, log: IO[bytes]) -> None:
+        recording = {REQUESTS_VARIABLE: str(self.requests_file.absolute())} if self.requests_file else {}
         self._process = processes.start(
             [sys.executable, "-m", _PROGRAM, *(["patched"] if self._faithful else [])],
             cwd=self.work_dir,
-            env=server_environment(self.port, self.work_dir, self.token, os.environ),
+            env={**server_environment(self.port, self.work_dir, self.token, os.environ), **recording},
             stdin=subprocess.PIPE,
             stdout=log,
         )

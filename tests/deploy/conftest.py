@@ -27,6 +27,7 @@ from eks_hardware.local import terraform, terraform_output, tools
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.readback import Account
 from helpers.answers import Answer
+from helpers.conformance import violations
 from helpers.emulated_ec2 import REGION
 from helpers.paths import ROOT, SHIPPED
 from helpers.polling import eventually
@@ -268,10 +269,20 @@ def terraform_cli(tmp_path_factory: pytest.TempPathFactory) -> TerraformCli:
     return TerraformCli(found.path, environment, node.cdktf, provider)
 
 
+@contextlib.contextmanager
+def checked_emulator(folder: Path) -> Iterator[Emulator]:
+    """Run an emulator that records what clients send, and fail at its end for requests that AWS would refuse."""
+    requests = folder / "requests.jsonl"
+    with Emulator(folder / "emulator.log", requests_file=requests) as running:
+        yield running
+    refused = violations(requests)
+    assert not refused, "AWS would refuse these requests:\n" + "\n".join(refused)
+
+
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
     """Return the emulated AWS of this module, because capacity and API server are settings of all its clusters."""
-    with Emulator(tmp_path_factory.mktemp("emulator") / "emulator.log") as running:
+    with checked_emulator(tmp_path_factory.mktemp("emulator")) as running:
         yield running
 
 

@@ -20,6 +20,8 @@ from eks_hardware.local.readback import Account
 from helpers.cluster_programs import programs
 from helpers.polling import eventually
 
+from .conftest import checked_emulator
+
 REGION = "us-west-2"
 NAME = "research"
 POLICIES = "arn:aws:eks::aws:cluster-access-policy/"
@@ -95,7 +97,7 @@ class Eks:
 def eks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Eks]:
     tools = programs("etcd", "kubernetes")
     folder = tmp_path_factory.mktemp("access")
-    with Emulator(folder / "emulator.log") as emulator:
+    with checked_emulator(folder) as emulator:
         webhook = emulator.access_webhook(NAME, REGION)
         with Cluster(folder / "kubernetes", programs=tools, access_webhook=webhook) as kubernetes:
             emulator.set_api_server(kubernetes.endpoint, kubernetes.certificate_authority)

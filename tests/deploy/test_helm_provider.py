@@ -35,7 +35,7 @@ from helpers.polling import eventually
 from helpers.running import run_app
 from helpers.strategies import strategy_of
 
-from .conftest import Project, TerraformCli
+from .conftest import Project, TerraformCli, checked_emulator
 
 NAME = "mixed-hardware"
 REGION = "us-west-2"
@@ -138,7 +138,7 @@ def _running(
     tools = programs(*TOOLS)
     stacks = _stacks(folder / "first", strategy, {})
     with contextlib.ExitStack() as running:
-        emulator = running.enter_context(Emulator(folder / "emulator.log"))
+        emulator = running.enter_context(checked_emulator(folder))
         cluster = local_kubernetes(emulator, strategy.stem, REGION, tools, folder / "logs")
         kubernetes = running.enter_context(cluster)
         variables = {**environment, **emulator.environment(), **terraform_cli.environment}

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.readback import Account
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
+from helpers.aws_requests import operation
 from helpers.strategies import group
 from helpers.synthesized import synthesize
 
@@ -102,6 +104,15 @@ def deployed(
         yield Deployed(project, here)
     assert here.inventory() == before, "destroy left something behind"
     assert file_systems()["FileSystems"] == before_efs
+
+
+@pytest.mark.usefixtures("deployed")
+def test_the_requests_that_conftest_checks_are_recorded(emulator: Emulator) -> None:
+    assert emulator.requests_file is not None
+    requests = map(json.loads, emulator.requests_file.read_text(encoding="utf-8").splitlines())
+    names = {(each.service, each.name) for each in map(operation, requests)}
+    assert names >= {("ec2", "CreateLaunchTemplate"), ("eks", "CreateNodegroup"), ("iam", "CreateRole")}
+    assert {service for service, _ in names} >= {"efs", "kms", "logs"}
 
 
 # --- EFA

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from eks_hardware.local.emulator import REQUESTS_VARIABLE
 from eks_hardware.local.emulator_patches import (
     control,
     ec2_instances,
@@ -24,6 +27,7 @@ from eks_hardware.local.emulator_patches import (
     price_list,
 )
 from eks_hardware.local.emulator_patches.ec2_protocol import SENT, read, render, shape
+from eks_hardware.local.emulator_patches.recorded import recorded
 
 _PREFIX = "LaunchTemplateData"
 _IDLE_SECONDS = 600
@@ -40,6 +44,8 @@ def install() -> None:
     server: Any = importlib.import_module("ministack.app")
     if hasattr(server, "app"):
         server.app = control.controlled(price_list.priced(answered_once(server.app)))
+        if requests := os.environ.get(REQUESTS_VARIABLE):
+            server.app = recorded(server.app, Path(requests))
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
     if {"_parse_lt_data", "_lt_data_xml", "_p"} <= ec2.keys():
         _complete_launch_templates(ec2)
