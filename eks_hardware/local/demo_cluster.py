@@ -338,7 +338,8 @@ def differences(own: Strategy, here: Strategy) -> tuple[str, ...]:
         for field in fields:
             before, after = (getattr(getattr(each, section), field) for each in (own, here))
             if before != after:
-                found.append(f"{section}.{field} is {'not set' if after is None else after}, not {before}")
+                how = "left out" if after is None else f"{after}, not {before}"
+                found.append(f"{section}.{field} is {how}")
     wanted = resolve(here).kubernetes.kubernetes_version
     built = cluster_tools.kubernetes_tool(wanted, os.environ).minor
     if wanted != built:

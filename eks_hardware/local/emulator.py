@@ -35,7 +35,7 @@ START_TIMEOUT_SECONDS = 60.0
 ATTEMPTS = 5
 LOG_LINES_SHOWN = 15
 
-REQUESTS_VARIABLE = "EKS_HARDWARE_REQUESTS"
+REQUESTS_VARIABLE = "_EKS_HARDWARE_REQUESTS"
 """Names the file of the requests to the emulator's process."""
 
 _PROGRAM = "eks_hardware.local.emulator_program"

@@ -78,7 +78,7 @@ def target(service: str, name: str, body: object) -> dict[str, Any]:
     return {"service": service, "headers": {"x-amz-target": name}, "body": json.dumps(body)}
 
 
-def node_group(body: object, path: str = "/clusters/options/node-groups") -> dict[str, Any]:
+def creates_group(body: object, path: str = "/clusters/options/node-groups") -> dict[str, Any]:
     return {"service": "eks", "path": path, "body": json.dumps(body)}
 
 
@@ -90,7 +90,7 @@ def renamed(body: Mapping[str, Any], key: str) -> dict[str, Any]:
     return {("Other" if name == key else name): value for name, value in body.items()}
 
 
-def refusals(tmp_path: Path, request: Mapping[str, Any], agent: str = "APN/1.0 HashiCorp/1.0") -> list[str]:
+def found_in(tmp_path: Path, request: Mapping[str, Any], agent: str = "APN/1.0 HashiCorp/1.0") -> list[str]:
     """Return the violations of a request that the emulator records, twice the same."""
     given = {"method": "POST", "path": "/", "query": "", "headers": {}, "body": "", **request}
     signed = f"AWS4-HMAC-SHA256 Credential=test/20261127/us-west-2/{given['service']}/aws4_request, SignedHeaders=host"
@@ -126,12 +126,12 @@ def test_good_requests(tmp_path: Path) -> None:
         form("ec2", SUBNET),
         form("iam", ROLE),
         form("iam", INLINE),
-        node_group(GROUP),
+        creates_group(GROUP),
         target("logs", "Logs_20140328.PutRetentionPolicy", RETENTION),
         target("sqs", "AmazonSQS.CreateQueue", QUEUE),
         lifecycle(LIFECYCLE),
     )
-    assert [refusals(tmp_path, each) for each in good] == [[]] * len(good)
+    assert [found_in(tmp_path, each) for each in good] == [[]] * len(good)
 
 
 @in_one_test(
@@ -159,13 +159,13 @@ def test_good_requests(tmp_path: Path) -> None:
         (target("logs", "Logs_2014.PutRetentionPolicy", RETENTION), "logs has the prefix Logs_20140328"),
         (target("sqs", "AmazonSQS.CreateQueue", {**QUEUE, "Attributes": {"Retention": "1"}}), "must be one of"),
         # REST with JSON
-        (node_group(renamed(GROUP, "subnets")), "eks CreateNodegroup: Other is not a parameter"),
-        (node_group({**GROUP, "capacityType": "ONDEMAND"}), "capacityType must be one of ON_DEMAND, SPOT"),
-        (node_group({**GROUP, "scalingConfig": {"minSize": -1}}), "scalingConfig.minSize must have at least 0"),
-        (node_group({**GROUP, "updateConfig": {"maxUnavailable": 0}}), "maxUnavailable must have at least 1"),
-        (node_group({**GROUP, "taints": [{"key": "k" * 64}]}), "taints[].key must have at most 63 characters"),
-        (node_group({**GROUP, "subnets": "subnet-1"}), "subnets must be a list"),
-        (node_group(GROUP, "/cluster/options/node-groups"), "eks has no operation POST /cluster/options"),
+        (creates_group(renamed(GROUP, "subnets")), "eks CreateNodegroup: Other is not a parameter"),
+        (creates_group({**GROUP, "capacityType": "ONDEMAND"}), "capacityType must be one of ON_DEMAND, SPOT"),
+        (creates_group({**GROUP, "scalingConfig": {"minSize": -1}}), "scalingConfig.minSize must have at least 0"),
+        (creates_group({**GROUP, "updateConfig": {"maxUnavailable": 0}}), "maxUnavailable must have at least 1"),
+        (creates_group({**GROUP, "taints": [{"key": "k" * 64}]}), "taints[].key must have at most 63 characters"),
+        (creates_group({**GROUP, "subnets": "subnet-1"}), "subnets must be a list"),
+        (creates_group(GROUP, "/cluster/options/node-groups"), "eks has no operation POST /cluster/options"),
         # REST with XML
         (lifecycle(LIFECYCLE.replace("Enabled", "On")), "Status must be one of Enabled, Disabled"),
         (lifecycle(LIFECYCLE.replace("Days", "Day")), "Expiration.Day is not a parameter"),
@@ -184,9 +184,9 @@ def test_good_requests(tmp_path: Path) -> None:
     ],
 )
 def test_a_changed_request_is_found(tmp_path: Path, request_: Mapping[str, Any], fault: str) -> None:
-    said = refusals(tmp_path, request_)
+    said = found_in(tmp_path, request_)
     assert any(fault in each for each in said), f"{fault!r} is not in {said}"
 
 
 def test_requests_of_the_tests_themselves_are_left_out(tmp_path: Path) -> None:
-    assert refusals(tmp_path, form("ec2", renamed(SUBNET, "VpcId")), agent="Boto3/1.43.106") == []
+    assert found_in(tmp_path, form("ec2", renamed(SUBNET, "VpcId")), agent="Boto3/1.43.106") == []

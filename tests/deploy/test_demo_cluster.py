@@ -25,6 +25,7 @@ name: try-me
 region: us-west-2
 cluster: {kubernetes_version: "1.35", creator_is_admin: true, endpoint: {public_cidrs: [0.0.0.0/0]}}
 network: {cidr: 10.0.0.0/16, zones: 2, nat_gateways: single, pod_cidr: 100.64.0.0/16}
+storage: {fsx_lustre: {size_gib: 1200}}
 node_groups:
   - {name: system, workload: system, instance_types: [m6i.xlarge], scaling: {min: 2, max: 3}}
   - name: t4
@@ -83,7 +84,7 @@ def demonstrate(command: list[str], project: Path) -> str:
 
 def test_everything_runs_and_nothing_is_left(demo: list[str], project: Path) -> None:
     said = demonstrate([*demo, "--cluster"], project)
-    assert said.startswith("Different from the strategy's file on this machine:\n- network.pod_cidr is not set")
+    assert said.startswith("Different from the strategy's file on this machine:\n- storage.fsx_lustre is left out")
     rows = re.findall(r"^(job-\d) +(\S+) +(\S+) +(us-west-2[a-d]) +(-|\d \S+) +\d+\.\d s$", said, re.MULTILINE)
     assert [(job, of, kind, devices) for job, of, kind, _, devices in rows] == [
         ("job-1", "system", "m6i.xlarge", "-"),

@@ -28,7 +28,11 @@ LUSTRE = {name: {"deployment": name, "size_gib": 2400} for name in ("persistent-
 REGION = "us-west-2"
 NAME = "options"
 Resources = dict[str, list[dict[str, Any]]]
-STORAGE = {"efs": {}, "s3_buckets": [{"name": "acme-datasets"}, {"name": "acme-checkpoints", "read_only": False}]}
+STORAGE = {
+    "efs": {},
+    "fsx_lustre": LUSTRE["persistent-2"],
+    "s3_buckets": [{"name": "acme-datasets"}, {"name": "acme-checkpoints", "read_only": False}],
+}
 
 
 def synthesized_options(folder: Path, *, minimum: int = 2, storage: dict[str, Any] = STORAGE) -> Path:
@@ -39,7 +43,7 @@ def synthesized_options(folder: Path, *, minimum: int = 2, storage: dict[str, An
             "name": NAME,
             "region": REGION,
             "cluster": {"creator_is_admin": True},
-            "network": {"zones": 2, "nat_gateways": "single"},
+            "network": {"zones": 2, "nat_gateways": "single", "pod_cidr": "100.64.0.0/16"},
             "node_groups": [
                 group("m7i.xlarge", "system", scaling={"min": minimum, "max": 6, "autoscaled": True}),
                 group("p5.48xlarge", "h100", efa=True, disk={"size_gib": 500}, labels={"team": "research"}),
@@ -98,10 +102,15 @@ def deployed(
 ) -> Iterator[Deployed]:
     """Deploy once; destroy must leave nothing behind."""
     here = account(REGION)
-    file_systems = here.client("efs").describe_file_systems
+    file_systems, lustre = here.client("efs").describe_file_systems, here.client("fsx")
     before, before_efs = here.inventory(), file_systems()["FileSystems"]
     with deploy.directly(synthesized_options(tmp_path_factory.mktemp("options") / "out")) as project:
         yield Deployed(project, here)
+        # Terraform waits ten minutes before it looks whether FSx has deleted a file system.
+        (state,) = (each for each in project.addresses() if each.startswith(f"{FSX}."))
+        project.run("state", "rm", state)
+        for each in lustre.describe_file_systems()["FileSystems"]:
+            lustre.delete_file_system(FileSystemId=each["FileSystemId"])
     assert here.inventory() == before, "destroy left something behind"
     assert file_systems()["FileSystems"] == before_efs
 
@@ -156,6 +165,27 @@ def test_file_system(deployed: Deployed) -> None:
     private = {each["tags"]["Name"] for each in document["resource"]["aws_subnet"].values()}
     assert names == {each for each in private if f"{NAME}-private-" in each}
     assert len(names) == 2
+
+
+def test_lustre_is_in_the_zone_of_the_training_nodes(deployed: Deployed) -> None:
+    (found,) = deployed.account.client("fsx").describe_file_systems()["FileSystems"]
+    settings = found["LustreConfiguration"]
+    assert (found["StorageCapacity"], settings["DeploymentType"], settings["PerUnitStorageThroughput"]) == (
+        2400,
+        "PERSISTENT_2",
+        250,
+    )
+    group = deployed.account.client("eks").describe_nodegroup(clusterName=NAME, nodegroupName="h100")["nodegroup"]
+    assert found["SubnetIds"] == group["subnets"]
+
+
+def test_pods_have_subnets_of_their_own_network(deployed: Deployed) -> None:
+    ec2 = deployed.account.client("ec2")
+    (vpc,) = ec2.describe_vpcs(Filters=[{"Name": "tag:Name", "Values": [NAME]}])["Vpcs"]
+    assert {each["CidrBlock"] for each in vpc["CidrBlockAssociationSet"]} == {"10.0.0.0/16", "100.64.0.0/16"}
+    subnets = ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [vpc["VpcId"]]}])["Subnets"]
+    of_pods = [each for each in subnets if each["CidrBlock"].startswith("100.")]
+    assert len({each["AvailabilityZoneId"] for each in of_pods}) == 2
 
 
 def test_permissions_of_the_drivers(deployed: Deployed) -> None:

@@ -68,7 +68,7 @@ def operation(request: Request) -> Operation:
     Raises:
         UnknownOperationError: botocore does not know its service or operation.
     """
-    service: str = _MODELS.get(request["service"], request["service"])
+    service = _MODELS.get(str(request["service"]), str(request["service"]))
     protocol = model(service).metadata["protocol"]
     if protocol in ("ec2", "query"):
         return _form(service, request, is_ec2=protocol == "ec2")

@@ -22,8 +22,10 @@ from eks_hardware.local.emulator_patches import (
     ec2_instances,
     ec2_offers,
     ec2_refusals,
+    ec2_vpc_cidrs,
     eks_access,
     eks_nodes,
+    fsx,
     price_list,
 )
 from eks_hardware.local.emulator_patches.ec2_protocol import SENT, read, render, shape
@@ -43,7 +45,7 @@ def install() -> None:
     _keep_connections()
     server: Any = importlib.import_module("ministack.app")
     if hasattr(server, "app"):
-        server.app = control.controlled(price_list.priced(answered_once(server.app)))
+        server.app = control.controlled(fsx.with_fsx(price_list.priced(answered_once(server.app))))
         if requests := os.environ.get(REQUESTS_VARIABLE):
             server.app = recorded(server.app, Path(requests))
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
@@ -56,6 +58,8 @@ def install() -> None:
     if whole := {*ec2_instances.NAMES, *ec2_offers.NAMES, *eks_nodes.EC2_NAMES} <= ec2.keys():
         ec2_offers.install(ec2, ssm)
         ec2_instances.install(ec2)
+    if ec2.keys() >= ec2_vpc_cidrs.NAMES:
+        ec2_vpc_cidrs.install(ec2)
     if ec2.keys() >= ec2_refusals.NAMES:
         ec2_refusals.install(ec2)
     if {"_ACTION_MAP", "_p"} <= ec2.keys():

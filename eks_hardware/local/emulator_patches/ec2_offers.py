@@ -24,6 +24,15 @@ from eks_hardware.local.emulator_patches.ec2_protocol import page, render, reque
 _TYPES_PER_PAGE = 100
 _OFFERINGS_PER_PAGE = 1000
 _OWNER = "602401143452"
+_ZONE_FILTERS = {
+    "group-name": "GroupName",
+    "opt-in-status": "OptInStatus",
+    "region-name": "RegionName",
+    "state": "State",
+    "zone-id": "ZoneId",
+    "zone-name": "ZoneName",
+    "zone-type": "ZoneType",
+}
 
 NAMES = frozenset(
     {"_ACTION_MAP", "_STUB_AMIS", "_error", "_now_ts", "_p", "_stub_image_view", "_xml", "_zone_name_for_az_id"}
@@ -46,6 +55,7 @@ def install(ec2: dict[str, Any], ssm: dict[str, Any]) -> None:
     """Patch the functions of ministack that describe instance types, offerings and images."""
     offers = _Offers(ec2)
     ec2["_ACTION_MAP"].update(
+        DescribeAvailabilityZones=offers.describe_zones,
         DescribeInstanceTypes=offers.describe_types,
         DescribeInstanceTypeOfferings=offers.describe_offerings,
         DescribeSpotPriceHistory=offers.describe_spot_prices,
@@ -168,6 +178,30 @@ class _Offers:
         ]
         shown, more = page(found, asked, _OFFERINGS_PER_PAGE)
         return response("DescribeInstanceTypeOfferings", {"InstanceTypeOfferings": shown, **more})
+
+    def describe_zones(self, params: Mapping[str, Any]) -> Any:
+        """Answer with all Availability Zones of the region; ministack has three, and ignores what is asked for."""
+        asked = request("DescribeAvailabilityZonesRequest", params, self._ec2["_p"])
+        region = self._ec2["get_region"]()
+        found = [
+            {
+                "ZoneName": self._ec2["_zone_name_for_az_id"](zone),
+                "ZoneId": zone,
+                "ZoneType": "availability-zone",
+                "State": "available",
+                "RegionName": region,
+                "GroupName": f"{region}-zg-1",
+                "NetworkBorderGroup": region,
+                "OptInStatus": "opt-in-not-required",
+            }
+            for zone in load().zone_ids(region)
+        ]
+        wanted = {
+            **{_ZONE_FILTERS[each["Name"]]: each.get("Values", []) for each in asked.get("Filters", ())},
+            **{name: asked[f"{name}s"] for name in ("ZoneName", "ZoneId") if f"{name}s" in asked},
+        }
+        shown = [each for each in found if all(each[name] in values for name, values in wanted.items())]
+        return response("DescribeAvailabilityZones", {"AvailabilityZones": shown})
 
     def describe_spot_prices(self, params: Mapping[str, Any]) -> Any:
         """Answer with the prices of ``config/prices``: of Spot, otherwise of On-Demand, which is the most it can cost.

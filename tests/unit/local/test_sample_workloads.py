@@ -142,16 +142,16 @@ def test_what_differs_on_this_machine_is_printed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    def with_(cidr: str | None, delivery: str, version: str) -> Strategy:
+    def with_(lustre: dict[str, Any] | None, delivery: str, version: str) -> Strategy:
         own = strategy_of(SHIPPED / "development.yaml").model_dump(exclude_unset=True, mode="json")
-        own["network"] = {**own.get("network", {}), "pod_cidr": cidr}
+        own["storage"] = {**own.get("storage", {}), "fsx_lustre": lustre}
         own["kubernetes"] = {**own.get("kubernetes", {}), "delivery": delivery}
         own["cluster"] = {**own.get("cluster", {}), "kubernetes_version": version}
         return Strategy.model_validate(own)
 
-    found = differences(with_("100.64.0.0/16", "helm", "1.34"), with_(None, "manifests", "1.34"))
+    found = differences(with_({"size_gib": 1200}, "helm", "1.34"), with_(None, "manifests", "1.34"))
     assert found == (
-        "network.pod_cidr is not set, not 100.64.0.0/16",
+        "storage.fsx_lustre is left out",
         "kubernetes.delivery is manifests, not helm",
         "Kubernetes is 1.35, not 1.34; build it with make cluster-tools TOOLS=kubernetes-1.34",
     )

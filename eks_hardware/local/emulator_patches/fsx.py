@@ -1,0 +1,119 @@
+"""FSx for Lustre as Terraform uses it; ministack has no such service.
+
+Source: https://docs.aws.amazon.com/fsx/latest/APIReference/API_Operations.html
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from eks_hardware.local.emulator_patches.control import body_of
+
+_PREFIX = b"AWSSimbaAPIService_v20180301."
+_REGION = re.compile(r"Credential=[^/]+/[^/]+/([^/]+)/")
+_KEPT = ("FileSystemType", "FileSystemTypeVersion", "KmsKeyId", "StorageCapacity", "StorageType", "SubnetIds", "Tags")
+# https://docs.aws.amazon.com/fsx/latest/APIReference/API_CreateFileSystemLustreConfiguration.html
+_DEFAULTS = {
+    "AutomaticBackupRetentionDays": 0,
+    "CopyTagsToBackups": False,
+    "DataCompressionType": "NONE",
+    "DeploymentType": "SCRATCH_1",
+    "EfaEnabled": False,
+    "LogConfiguration": {"Level": "DISABLED"},
+    "WeeklyMaintenanceStartTime": "1:05:00",
+}
+
+
+class _RefusedError(Exception):
+    """FSx refuses a request; the arguments are the code and the message."""
+
+
+def with_fsx(app: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap an ASGI application: it also answers calls to FSx."""
+    stored: dict[str, dict[str, Any]] = {}
+
+    async def call(scope: Any, receive: Any, send: Any) -> None:
+        headers = dict(scope.get("headers") or ()) if scope["type"] == "http" else {}
+        target = headers.get(b"x-amz-target", b"")
+        if not target.startswith(_PREFIX):
+            await app(scope, receive, send)
+            return
+        signed = _REGION.search(headers.get(b"authorization", b"").decode())
+        region = signed[1] if signed else ""
+        asked = json.loads(await body_of(receive) or b"{}")
+        status, answer = 200, {}
+        # ministack keeps subnets and security groups by the region of the request.
+        importlib.import_module("ministack.core.responses")._request_region.set(region)
+        try:
+            operation = _ANSWERS[target.removeprefix(_PREFIX).decode()]
+            answer = operation(stored.setdefault(region, {}), asked, region)
+        except KeyError as error:
+            status, answer = 400, {"__type": "BadRequest", "Message": f"the emulator's FSx does not know {error}"}
+        except _RefusedError as error:
+            status, answer = 400, {"__type": error.args[0], "Message": error.args[1]}
+        body = json.dumps(answer).encode()
+        sent = [(b"content-type", b"application/x-amz-json-1.1"), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": sent})
+        await send({"type": "http.response.body", "body": body})
+
+    return call
+
+
+def _create(stored: dict[str, Any], asked: Mapping[str, Any], region: str) -> dict[str, Any]:
+    ec2 = vars(importlib.import_module("ministack.services.ec2"))
+    subnets = [ec2["_subnets"].get(each) for each in asked["SubnetIds"]]
+    if None in subnets:
+        raise _RefusedError("InvalidNetworkSettings", f"a subnet does not exist: {', '.join(asked['SubnetIds'])}")
+    groups = asked.get("SecurityGroupIds", [])
+    if unknown := [each for each in groups if each not in ec2["_security_groups"]]:
+        raise _RefusedError("InvalidNetworkSettings", f"a security group does not exist: {', '.join(unknown)}")
+    key, account = f"fs-{secrets.token_hex(8)}1", ec2["get_account_id"]()
+    stored[key] = {
+        **{name: asked[name] for name in _KEPT if name in asked},
+        "CreationTime": time.time(),
+        "DNSName": f"{key}.fsx.{region}.amazonaws.com",
+        "FileSystemId": key,
+        "Lifecycle": "AVAILABLE",
+        "LustreConfiguration": {**_DEFAULTS, **asked.get("LustreConfiguration", {}), "MountName": secrets.token_hex(4)},
+        "NetworkInterfaceIds": [],
+        "OwnerId": account,
+        "ResourceARN": f"arn:aws:fsx:{region}:{account}:file-system/{key}",
+        "VpcId": subnets[0]["VpcId"],
+    }
+    return {"FileSystem": stored[key]}
+
+
+def _known(stored: Mapping[str, Any], key: str) -> dict[str, Any]:
+    if key not in stored:
+        raise _RefusedError("FileSystemNotFound", f"File system '{key}' does not exist.")
+    found: dict[str, Any] = stored[key]
+    return found
+
+
+def _describe(stored: dict[str, Any], asked: Mapping[str, Any], _: str) -> dict[str, Any]:
+    ids = asked.get("FileSystemIds")
+    return {"FileSystems": [_known(stored, each) for each in ids] if ids else list(stored.values())}
+
+
+def _delete(stored: dict[str, Any], asked: Mapping[str, Any], _: str) -> dict[str, Any]:
+    _known(stored, asked["FileSystemId"])
+    del stored[asked["FileSystemId"]]
+    return {"FileSystemId": asked["FileSystemId"], "Lifecycle": "DELETING"}
+
+
+def _tags(stored: dict[str, Any], asked: Mapping[str, Any], _: str) -> dict[str, Any]:
+    return {"Tags": _known(stored, asked["ResourceARN"].rpartition("/")[2]).get("Tags", [])}
+
+
+_ANSWERS: Mapping[str, Callable[[dict[str, Any], Mapping[str, Any], str], dict[str, Any]]] = {
+    "CreateFileSystem": _create,
+    "DeleteFileSystem": _delete,
+    "DescribeFileSystems": _describe,
+    "ListTagsForResource": _tags,
+}
