@@ -201,6 +201,10 @@ class Emulator:
         """
         self._control("reservations", {"region": region, "reservations": reservations})
 
+    def set_failures(self, every: int) -> None:
+        """Fail every so many requests of Terraform, in turn by throttling and with an internal error; 0: none."""
+        self._control("failures", every)
+
     def set_clock_ahead(self, duration: datetime.timedelta) -> None:
         """Let the emulator's time be later than this machine's: reservations start and end by it.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,8 +10,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from eks_hardware.adoption import ResolvedAdoption
+from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.readback import Account
 from helpers.adoption import adoption, synthesized_pools
+from helpers.cases import in_one_test
+from helpers.emulated_ec2 import aws_error
 from helpers.strategies import gpu_pool, pool
 
 REGION = "us-west-2"
@@ -63,9 +67,19 @@ def discovered(ec2: Any) -> list[str]:
     return [each["ResourceId"] for each in ec2.describe_tags(Filters=tagged)["Tags"]]
 
 
+@pytest.fixture
+def failing(emulator: Emulator) -> Iterator[None]:
+    """Throttle and fail every seventh request of Terraform."""
+    emulator.set_failures(7)
+    yield
+    emulator.set_failures(0)
+
+
+@pytest.mark.usefixtures("failing")
 def test_karpenter_comes_and_goes(
     deploy: Any, account: Callable[[str], Account], theirs: Theirs, tmp_path: Path
 ) -> None:
+    """Apply and destroy converge, although AWS throttles requests and has internal errors."""
     here = account(REGION)
     ec2, eks = here.client("ec2"), here.client("eks")
     before, cluster = here.inventory(), eks.describe_cluster(name=NAME)["cluster"]
@@ -97,3 +111,32 @@ def test_where_karpenter_is_only_what_pools_name_is_planned(deploy: Any, theirs:
         "aws_vpc_security_group_egress_rule",
         "aws_vpc_security_group_ingress_rule",
     ]
+
+
+@in_one_test("service", ["ec2", "iam", "eks"])
+def test_only_terraform_s_requests_fail(emulator: Emulator, account: Callable[[str], Account], service: str) -> None:
+    """The errors are those of each protocol."""
+    ask, throttled, broken = {
+        "ec2": ("describe_vpcs", "RequestLimitExceeded", "InternalError"),
+        "iam": ("list_roles", "ThrottlingException", "InternalFailure"),
+        "eks": ("list_clusters", "ThrottlingException", "InternalFailure"),
+    }[service]
+    own = importlib.import_module("boto3").client(
+        service,
+        region_name=REGION,
+        endpoint_url=emulator.endpoint_url,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=importlib.import_module("botocore.config").Config(
+            user_agent="APN/1.0 HashiCorp/1.0 Terraform/1.11.4", retries={"total_max_attempts": 1}
+        ),
+    )
+    emulator.set_failures(2)
+    try:
+        for code in (broken, throttled, broken):
+            getattr(own, ask)()
+            assert aws_error(getattr(own, ask))[0] == code
+            getattr(account(REGION).client(service), ask)()
+    finally:
+        emulator.set_failures(0)
+        own.close()

@@ -25,6 +25,7 @@ from eks_hardware.local.emulator_patches import (
     ec2_vpc_cidrs,
     eks_access,
     eks_nodes,
+    failures,
     fsx,
     price_list,
 )
@@ -45,7 +46,9 @@ def install() -> None:
     _keep_connections()
     server: Any = importlib.import_module("ministack.app")
     if hasattr(server, "app"):
-        server.app = control.controlled(fsx.with_fsx(price_list.priced(answered_once(server.app))))
+        server.app = control.controlled(
+            failures.sometimes_failing(fsx.with_fsx(price_list.priced(answered_once(server.app))))
+        )
         if requests := os.environ.get(REQUESTS_VARIABLE):
             server.app = recorded(server.app, Path(requests))
     ec2 = vars(importlib.import_module("ministack.services.ec2"))

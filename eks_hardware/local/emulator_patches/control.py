@@ -6,6 +6,7 @@ EKS clusters describe as theirs; the certificate is in base64.
 a missing field means all values.
 ``POST /_eks_hardware/event`` with an event of :mod:`.events`: EventBridge delivers it.
 ``POST /_eks_hardware/reservations`` with ``{"region": …, "reservations": […]}``: EC2 has these capacity reservations.
+``POST /_eks_hardware/failures`` with a number: every so many requests of Terraform fail (:mod:`.failures`); 0: none.
 ``POST /_eks_hardware/clock`` with seconds: the emulator's time is so much later than this machine's.
 """
 
@@ -16,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from eks_hardware.local.emulator_patches import clock, ec2_reservations, events
+from eks_hardware.local.emulator_patches import clock, ec2_reservations, events, failures
 
 PATH = "/_eks_hardware/"
 
@@ -32,6 +33,7 @@ _ACTIONS: Mapping[str, Callable[[Any], None]] = {
     "api-server": lambda value: setattr(_STATE, "api_server", value),
     "clock": clock.set_ahead,
     "event": events.deliver,
+    "failures": failures.set_every,
     "reservations": ec2_reservations.add,
     "no-capacity": lambda value: setattr(_STATE, "no_capacity", value),
 }
