@@ -190,3 +190,22 @@ def test_a_changed_request_is_found(tmp_path: Path, request_: Mapping[str, Any],
 
 def test_requests_of_the_tests_themselves_are_left_out(tmp_path: Path) -> None:
     assert found_in(tmp_path, form("ec2", renamed(SUBNET, "VpcId")), agent="Boto3/1.43.106") == []
+
+
+def test_an_incomplete_request_is_neither_recorded_nor_answered(tmp_path: Path) -> None:
+    """An interrupted Terraform closes the connection before the body is complete."""
+    headers = {
+        b"authorization": b"AWS4-HMAC-SHA256 Credential=test/20261127/us-west-2/ec2/aws4_request",
+        b"content-length": b"99",
+    }
+    scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": list(headers.items())}
+    answered: list[Any] = []
+
+    async def app(*arguments: Any) -> None:
+        answered.append(arguments)
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    asyncio.run(recorded(app, tmp_path / "requests.jsonl")(scope, receive, None))
+    assert (answered, list(tmp_path.iterdir())) == ([], [])
