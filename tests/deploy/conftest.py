@@ -120,13 +120,21 @@ class Project:
         """Create everything."""
         self.run("apply", "-auto-approve", "-input=false", "-no-color")
 
-    def interrupt(self, event: str, address: str, until: Callable[[], bool] = lambda: True) -> list[str]:
-        """Press Ctrl-C during an apply; return the addresses in the state afterwards.
+    def interrupt(
+        self,
+        event: str,
+        address: str,
+        until: Callable[[], bool] = lambda: True,
+        *,
+        by: signal.Signals = signal.SIGINT,
+    ) -> list[str]:
+        """Press Ctrl-C during an apply, or kill it; return the addresses in the state afterwards.
 
         Args:
             event: when, such as ``apply_start`` or ``apply_complete``.
             address: how the address of the resource begins.
             until: what to wait for after the event. Terraform announces a start before it calls the provider.
+            by: the signal that ends it.
         """
         command = [str(self.terraform), "apply", "-auto-approve", "-input=false", "-json"]
         with subprocess.Popen(
@@ -142,10 +150,10 @@ class Project:
                 found = json.loads(line)
                 if found["type"] == event and found["hook"]["resource"]["addr"].startswith(address):
                     assert eventually(until)
-                    apply.send_signal(signal.SIGINT)
+                    apply.send_signal(by)
                     break
             said = apply.stdout.read()
-        assert apply.returncode == 1, said
+        assert apply.returncode == (-by if by == signal.SIGKILL else 1), said
         return self.addresses()
 
     def plan(self, *flags: str) -> Plan:
@@ -167,8 +175,10 @@ class Project:
         return document
 
     def addresses(self) -> list[str]:
-        """Return the addresses in the state."""
-        return self.run("state", "list").stdout.split()
+        """Return the addresses in the state; none if a killed Terraform wrote no state."""
+        listed = self.run("state", "list", codes=(0, 1))
+        assert listed.returncode == 0 or "No state file was found" in listed.stderr, listed.stderr
+        return listed.stdout.split()
 
     def destroy(self) -> None:
         """Destroy everything."""

@@ -1,6 +1,7 @@
-"""An apply that Ctrl-C interrupts goes on, and ``eks-hardware orphans`` finds what Terraform then does not know.
+"""An apply that is interrupted or killed goes on, and ``eks-hardware orphans`` finds what Terraform then does not know.
 
-Terraform stops the AWS provider, which gives up its requests. AWS may complete them.
+On Ctrl-C, Terraform stops the AWS provider, which gives up its requests. AWS may complete them. A killed Terraform does
+not write what it has just created to the state.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -22,8 +24,13 @@ from .conftest import Deploy, Project
 
 REGION = "us-west-2"
 STRATEGY = "mixed-hardware"
-# Each in another part of the stack: network, control plane, Karpenter.
-INTERRUPTED_AFTER = ("aws_route_table_association", "aws_eks_cluster", "aws_sqs_queue")
+# Each in another part of the stack: first resources, network, control plane, nodes.
+ENDED = (
+    ("aws_vpc", signal.SIGKILL),
+    ("aws_route_table_association", signal.SIGINT),
+    ("aws_eks_cluster", signal.SIGINT),
+    ("aws_eks_node_group", signal.SIGKILL),
+)
 # Types whose creation succeeds if the resource exists: they only put values into others.
 _REPEATABLE = {
     "aws_cloudwatch_event_target",
@@ -79,11 +86,11 @@ def recover(project: Project) -> set[str]:
 
 def test_an_interrupted_apply_goes_on(project: Project) -> None:
     known: list[str] = []
-    for after in INTERRUPTED_AFTER:
-        found = project.interrupt("apply_complete", f"{after}.")
-        assert len(found) > len(known)
-        known = found
-        print(after, recover(project))
+    for after, by in ENDED:
+        found = project.interrupt("apply_complete", f"{after}.", by=by)
+        assert by == signal.SIGKILL or len(found) > len(known)
+        print(after, by.name, recover(project))
+        known = project.addresses()
     project.apply()
     assert len(project.addresses()) > len(known)
     plan = project.plan()
