@@ -48,6 +48,12 @@ _SECTIONS = (
         "'enabled' is false",
         ("traffic", "retention_days"),
     ),
+    _Switch(
+        "kubernetes",
+        lambda kubernetes: kubernetes.gpu_operator and kubernetes.dcgm_exporter,
+        "the GPU Operator includes the exporter",
+        ("dcgm_exporter",),
+    ),
 )
 
 
@@ -64,6 +70,8 @@ def _silent(context: Context) -> Iterator[tuple[str, str]]:
         section: Any = reduce(getattr, switch.section.split("."), strategy)
         if switch.off(section):
             yield from ((f"{switch.section}.{each}", switch.because) for each in _given(section, switch.fields))
+    if not strategy.network.gateway_endpoints:
+        yield "network.gateway_endpoints", "S3 is always included"
     for name, addon in strategy.cluster.addons.items():
         if not addon.enabled:
             fields = _given(addon, ("version", "configuration"))

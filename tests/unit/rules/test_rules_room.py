@@ -238,6 +238,16 @@ CASES = [
         pools(pool(disruption={"consolidation": "when-empty", "budgets": [{"nodes": "1", "reasons": ["Empty"]}]})),
     ),
     off(
+        "network.gateway_endpoints",
+        {"network": {"gateway_endpoints": []}},
+        {"network": {"gateway_endpoints": ["dynamodb"]}},
+    ),
+    off(
+        "kubernetes.dcgm_exporter",
+        {**gpu_group(), "kubernetes": {"gpu_operator": True, "dcgm_exporter": True}},
+        {**gpu_group(), "kubernetes": {"gpu_operator": True}},
+    ),
+    off(
         "karpenter.ami_versions.bottlerocket",
         pools(pool(), ami_versions={"bottlerocket": "v1.50.0"}),
         pools(pool(ami={"family": "bottlerocket"}), ami_versions={"bottlerocket": "v1.50.0"}),
