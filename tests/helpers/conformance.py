@@ -34,6 +34,9 @@ _JAVA = (
 )
 # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_sid.html
 _SID = re.compile("[0-9A-Za-z]*")
+# SQS takes the names of a message's attributes here, too, although the model's enumeration has those of a queue:
+# https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html (AttributeNames)
+_NOT_IN_THE_MODEL = {"sqs ReceiveMessage: AttributeNames[] must be one of"}
 _NUMBERS = ("integer", "long", "float", "double")
 # The member with an IAM policy, by service and operation. Those of roles name who may assume them.
 _TRUST = {("iam", "CreateRole"): "AssumeRolePolicyDocument", ("iam", "UpdateAssumeRolePolicy"): "PolicyDocument"}
@@ -64,11 +67,12 @@ def faults(request: Request) -> list[str]:
         found = operation(request)
     except UnknownOperationError as error:
         return [str(error)]
-    start = f"{found.service} {found.name}: "
+    start, accepted = f"{found.service} {found.name}: ", tuple(_NOT_IN_THE_MODEL)
     wrong = [f"{each} is not a parameter" for each in found.unknown]
     if found.shape is not None:
         wrong += _structure(found.shape, found.sent, "")
-    return [start + each for each in [*wrong, *_policies(found)]]
+    said = (start + each for each in [*wrong, *_policies(found)])
+    return [each for each in said if not each.startswith(accepted)]
 
 
 # --- values
