@@ -27,8 +27,8 @@ from helpers.strategies import gpu_pool, pool
 NAME = "adopted"
 REGION = "us-west-2"
 ZONES = ("usw2-az1", "usw2-az2")
-SECONDS = 300
-"""The longest wait for Karpenter on a busy machine."""
+SECONDS = 420
+"""The longest wait for Karpenter on a busy machine. It caches offerings for five minutes."""
 TOOLS = ("kubernetes", "etcd", "helm", "kwok", "kwok-files", "karpenter", "karpenter-files")
 
 
