@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eks_hardware.local.emulator_patches import clock, ec2_reservations, events, failures
+from eks_hardware.local.emulator_patches.asgi import body_of
 
 PATH = "/_eks_hardware/"
 
@@ -48,15 +49,6 @@ def has_capacity(instance_type: str, zone: str, lifecycle: str) -> bool:
     """Return whether EC2 can start an instance."""
     wanted = {"type": instance_type, "zone": zone, "lifecycle": lifecycle}
     return not any(each.items() <= wanted.items() for each in _STATE.no_capacity)
-
-
-async def body_of(receive: Callable[..., Any]) -> bytes:
-    """Return the body of an ASGI request."""
-    body, more = b"", True
-    while more:
-        message = await receive()
-        body, more = body + message.get("body", b""), message.get("more_body", False)
-    return body
 
 
 def controlled(app: Callable[..., Any]) -> Callable[..., Any]:

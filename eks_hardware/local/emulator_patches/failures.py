@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from eks_hardware.local.emulator_patches.asgi import answer, signed
+
 _TERRAFORM = b"APN/1.0 HashiCorp/1.0 Terraform/"
-_SERVICE = re.compile(r"Credential=[^/]+/[^/]+/[^/]+/([^/]+)/aws4_request")
 _EC2 = ((503, "RequestLimitExceeded"), (500, "InternalError"))
 _OTHERS = ((429, "ThrottlingException"), (500, "InternalFailure"))
 _every = 0
@@ -30,26 +30,17 @@ def sometimes_failing(app: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap an ASGI application: a request that fails does not reach it."""
 
     async def call(scope: Any, receive: Any, send: Any) -> None:
-        headers = dict(scope.get("headers") or ()) if _every and scope["type"] == "http" else {}
-        signed = _SERVICE.search(headers.get(b"authorization", b"").decode())
-        if signed is None or not headers.get(b"user-agent", b"").startswith(_TERRAFORM):
+        by = signed(scope) if _every else None
+        headers = dict(scope["headers"]) if by else {}
+        is_terraform = headers.get(b"user-agent", b"").startswith(_TERRAFORM)
+        if by is None or not is_terraform or (number := next(_answered)) % _every:
             await app(scope, receive, send)
             return
-        number = next(_answered)
-        if number % _every:
-            await app(scope, receive, send)
-            return
-        errors = _EC2 if signed[1] == "ec2" else _OTHERS
+        errors = _EC2 if by.service == "ec2" else _OTHERS
         status, code = errors[number // _every % 2]
         is_form = headers.get(b"content-type", b"").startswith(b"application/x-www-form-urlencoded")
-        kind, body = _xml(signed[1], code) if is_form else ("application/json", json.dumps({"__type": code}))
-        sent = [
-            (b"content-type", kind.encode()),
-            (b"content-length", str(len(body)).encode()),
-            (b"x-amzn-errortype", code.encode()),
-        ]
-        await send({"type": "http.response.start", "status": status, "headers": sent})
-        await send({"type": "http.response.body", "body": body.encode()})
+        kind, body = _xml(by.service, code) if is_form else ("application/json", json.dumps({"__type": code}))
+        await answer(send, body.encode(), status=status, content_type=kind, x_amzn_errortype=code)
 
     return call
 

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from eks_hardware.local.emulator_patches.control import body_of
+from eks_hardware.local.emulator_patches.asgi import answer, body_of, signed
 
 _PREFIX = b"AWSSimbaAPIService_v20180301."
-_REGION = re.compile(r"Credential=[^/]+/[^/]+/([^/]+)/")
 _KEPT = ("FileSystemType", "FileSystemTypeVersion", "KmsKeyId", "StorageCapacity", "StorageType", "SubnetIds", "Tags")
 # https://docs.aws.amazon.com/fsx/latest/APIReference/API_CreateFileSystemLustreConfiguration.html
 _DEFAULTS = {
@@ -39,28 +37,21 @@ def with_fsx(app: Callable[..., Any]) -> Callable[..., Any]:
     stored: dict[str, dict[str, Any]] = {}
 
     async def call(scope: Any, receive: Any, send: Any) -> None:
-        headers = dict(scope.get("headers") or ()) if scope["type"] == "http" else {}
-        target = headers.get(b"x-amz-target", b"")
-        if not target.startswith(_PREFIX):
+        by = signed(scope)
+        if by is None or by.service != "fsx":
             await app(scope, receive, send)
             return
-        signed = _REGION.search(headers.get(b"authorization", b"").decode())
-        region = signed[1] if signed else ""
-        asked = json.loads(await body_of(receive) or b"{}")
-        status, answer = 200, {}
+        asked, name = json.loads(await body_of(receive)), dict(scope["headers"])[b"x-amz-target"].removeprefix(_PREFIX)
         # ministack keeps subnets and security groups by the region of the request.
-        importlib.import_module("ministack.core.responses")._request_region.set(region)
+        importlib.import_module("ministack.core.responses")._request_region.set(by.region)
         try:
-            operation = _ANSWERS[target.removeprefix(_PREFIX).decode()]
-            answer = operation(stored.setdefault(region, {}), asked, region)
+            status, found = 200, _ANSWERS[name.decode()](stored.setdefault(by.region, {}), asked, by.region)
         except KeyError as error:
-            status, answer = 400, {"__type": "BadRequest", "Message": f"the emulator's FSx does not know {error}"}
+            status, found = 400, {"__type": "BadRequest", "Message": f"the emulator's FSx does not know {error}"}
         except _RefusedError as error:
-            status, answer = 400, {"__type": error.args[0], "Message": error.args[1]}
-        body = json.dumps(answer).encode()
-        sent = [(b"content-type", b"application/x-amz-json-1.1"), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": status, "headers": sent})
-        await send({"type": "http.response.body", "body": body})
+            status, found = 400, {"__type": error.args[0], "Message": error.args[1]}
+        body = json.dumps(found).encode()
+        await answer(send, body, status=status, content_type="application/x-amz-json-1.1")
 
     return call
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import load
-from eks_hardware.local.emulator_patches.control import body_of
+from eks_hardware.local.emulator_patches.asgi import answer, body_of
 from eks_hardware.local.emulator_patches.ec2_protocol import page
 
 _TARGET = b"AWSPriceListService.GetProducts"
@@ -23,10 +23,8 @@ def priced(app: Callable[..., Any]) -> Callable[..., Any]:
         if scope["type"] != "http" or dict(scope["headers"]).get(b"x-amz-target") != _TARGET:
             await app(scope, receive, send)
             return
-        answer = json.dumps(get_products(json.loads(await body_of(receive)))).encode()
-        headers = [(b"content-type", b"application/x-amz-json-1.1"), (b"content-length", str(len(answer)).encode())]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": answer})
+        products = get_products(json.loads(await body_of(receive)))
+        await answer(send, json.dumps(products).encode(), content_type="application/x-amz-json-1.1")
 
     return call
 

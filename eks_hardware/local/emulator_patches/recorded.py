@@ -8,11 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from eks_hardware.local.emulator_patches.control import body_of
+from eks_hardware.local.emulator_patches.asgi import body_of, signed
 
-# Other requests have no signature of an AWS client. Source:
-# https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-signing-elements.html
-_SCOPE = re.compile(r"Credential=[^/]+/[^/]+/[^/]+/([^/]+)/aws4_request")
 # They differ when a client repeats a request. Service models do not have them.
 _VOLATILE = re.compile("authorization|amz-sdk-.*|x-amz-(date|content-sha256|security-token|user-agent)")
 
@@ -26,16 +23,16 @@ def recorded(app: Callable[..., Any], file: Path) -> Callable[..., Any]:
     seen: set[int] = set()
 
     async def call(scope: Any, receive: Any, send: Any) -> None:
-        headers = {name.decode(): value.decode() for name, value in scope.get("headers") or ()}
-        signed = _SCOPE.search(headers.get("authorization", ""))
-        if scope["type"] != "http" or signed is None:
+        by = signed(scope)
+        if by is None:
             await app(scope, receive, send)
             return
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
         body = await body_of(receive)
         if len(body) < int(headers.get("content-length", 0)):
             # The client closed the connection in the middle of its request, as an interrupted Terraform does.
             return
-        line = json.dumps(_request(signed[1], scope, headers, body))
+        line = json.dumps(_request(by.service, scope, headers, body))
         if hash(line) not in seen:
             seen.add(hash(line))
             with file.open("a", encoding="utf-8") as record:
