@@ -43,7 +43,7 @@ from eks_hardware.models.kubernetes import ChartName
 from eks_hardware.models.node_lists import NODE_LISTS
 from eks_hardware.models.strategy import Region
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, ResolvedProvider, ResolvedStrategy, resolve
-from eks_hardware.resolve.zones import is_local
+from eks_hardware.resolve.zones import is_local, region_code
 from eks_hardware.rules import check_part
 from eks_hardware.suggestions import did_you_mean
 
@@ -411,10 +411,10 @@ def region_of(path: str, zones: object) -> str:
         )
     catalogue = load()
     regions = {zone: region for region in catalogue.regions for zone in catalogue.zone_ids(region)}
-    prefixes = {zone.rpartition("-")[0]: region for zone, region in regions.items()}
+    by_code = {region_code(zone): region for zone, region in regions.items()}
     for zone in map(str, zones):
-        if is_local(zone) and zone.partition("-")[0] in prefixes:
-            regions[zone] = prefixes[zone.partition("-")[0]]
+        if is_local(zone) and region_code(zone) in by_code:
+            regions[zone] = by_code[region_code(zone)]
         elif zone not in regions:
             ids = "use its zone id, such as usw2-az1: `aws ec2 describe-availability-zones` lists them"
             hint = ids if _ZONE_NAME.fullmatch(zone) else did_you_mean(zone, regions, ids)

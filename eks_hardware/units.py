@@ -20,7 +20,7 @@ _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"([0-9]+)([hms])")
 GO_DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)")
 _GO_PART = re.compile(r"([0-9.]+)(ns|us|µs|ms|s|m|h)")
-_GO_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
+_GO_SECONDS = {**_SECONDS, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3}
 _SUFFIXES = {
     "": Fraction(1),
     "m": Fraction(1, 1000),

@@ -43,6 +43,11 @@ def is_local(zone_id: str) -> bool:
     return zone_id.count("-") > 1
 
 
+def region_code(zone_id: str) -> str:
+    """Return the region's part of a zone ID: ``use1`` of ``use1-az1`` and of the Local Zone ``use1-dfw2-az1``."""
+    return zone_id.partition("-")[0]
+
+
 def can_have_control_plane(zone_id: str) -> bool:
     """Return whether EKS can place the control plane's interfaces in a zone."""
     return not is_local(zone_id) and zone_id not in control_plane_excluded().value

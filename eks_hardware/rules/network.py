@@ -14,7 +14,7 @@ from eks_hardware.resolve.addons import enabled_addons, storage_addons
 from eks_hardware.resolve.addresses import Share, SubnetBudget, wider
 from eks_hardware.resolve.values import SubnetRole
 from eks_hardware.resolve.vpc import nat_mode
-from eks_hardware.resolve.zones import can_have_control_plane, is_local, zones_of
+from eks_hardware.resolve.zones import can_have_control_plane, is_local, region_code, zones_of
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning, zones_given
 from eks_hardware.suggestions import did_you_mean, question
 
@@ -28,9 +28,8 @@ def _unknown_zone(context: Context) -> Iterator[Breach]:
     region = context.strategy.region
     known = context.catalogue.zone_ids(region)
     for path, zone in _stated_zones(context):
-        if is_local(zone) and zone.startswith(known[0].rpartition("-")[0]):
-            continue
-        if zone not in known:
+        is_ours = region_code(zone) == region_code(known[0]) if is_local(zone) else zone in known
+        if not is_ours:
             yield path, f"must be a zone of {region} ({', '.join(known)}), got {zone}"
 
 
@@ -143,9 +142,7 @@ def _control_plane_zones(context: Context) -> Iterator[Breach]:
     if network.existing:
         field = "control_plane_subnets" if network.existing.control_plane_subnets else "private_subnets"
         path, zone_ids = f"network.existing.{field}", set(getattr(network.existing, field))
-        for zone in sorted(network.existing.control_plane_subnets):
-            if can_have_control_plane(zone):
-                continue
+        for zone in sorted(each for each in network.existing.control_plane_subnets if not can_have_control_plane(each)):
             yield (
                 f"network.existing.control_plane_subnets.{zone}",
                 f"EKS does not support control planes in {zone}; use another zone",

@@ -32,20 +32,17 @@ SECONDS = 420
 TOOLS = ("kubernetes", "etcd", "helm", "kwok", "kwok-files", "karpenter", "karpenter-files")
 
 
+def trust(service: str) -> str:
+    """Return the trust policy of a role that a service assumes."""
+    principal = {"Service": f"{service}.amazonaws.com"}
+    statement = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": principal}
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
 def their_terraform() -> dict[str, Any]:
     """Return the Terraform of the other team: a cluster with two nodes, without Karpenter."""
     low, below = ("{}.{}.{}".format(*version) for version in (terraform.PROVIDER_FROM, terraform.PROVIDER_BELOW))
     subnets = [f"${{aws_subnet.{zone}.id}}" for zone in ZONES]
-    trusted = {service: {"Service": f"{service}.amazonaws.com"} for service in ("eks", "ec2")}
-    trust = {
-        service: json.dumps(
-            {
-                "Version": "2012-10-17",
-                "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": principal}],
-            }
-        )
-        for service, principal in trusted.items()
-    }
     return {
         "terraform": {
             "required_providers": {"aws": {"source": "hashicorp/aws", "version": f">= {low}, < {below}"}},
@@ -63,7 +60,7 @@ def their_terraform() -> dict[str, Any]:
                 for number, zone in enumerate(ZONES)
             },
             "aws_iam_role": {
-                name: {"name": f"{NAME}-{name}", "assume_role_policy": trust[service]}
+                name: {"name": f"{NAME}-{name}", "assume_role_policy": trust(service)}
                 for name, service in (("cluster", "eks"), ("node", "ec2"))
             },
             "aws_eks_cluster": {

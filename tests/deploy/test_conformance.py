@@ -59,6 +59,7 @@ GROUP = {
     "updateConfig": {"maxUnavailable": 1},
 }
 RETENTION = {"logGroupName": "/aws/eks/options/cluster", "retentionInDays": 365}
+RECEIVED = {"QueueUrl": "http://127.0.0.1/options", "AttributeNames": ["SentTimestamp"]}
 QUEUE = {"QueueName": "options", "Attributes": {"MessageRetentionPeriod": "300"}}
 LIFECYCLE = (
     "<LifecycleConfiguration><Rule><ID>old</ID><Filter><Prefix>a/</Prefix></Filter><Status>Enabled</Status>"
@@ -129,6 +130,7 @@ def test_good_requests(tmp_path: Path) -> None:
         creates_group(GROUP),
         target("logs", "Logs_20140328.PutRetentionPolicy", RETENTION),
         target("sqs", "AmazonSQS.CreateQueue", QUEUE),
+        target("sqs", "AmazonSQS.ReceiveMessage", RECEIVED),
         lifecycle(LIFECYCLE),
     )
     assert [found_in(tmp_path, each) for each in good] == [[]] * len(good)
@@ -158,6 +160,7 @@ def test_good_requests(tmp_path: Path) -> None:
         (target("logs", "Logs_20140328.PutRetentionPolicy", {**RETENTION, "logGroupName": "a b"}), "must match"),
         (target("logs", "Logs_2014.PutRetentionPolicy", RETENTION), "logs has the prefix Logs_20140328"),
         (target("sqs", "AmazonSQS.CreateQueue", {**QUEUE, "Attributes": {"Retention": "1"}}), "must be one of"),
+        (target("sqs", "AmazonSQS.ReceiveMessage", {**RECEIVED, "AttributeNames": ["Sent"]}), "must be one of"),
         # REST with JSON
         (creates_group(renamed(GROUP, "subnets")), "eks CreateNodegroup: Other is not a parameter"),
         (creates_group({**GROUP, "capacityType": "ONDEMAND"}), "capacityType must be one of ON_DEMAND, SPOT"),

@@ -36,7 +36,7 @@ _JAVA = (
 _SID = re.compile("[0-9A-Za-z]*")
 # SQS takes the names of a message's attributes here, too, although the model's enumeration has those of a queue:
 # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html (AttributeNames)
-_NOT_IN_THE_MODEL = {"sqs ReceiveMessage: AttributeNames[] must be one of"}
+_NOT_IN_THE_MODEL = {"QueueAttributeName": ("SentTimestamp",)}
 _NUMBERS = ("integer", "long", "float", "double")
 # The member with an IAM policy, by service and operation. Those of roles name who may assume them.
 _TRUST = {("iam", "CreateRole"): "AssumeRolePolicyDocument", ("iam", "UpdateAssumeRolePolicy"): "PolicyDocument"}
@@ -67,12 +67,11 @@ def faults(request: Request) -> list[str]:
         found = operation(request)
     except UnknownOperationError as error:
         return [str(error)]
-    start, accepted = f"{found.service} {found.name}: ", tuple(_NOT_IN_THE_MODEL)
+    start = f"{found.service} {found.name}: "
     wrong = [f"{each} is not a parameter" for each in found.unknown]
     if found.shape is not None:
         wrong += _structure(found.shape, found.sent, "")
-    said = (start + each for each in [*wrong, *_policies(found)])
-    return [each for each in said if not each.startswith(accepted)]
+    return [start + each for each in [*wrong, *_policies(found)]]
 
 
 # --- values
@@ -130,7 +129,7 @@ def _map(of: Any, values: Mapping[str, Any], path: str) -> Iterator[str]:
 
 
 def _string(of: Any, value: str, path: str) -> Iterator[str]:
-    if of.enum and value not in of.enum:
+    if of.enum and value not in (*of.enum, *_NOT_IN_THE_MODEL.get(of.name, ())):
         yield f"{path} must be one of {', '.join(of.enum[:8])}, got {value!r}"
     yield from _length(of, len(value), "characters", path)
     pattern = of.metadata.get("pattern")
