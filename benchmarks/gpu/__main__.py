@@ -123,7 +123,8 @@ def said_of(result: Measured) -> str:
     if result.out_of_memory:
         return "out of memory"
     peak = "" if result.peak_bytes is None else f", {result.peak_bytes / 1024**3:.2f} GiB"
-    return f"{(result.seconds or 0) * 1000:.2f} ms{peak}"
+    waits = ", waits for the processor" if result.waits_for_cpu else ""
+    return f"{(result.seconds or 0) * 1000:.2f} ms{peak}{waits}"
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from statistics import median
@@ -15,6 +16,8 @@ from eks_hardware.advisor.model import Shape
 _WARM_UP = 2
 _GIB = 1024**3
 _CPU_GIB = 0.0
+_FEW = 16  # tokens: the GPU has almost nothing to do but to wait for its kernels to be started
+_WAITS = 0.8  # share of the time that a few tokens take too
 
 
 def can_measure() -> str | None:
@@ -57,14 +60,15 @@ def _training(case: Case, shape: Shape, device: str, steps: int) -> Measured:
     tokens = torch.randint(0, shape.vocabulary or 1, (case.sequences, case.tokens), device=device)
     optimizer = torch.optim.AdamW(model.trained, lr=1e-5, fused=device == "cuda")
 
-    def step() -> None:
+    def step(tokens: Any) -> None:
         with torch.autocast(device, dtype=torch.bfloat16):
             loss = model.loss(tokens, recompute=case.checkpointing)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
-    return _timed(step, device, steps)
+    starting = _seconds(lambda: step(tokens[:1, :_FEW]), device, steps)
+    return _timed(lambda: step(tokens), device, steps, starting=starting)
 
 
 def _serving(case: Case, shape: Shape, device: str, steps: int) -> Measured:
@@ -73,7 +77,8 @@ def _serving(case: Case, shape: Shape, device: str, steps: int) -> Measured:
         cache = new_cache(shape, device, sequences=case.sequences, tokens=case.tokens + 1, fp8=case.kv_cache == "fp8")
         prompt = torch.randint(0, shape.vocabulary or 1, (1, case.tokens), device=device)
         if case.work == "prompt":
-            return _timed(lambda: model.next_tokens(prompt, cache, 0), device, steps)
+            starting = _seconds(lambda: model.next_tokens(prompt[:, :_FEW], cache, 0), device, steps)
+            return _timed(lambda: model.next_tokens(prompt, cache, 0), device, steps, starting=starting)
         _read(model, prompt, cache, case.sequences)
         last = torch.zeros((case.sequences, 1), device=device, dtype=torch.long)
         step = _graph(lambda: model.next_tokens(last, cache, case.tokens), device)
@@ -107,7 +112,14 @@ def _graph(step: Callable[[], object], device: str) -> Callable[[], object]:
     return replay
 
 
-def _timed(step: Callable[[], object], device: str, steps: int) -> Measured:
+def _timed(step: Callable[[], object], device: str, steps: int, *, starting: float = 0.0) -> Measured:
+    """Return time and peak memory. ``starting`` is the time, in seconds, that starting all kernels takes."""
+    seconds = _seconds(step, device, steps)
+    peak = torch.cuda.max_memory_allocated() if device == "cuda" else None
+    return Measured(seconds=seconds, peak_bytes=peak, waits_for_cpu=starting > _WAITS * seconds)
+
+
+def _seconds(step: Callable[[], object], device: str, steps: int) -> float:
     """Return the median time. The first steps compile kernels and allocate the optimizer's states."""
     times = []
     for _ in range(_WARM_UP + steps):
@@ -116,8 +128,7 @@ def _timed(step: Callable[[], object], device: str, steps: int) -> Measured:
         step()
         _wait(device)
         times.append(time.perf_counter() - start)
-    peak = torch.cuda.max_memory_allocated() if device == "cuda" else None
-    return Measured(seconds=median(times[_WARM_UP:]), peak_bytes=peak)
+    return median(times[_WARM_UP:])
 
 
 def _wait(device: str) -> None:
@@ -126,6 +137,7 @@ def _wait(device: str) -> None:
 
 
 def _clear(device: str) -> None:
+    gc.collect()  # 4-bit matrices are in cycles of references
     if device == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()

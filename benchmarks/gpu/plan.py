@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Work = Literal["training", "prompt", "generation"]
 Method = Literal["full", "lora", "qlora"]
@@ -34,52 +34,54 @@ class Case:
         return "-".join(parts)
 
 
+class Batch(NamedTuple):
+    """Sequences of equal length."""
+
+    sequences: int
+    tokens: int  # of each sequence
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
     """The sizes of a plan."""
 
     trained: dict[Method, Sequence[str]]  # models by method
-    lengths: Sequence[int]  # of trained sequences
+    batches: Sequence[Batch]  # of a training step
     served: Sequence[str]
-    prompts: Sequence[int]
-    context: int  # of generated sequences
-    batches: Sequence[int]
+    prompts: Sequence[int]  # tokens
+    generated: Sequence[Batch]  # with the tokens that are in the KV cache
 
 
 FULL = Sizes(
     trained={
         "full": ("llama-3.2-1b", "llama-3.2-3b"),
-        "lora": ("llama-3.2-3b", "llama-3.1-8b"),
-        "qlora": ("llama-3.1-8b",),
+        "lora": ("llama-3.2-3b", "llama-3.1-8b", "qwen2.5-14b"),
+        "qlora": ("llama-3.1-8b", "qwen3-32b"),
     },
-    lengths=(1024, 4096, 8192),
-    served=("llama-3.2-3b", "llama-3.1-8b"),
+    batches=(Batch(1, 2048), Batch(2, 4096), Batch(1, 16384)),
+    served=("llama-3.2-3b", "llama-3.1-8b", "qwen3-32b"),
     prompts=(1024, 8192),
-    context=4096,
-    batches=(1, 8, 32),
+    generated=(Batch(1, 4096), Batch(8, 4096), Batch(32, 4096), Batch(8, 32768)),
 )
 """All sizes. A case that runs out of memory becomes a row that says so."""
 
 QUICK = Sizes(
     trained={"full": ("llama-3.2-1b",), "lora": ("llama-3.2-1b",), "qlora": ("llama-3.2-1b",)},
-    lengths=(2048,),
+    batches=(Batch(2, 2048),),
     served=("llama-3.2-1b",),
     prompts=(2048,),
-    context=2048,
-    batches=(1, 8),
+    generated=(Batch(1, 2048), Batch(8, 2048)),
 )
 """A few minutes on any GPU with 24 GB."""
 
 
 def cases(sizes: Sizes, models: Sequence[str] = ()) -> Iterator[Case]:
-    """Yield the cases of some sizes, smallest first within each kind; ``models`` replaces the models of all kinds."""
+    """Yield the cases of some sizes; ``models`` replaces the models of all kinds."""
     for method, names in sizes.trained.items():
-        for model, tokens, checkpointing in product(models or names, sizes.lengths, (True, False)):
-            yield Case(
-                work="training", model=model, method=method, sequences=1, tokens=tokens, checkpointing=checkpointing
-            )
+        for model, batch, checkpointing in product(models or names, sizes.batches, (True, False)):
+            yield Case(work="training", model=model, method=method, checkpointing=checkpointing, **batch._asdict())
     for model in models or sizes.served:
         for tokens in sizes.prompts:
             yield Case(work="prompt", model=model, sequences=1, tokens=tokens)
-        for kv_cache, sequences in product(KV_CACHES, sizes.batches):
-            yield Case(work="generation", model=model, sequences=sequences, tokens=sizes.context, kv_cache=kv_cache)
+        for kv_cache, batch in product(KV_CACHES, sizes.generated):
+            yield Case(work="generation", model=model, kv_cache=kv_cache, **batch._asdict())

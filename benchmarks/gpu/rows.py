@@ -18,6 +18,8 @@ _GIB = 1024**3
 _MS = 1000
 _WIDTH = 1000
 _EQUAL = 0.15  # what software sees differs by less from the EC2 API's figure; two sizes of a GPU differ by more
+_EXPANDED = "PyTorch alone expands 4-bit weights with several kernels per matrix: no library does"
+_WAITED = "the GPU waited for the processor to start its kernels"
 _CONVERTED = "PyTorch alone converts an FP8 cache before attention: no server does"
 
 
@@ -36,6 +38,7 @@ class Measured:
 
     seconds: float | None = None  # of one step or prompt
     peak_bytes: int | None = None  # of allocated memory
+    waits_for_cpu: bool = False  # whether the GPU waited for the processor to start its kernels
     out_of_memory: bool = False
 
 
@@ -82,9 +85,17 @@ def rows(case: Case, found: Measured, *, kind: str, chip: str, only_a_test: str 
         figure = round(found.peak_bytes / _GIB, 2)
         yield {"id": f"{name}-memory", "kind": of, **base, "figure": figure, "unit": "GiB", **not_expressed}
     if found.seconds is not None:
-        if case.kv_cache == "fp8" and not only_a_test:
-            not_expressed = {"not_expressed": _CONVERTED}
+        if (why := _no_comparison(case, found)) and not only_a_test:
+            not_expressed = {"not_expressed": why}
         yield {"id": f"{name}-speed", **_speed(case, found.seconds, base), **not_expressed}
+
+
+def _no_comparison(case: Case, found: Measured) -> str | None:
+    if case.kv_cache == "fp8":
+        return _CONVERTED
+    if case.method == "qlora":
+        return _EXPANDED
+    return _WAITED if found.waits_for_cpu else None
 
 
 def _base(case: Case, kind: str) -> Row:

@@ -11,7 +11,7 @@ import yaml
 from pydantic import TypeAdapter
 
 from benchmarks.gpu.__main__ import arguments, main, small
-from benchmarks.gpu.plan import FULL, QUICK, Case, cases
+from benchmarks.gpu.plan import FULL, QUICK, Case, Method, cases
 from benchmarks.gpu.rows import Device, Measured, UnknownDeviceError, instance_type, rows, text
 from eks_hardware.advisor.shapes.public import shape_of_name
 from eks_hardware.facts.schemas.measurements import MeasurementRow
@@ -80,6 +80,16 @@ def test_the_speed_of_a_converted_cache_is_not_compared() -> None:
     memory, speed = rows(case, Measured(seconds=0.01, peak_bytes=2**30), kind="p5.4xlarge", chip="H100")
     assert memory["kv_cache"] == speed["kv_cache"] == "fp8"
     assert "not_expressed" in speed
+    assert "not_expressed" not in memory
+
+
+@pytest.mark.parametrize(
+    ("method", "waits", "compared"), [("lora", False, True), ("lora", True, False), ("qlora", False, False)]
+)
+def test_a_speed_that_only_the_script_has_is_not_compared(method: Method, waits: bool, compared: bool) -> None:
+    found = Measured(seconds=2.0, peak_bytes=2**30, waits_for_cpu=waits)
+    memory, speed = rows(replace(TRAINING, method=method), found, kind="p5.4xlarge", chip="H100")
+    assert ("not_expressed" not in speed) == compared
     assert "not_expressed" not in memory
 
 
