@@ -21,9 +21,9 @@ def in_time(request: Request, fitter: Fitter, fit: Fit, *, tokens: int, longest:
     """
     fewest, estimated = fit.nodes, speed(request, fit)
     for _ in range(_TRIES):
-        if not estimated.tokens_per_second or not takes_longer(estimated, tokens, longest):
+        hours = hours_of(estimated, tokens)
+        if hours is None or hours <= longest:
             break
-        hours = tokens / estimated.tokens_per_second / _SECONDS_PER_HOUR
         wanted = max(fit.nodes + 1, math.ceil(fit.nodes * hours / longest))
         if wanted > _MOST_NODES:
             break
@@ -31,10 +31,24 @@ def in_time(request: Request, fitter: Fitter, fit: Fit, *, tokens: int, longest:
         if wider is None:
             break
         fit, estimated = wider, speed(request, wider)
+    # The layout of more nodes can be faster per node, and then fewer of them are enough.
+    for _ in range(_TRIES):
+        hours = hours_of(estimated, tokens)
+        wanted = fit.nodes if hours is None else math.ceil(fit.nodes * hours / longest)
+        narrower = fitter.on_nodes(fit.kind, wanted) if fewest < wanted < fit.nodes else None
+        if narrower is None or takes_longer(found := speed(request, narrower), tokens, longest):
+            break
+        fit, estimated = narrower, found
     return fit, estimated
 
 
 def takes_longer(estimated: Speed, tokens: int, longest: float) -> bool:
     """Return whether some tokens take more than ``longest`` hours; no if the speed is unknown."""
+    hours = hours_of(estimated, tokens)
+    return hours is not None and hours > longest
+
+
+def hours_of(estimated: Speed, tokens: int) -> float | None:
+    """Return the hours that some tokens take; None if the speed is unknown."""
     per_second = estimated.tokens_per_second
-    return bool(per_second) and tokens / (per_second or 1) / _SECONDS_PER_HOUR > longest
+    return tokens / per_second / _SECONDS_PER_HOUR if per_second else None
