@@ -16,19 +16,15 @@ _MIDDLE = (0.9, 1.1)
 _SHOWN = 10
 
 WHY = {
-    "memory, median error": "Without the rows of torchtitan it is 6%. torchtitan prints what the allocator reserves. "
-    "It also converts all scores of the output to fp32 at once: up to 14 bytes each instead of 8. A constant that "
-    "suits it would refuse published runs that fit. FasterTransformer reads all prompts of a batch at once, newer "
-    "servers at most 8,192 tokens.",
     "memory, largest error": "Qwen3 30B with torchtitan on B200: the source does not say which products of the experts "
-    "selective checkpointing keeps; the estimate keeps every second one.",
+    "selective checkpointing keeps; the estimate keeps every second one. Full training with PyTorch "
+    "alone never has all 16-bit weights and all gradients at once. DeepSpeed and Megatron have, and the estimate "
+    "counts both. These estimates are too high.",
     "training, B200": "Three rows, all of mixtures of experts with Megatron Bridge. The share of experts in FP8 is "
     "fitted to Qwen3, whose experts are small; DeepSeek V3 reaches more. GPT-OSS in BF16 reaches less than Qwen3 with "
     "torchtitan, the other calibration row.",
     "training, GB200": "Five rows. Those below 0.9 have 4 to 16 stages. Interleaved stages wait less than estimated. "
     "DeepSeek V3 reaches more than Qwen3, to which the share of experts in FP8 is fitted.",
-    "training, H200": "Two runs of one source, in FP8 with torchtitan. The share of both chips is fitted to runs of "
-    "LLM Foundry and Megatron Bridge.",
     "training, Trainium": "Three rows. BERT in FP32 reaches twice the share of the FP32 peak that BF16 runs reach of "
     "theirs: Neuron's compiler multiplies FP32 numbers in BF16 by default. At the BF16 peak, the estimate would be "
     "twice too fast, and no calibration row is in FP32. The calibration rows differ by a factor of 1.6.",

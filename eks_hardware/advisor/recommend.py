@@ -21,7 +21,7 @@ from eks_hardware.advisor.ranking.limits import cheapest_plan, plan_above
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
 from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
 from eks_hardware.advisor.ranking.score import Scored, Weighed, basis_of, order, score
-from eks_hardware.advisor.ranking.work import at_pace, in_flight, is_planned, longest_hours, run_tokens
+from eks_hardware.advisor.ranking.work import any_nodes, at_pace, in_flight, is_planned, longest_hours, run_tokens
 from eks_hardware.advisor.speed.cheapest import cheapest
 from eks_hardware.advisor.speed.deadline import in_time, takes_longer
 from eks_hardware.advisor.speed.estimate import Speed, speed
@@ -348,6 +348,7 @@ class _Search:
                 replicas=sized.replicas,
                 sequences=sized.sequences,
                 tokens=self._tokens,
+                any_nodes=any_nodes(self._request.workload),
             )
             plan = plan_above(self._request.workload, draft)
             above += [plan] if plan else []

@@ -28,6 +28,7 @@ class Draft:
     replicas: int | None = None  # replicas that the users need; None: one job, one replica, or as many as fit (batch)
     sequences: int = 1  # concurrent sequences of one of these replicas
     tokens: int | None = None  # of the run; None for work that is not a run
+    any_nodes: bool = False  # whether neither the time nor the nodes of a training run are given
 
     @property
     def nodes(self) -> int:
@@ -49,11 +50,17 @@ class Draft:
     def rate(self) -> float | None:
         """Tokens per second that count in the ranking.
 
-        For a run, it is the average over its billed hours. For users, it is the rate of one request.
+        For a run, it is the average over the billed hours. If the run can have any number of nodes, it is
+        that of one node: more nodes of any type are faster. For users, it is the rate of one request.
         """
         each = self.speed.per_replica
         if self.tokens is not None:
-            return None if self.billed_hours is None else self.tokens / self.billed_hours / _SECONDS_PER_HOUR
+            hours = self.billed_hours
+            return (
+                None
+                if hours is None
+                else self.tokens / hours / _SECONDS_PER_HOUR / (self.nodes if self.any_nodes else 1)
+            )
         return each / self.sequences if each is not None and self.replicas else each
 
     @property

@@ -98,12 +98,13 @@ def _speed(draft: Draft, scored: Scored) -> str:
     if scored.times_slower is None:
         return "speed unknown"
     hours = draft.hours
+    of_node = " per node" if draft.any_nodes else ""
     run = "" if hours is None or hours > _LONG_HOURS else f": {span(hours)}"
     if scored.times_slower < _SAME:
-        return f"fastest{run}"
+        return f"fastest{of_node}{run}"
     if scored.times_slower < _CLOSE:
-        return f"almost as fast as the fastest{run}"
-    return f"{ratio(scored.times_slower)} slower than the fastest{run}"
+        return f"almost as fast{of_node} as the fastest{run}"
+    return f"{ratio(scored.times_slower)} slower{of_node} than the fastest{run}"
 
 
 def _no_price(draft: Draft) -> str:

@@ -32,6 +32,11 @@ def is_planned(workload: WorkloadSpec) -> bool:
     return workload.trains and bool(workload.training_tokens or workload.within)
 
 
+def any_nodes(workload: WorkloadSpec) -> bool:
+    """Return whether a training run can have any number of nodes: neither its duration nor its nodes are given."""
+    return workload.trains and not is_planned(workload) and not workload.nodes
+
+
 def longest_hours(workload: WorkloadSpec) -> float:
     """Return the longest duration of a run."""
     if workload.within:
