@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from eks_hardware import _cdk, aws_names, facts
+from eks_hardware import _cdk, facts
 from eks_hardware._cdk import Construct, RouteTable, Subnet, TerraformResource, Vpc
 from eks_hardware.catalogue import load
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
@@ -84,7 +84,7 @@ class Network(Construct):
         }
         self._route_tables: dict[str, RouteTable] = {}
         self._public_routes()
-        egress = (*self._private_routes(), *self._endpoints())
+        egress = (*self._private_routes(), *self._gateway_endpoints(), *self._interface_endpoints())
         if resolved.flow_logs:
             self._flow_logs(resolved.flow_logs, iam)
         self.ref = NetworkRef(
@@ -134,7 +134,9 @@ class Network(Construct):
     @property
     def subnets(self) -> Mapping[str, Subnet]:
         """The subnets by role and zone (``private-usw2-az1``); empty for an existing VPC."""
-        return {f"{role.value}-{zone}": each for role, zones in self._subnets.items() for zone, each in zones.items()}
+        return {
+            f"{role.value}-{zone}": subnet for role, zones in self._subnets.items() for zone, subnet in zones.items()
+        }
 
     def _id(self, resource: Subnet | RouteTable) -> str:
         """Return the id of a resource, read once."""
@@ -169,9 +171,9 @@ class Network(Construct):
         )
 
     def _pod_network(self) -> _cdk.VpcIpv4CidrBlockAssociation:
-        found = self.node.try_find_child("pod-network")
-        if isinstance(found, _cdk.VpcIpv4CidrBlockAssociation):
-            return found
+        child = self.node.try_find_child("pod-network")
+        if isinstance(child, _cdk.VpcIpv4CidrBlockAssociation):
+            return child
         return _cdk.VpcIpv4CidrBlockAssociation(
             self, "pod-network", vpc_id=self.vpc_id, cidr_block=self._resolved.pod_cidr
         )
@@ -219,59 +221,73 @@ class Network(Construct):
             depends_on=reachable,
         )
 
-    def _private_routes(self) -> Iterator[TerraformResource]:
+    def _private_routes(self) -> list[TerraformResource]:
+        """Define the routes of nodes and pods, and return the resources that their traffic needs."""
+        resources: list[TerraformResource] = []
         for zone, subnet in self._subnets[SubnetRole.PRIVATE].items():
             table = self._route_table(f"private-{zone}")
-            yield self._associate(f"private-{zone}", subnet, table)
+            resources.append(self._associate(f"private-{zone}", subnet, table))
             nat_zone = self._resolved.nat_zone_by_zone.get(zone)
             if nat_zone is not None:
-                yield _cdk.Route(
-                    self,
-                    f"route-private-{zone}",
-                    route_table_id=self._id(table),
-                    destination_cidr_block=_ANYWHERE,
-                    nat_gateway_id=self._nat_gateways[nat_zone].id,
-                )
+                resources.append(self._nat_route(zone, table, self._nat_gateways[nat_zone]))
             pods = self._subnets[SubnetRole.POD].get(zone)
             if pods is not None:
-                yield self._associate(f"pod-{zone}", pods, table)
+                resources.append(self._associate(f"pod-{zone}", pods, table))
         table = self._route_table("control-plane")
         for zone, subnet in self._subnets[SubnetRole.CONTROL_PLANE].items():
             self._associate(f"control-plane-{zone}", subnet, table)
+        return resources
 
-    def _endpoints(self) -> Iterator[TerraformResource]:
-        region = self._resolved.region
+    def _nat_route(self, zone: str, table: RouteTable, gateway: _cdk.NatGateway) -> _cdk.Route:
+        return _cdk.Route(
+            self,
+            f"route-private-{zone}",
+            route_table_id=self._id(table),
+            destination_cidr_block=_ANYWHERE,
+            nat_gateway_id=gateway.id,
+        )
+
+    def _gateway_endpoints(self) -> list[TerraformResource]:
         tables = [self._id(table) for table in self._route_tables.values()]
-        for service in self._resolved.gateway_endpoints:
-            yield _cdk.VpcEndpoint(
+        return [
+            _cdk.VpcEndpoint(
                 self,
                 f"endpoint-{service}",
                 vpc_id=self.vpc_id,
-                service_name=f"com.amazonaws.{region}.{service}",
+                service_name=f"com.amazonaws.{self._resolved.region}.{service}",
                 vpc_endpoint_type="Gateway",
                 route_table_ids=tables,
                 tags={"Name": f"{self._resolved.name}-{service}"},
             )
-        if not self._resolved.interface_endpoints:
-            return
+            for service in self._resolved.gateway_endpoints
+        ]
+
+    def _interface_endpoints(self) -> list[TerraformResource]:
+        """Define the interface endpoints with their security group and its rules."""
+        resolved = self._resolved
+        if not resolved.interface_endpoints:
+            return []
         group_id = self._endpoint_security_group()
-        yield from self._endpoint_rules(group_id)
-        zones = self._resolved.endpoint_zone_ids
-        for service in self._resolved.interface_endpoints:
-            yield _cdk.VpcEndpoint(
+        private = self._subnets[SubnetRole.PRIVATE]
+        endpoints = [
+            _cdk.VpcEndpoint(
                 self,
                 f"interface-endpoint-{service}",
                 vpc_id=self.vpc_id,
-                service_name=facts.interface_endpoint(service, region),
+                service_name=facts.interface_endpoint(service, resolved.region),
                 vpc_endpoint_type="Interface",
                 private_dns_enabled=True,
-                subnet_ids=[self._id(self._subnets[SubnetRole.PRIVATE][zone]) for zone in zones],
+                subnet_ids=[self._id(private[zone]) for zone in resolved.endpoint_zone_ids],
                 security_group_ids=[group_id],
-                tags={"Name": f"{self._resolved.name}-{service}"},
+                tags={"Name": f"{resolved.name}-{service}"},
             )
+            for service in resolved.interface_endpoints
+        ]
+        # Without these rules no traffic reaches the endpoints.
+        return [*self._endpoint_rules(group_id), *endpoints]
 
     def _endpoint_security_group(self) -> str:
-        name = aws_names.security_group(self._resolved.name, "endpoints")
+        name = self._resolved.endpoint_security_group_name
         return _cdk.SecurityGroup(
             self,
             "endpoint-security-group",
@@ -281,27 +297,28 @@ class Network(Construct):
             tags={"Name": name},
         ).id
 
-    def _endpoint_rules(self, group_id: str) -> Iterator[TerraformResource]:
-        for key, cidr in (("vpc", self._resolved.cidr), ("pods", self._resolved.pod_cidr)):
-            if cidr is not None:
-                # Without this rule no traffic reaches the endpoints.
-                yield _cdk.VpcSecurityGroupIngressRule(
-                    self,
-                    f"endpoint-from-{key}",
-                    security_group_id=group_id,
-                    description=f"HTTPS from {cidr}",
-                    cidr_ipv4=cidr,
-                    ip_protocol="tcp",
-                    from_port=443,
-                    to_port=443,
-                )
+    def _endpoint_rules(self, group_id: str) -> list[TerraformResource]:
+        return [
+            _cdk.VpcSecurityGroupIngressRule(
+                self,
+                f"endpoint-from-{key}",
+                security_group_id=group_id,
+                description=f"HTTPS from {cidr}",
+                cidr_ipv4=cidr,
+                ip_protocol="tcp",
+                from_port=443,
+                to_port=443,
+            )
+            for key, cidr in (("vpc", self._resolved.cidr), ("pods", self._resolved.pod_cidr))
+            if cidr is not None
+        ]
 
     def _flow_logs(self, settings: FlowLogs, iam: IamSettings | None) -> None:
         resolved = self._resolved
         logs = _cdk.CloudwatchLogGroup(
             self,
             "flow-log-group",
-            name=f"/aws/vpc/{resolved.name}/flow-logs",
+            name=resolved.flow_log_group_name,
             retention_in_days=settings.retention_days,
         )
         role = Role(
@@ -334,7 +351,7 @@ class Network(Construct):
             log_destination_type="cloud-watch-logs",
             log_destination=logs.arn,
             iam_role_arn=role.role_arn,
-            max_aggregation_interval=60,
+            max_aggregation_interval=resolved.flow_log_interval_seconds,
             tags={"Name": resolved.name},
             depends_on=[permissions],
         )

@@ -69,6 +69,7 @@ class ResolvedNetwork(Resolved):
         nat_zone_by_zone: for each zone, the zone of the NAT gateway that its private subnet uses.
         gateway_endpoints: services with a gateway endpoint.
         interface_endpoints: services with an interface endpoint.
+        flow_log_interval_seconds: longest time for which EC2 collects traffic into one record.
 
     Examples:
         >>> resolved.network.zone_ids
@@ -87,7 +88,10 @@ class ResolvedNetwork(Resolved):
     gateway_endpoints: tuple[str, ...]
     interface_endpoints: tuple[str, ...]
     endpoint_zone_ids: tuple[str, ...]
+    endpoint_security_group_name: str
     flow_logs: FlowLogs | None
+    flow_log_group_name: str
+    flow_log_interval_seconds: int
     flow_log_role_name: str
     discovery_tag: str
     existing: ExistingSubnets | None

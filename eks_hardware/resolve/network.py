@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from eks_hardware import facts
+from eks_hardware import aws_names, facts
 from eks_hardware.models import FlowLogs, NetworkSpec
 from eks_hardware.resolve import cidrs
 from eks_hardware.resolve.derived import (
@@ -150,6 +150,10 @@ class _Network(Resolver[ResolvedNetwork]):
         page = "https://aws.amazon.com/privatelink/pricing/"
         return rule(tuple(sorted(self._zones.base)), f"{text}, and not every zone has every service", page)
 
+    def endpoint_security_group_name(self) -> Derived[str]:
+        name = aws_names.security_group(self._name, "endpoints")
+        return rule(name, "cluster and purpose", aws_names.longest("security_group"))
+
     def flow_logs(self) -> Derived[FlowLogs | None]:
         if self._spec.existing:
             return default(None, _NONE)
@@ -160,6 +164,13 @@ class _Network(Resolver[ResolvedNetwork]):
         if value is None or logs.model_fields_set == set(FlowLogs.model_fields):
             return stated(value)
         return stated(value, "as set in the strategy, and by default for the rest", row)
+
+    def flow_log_group_name(self) -> Derived[str]:
+        return rule(f"/aws/vpc/{self._name}/flow-logs", "contains the cluster's name, to find the group")
+
+    def flow_log_interval_seconds(self) -> Derived[int]:
+        row = facts.choices.cite(lambda file: file["flow_log_interval"]["seconds"])
+        return default(row.value, "the shorter of EC2's two intervals", row)
 
     def flow_log_role_name(self) -> Derived[str]:
         text = "cluster, region and purpose"

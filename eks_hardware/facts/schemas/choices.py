@@ -71,6 +71,10 @@ class FlowLogs(Switch):
     retention_days: Literal[90, 180, 365, 400, 545, 731]
 
 
+class FlowLogInterval(Sourced):
+    seconds: Literal[60, 600]
+
+
 class Workload(Sourced):
     purpose: Literal["system", "general", "training", "inference", "development"]
 
@@ -207,6 +211,7 @@ class Choices(About):
     nat_gateways: NatGateways
     gateway_endpoints: GatewayEndpoints
     flow_logs: FlowLogs
+    flow_log_interval: FlowLogInterval
     workload: Workload
     capacity: Purchase
     group_size: GroupSize
