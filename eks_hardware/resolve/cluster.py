@@ -74,10 +74,7 @@ class _Cluster(Resolver[ResolvedCluster]):
         return stated_field(self._spec, "kubernetes_version", row, "the toolkit's default, in standard support")
 
     def role_name(self) -> Derived[str]:
-        return self._role("cluster", "cluster, region and purpose")
-
-    def _role(self, purpose: str, text: str) -> Derived[str]:
-        return limited_name(text, self._name, self._region, purpose, limit="iam_role")
+        return limited_name("cluster, region and purpose", self._name, self._region, "cluster", limit="iam_role")
 
     def public_cidrs(self) -> Derived[tuple[str, ...]]:
         cidrs = self._spec.endpoint.public_cidrs
@@ -150,11 +147,19 @@ class _Cluster(Resolver[ResolvedCluster]):
         return rule(self._custom_networking, text, CUSTOM_NETWORKING)
 
     def addons(self) -> Derived[tuple[ResolvedAddon, ...]]:
-        addons = (
-            _Addon(name, self, self._needed_addons.get(name, ())).collect()
-            for name in enabled_addons(self._spec, self._needed_addons)
-        )
-        return rule(tuple(addons), "default add-ons, those in the strategy, and those that storage needs")
+        addons = tuple(self._addon(name) for name in enabled_addons(self._spec, self._needed_addons))
+        return rule(addons, "default add-ons, those in the strategy, and those that storage needs")
+
+    def _addon(self, name: str) -> ResolvedAddon:
+        given = {str(addon): settings for addon, settings in self._spec.addons.items()}
+        return _Addon(
+            name,
+            given.get(name),
+            statements=self._needed_addons.get(name, ()),
+            cluster_name=self._name,
+            region=self._region,
+            custom_networking=self._custom_networking,
+        ).collect()
 
     def discovery_tag(self) -> Derived[str]:
         return rule(self._name, "on the cluster security group, for Karpenter's selector")
@@ -184,19 +189,29 @@ def _access_entries(cluster: ClusterSpec, partition: str) -> Iterator[ResolvedAc
             key=entry.name,
             principal_arn=entry.principal_arn,
             kubernetes_groups=entry.kubernetes_groups,
-            policies=tuple((policy_arn(each.policy), each.namespaces) for each in entry.policies),
+            policies=tuple((policy_arn(policy.policy), policy.namespaces) for policy in entry.policies),
         )
 
 
 class _Addon(Resolver[ResolvedAddon]):
     kind = ResolvedAddon
 
-    def __init__(self, name: str, cluster: _Cluster, statements: Sequence[Statement]) -> None:
+    def __init__(
+        self,
+        name: str,
+        given: AddonSpec | None,
+        *,
+        statements: Sequence[Statement],
+        cluster_name: str,
+        region: str,
+        custom_networking: bool,
+    ) -> None:
         self._name = name
-        self._cluster = cluster
-        given = {str(each): addon for each, addon in cluster._spec.addons.items()}
-        self._asked_for = name in given
-        self._given = given.get(name) or AddonSpec()
+        self._cluster_name = cluster_name
+        self._region = region
+        self._custom_networking = custom_networking
+        self._asked_for = given is not None
+        self._given = given or AddonSpec()
         self._row = facts.addons_file.cite(lambda file: file["addons"][name])
         row = self._row.value
         # An add-on that the strategy names gets all its permissions, such as creating file systems for claims.
@@ -225,7 +240,7 @@ class _Addon(Resolver[ResolvedAddon]):
 
     def configuration(self) -> Derived[Mapping[str, Any]]:
         if self._name == "vpc-cni":
-            return self._configured(_vpc_cni(self._cluster._custom_networking))
+            return self._configured(_vpc_cni(self._custom_networking))
         row = self._row.value
         if "configuration" in row and "configuration_why" in row:
             return self._configured(rule(row["configuration"], row["configuration_why"], self._row))
@@ -249,10 +264,12 @@ class _Addon(Resolver[ResolvedAddon]):
     def role_name(self) -> Derived[str | None]:
         if not self._calls_aws():
             return rule(None, self._identity(), self._row)
-        return self._cluster._role(self._name, "cluster, region and add-on")
+        parts = self._cluster_name, self._region, self._name
+        return limited_name("cluster, region and add-on", *parts, limit="iam_role")
 
     def policy_arns(self) -> Derived[tuple[str, ...]]:
-        arns = tuple(f"arn:{self._cluster.partition().value}:iam::aws:policy/{policy}" for policy in self._policies)
+        partition = facts.partition(self._region)
+        arns = tuple(f"arn:{partition}:iam::aws:policy/{policy}" for policy in self._policies)
         return rule(arns, self._identity(), self._row)
 
     def statements(self) -> Derived[tuple[Mapping[str, Any], ...]]:

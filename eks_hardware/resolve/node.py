@@ -120,7 +120,7 @@ def recommended_pods(kind: InstanceType) -> int:
     return most
 
 
-def max_pods(template: NodeTemplate, types: Sequence[InstanceType], *, custom_networking: bool) -> int | None:
+def pods_per_node(template: NodeTemplate, types: Sequence[InstanceType], *, custom_networking: bool) -> int | None:
     """Return a node's maximum number of pods: from the strategy, otherwise the smallest of the group's types.
 
     It must be set, because EKS ignores prefix delegation when it computes the number for a managed node group

@@ -89,10 +89,10 @@ _USER_DATA_PAGES = {
 
 
 @dataclass(frozen=True)
-class _Cluster:
-    """A cluster's settings for one group or pool: its zones, and the tags of everything in the stack."""
+class _NodeContext:
+    """Values from outside of one group or pool: its cluster's name and settings, its zones, and the stack's tags."""
 
-    name: str
+    cluster_name: str
     zone_ids: tuple[str, ...]
     catalogue: Catalogue
     custom_networking: bool
@@ -103,10 +103,10 @@ class _Cluster:
 class NodeFields(Resolver[R], Generic[R, S]):
     """The fields of a group or pool that has passed the rules: its types exist, and share architecture and hardware."""
 
-    def __init__(self, spec: S, types: Sequence[str], cluster: _Cluster) -> None:
+    def __init__(self, spec: S, types: Sequence[str], context: _NodeContext) -> None:
         self._spec = spec
-        self._cluster = cluster
-        self._catalogue = cluster.catalogue
+        self._context = context
+        self._catalogue = context.catalogue
         self._types = tuple(self._catalogue.get(each) for each in types)
         self._first = self._types[0]
         self._bottlerocket = node.ami_family(spec) == "bottlerocket"
@@ -137,7 +137,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return stated(self._spec.name)
 
     def cluster_name(self) -> Derived[str]:
-        return stated(self._cluster.name)
+        return stated(self._context.cluster_name)
 
     def workload(self) -> Derived[str]:
         said = "workload" in self._spec.model_fields_set
@@ -171,7 +171,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return chosen("family" in ami.model_fields_set, family, row, "AL2023 unless the strategy sets another")
 
     def zone_ids(self) -> Derived[tuple[str, ...]]:
-        zone_ids = self._cluster.zone_ids
+        zone_ids = self._context.zone_ids
         reserved = {each.zone for each in self._reservations()} - {None}
         if self._spec.zones:
             return stated(zone_ids)
@@ -255,7 +255,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
     def placement_group_name(self) -> Derived[str | None]:
         wanted = self._spec.placement_group
         # Not "-": cluster demo with group gpu-x and cluster demo-gpu with group x must not share a name.
-        name = aws_names.limited(self._cluster.name, self._spec.name, limit="placement_group", separator="/")
+        name = aws_names.limited(self._context.cluster_name, self._spec.name, limit="placement_group", separator="/")
         if wanted != "auto":
             return stated(name if wanted == "cluster" else None)
         if self._reservations():
@@ -296,11 +296,11 @@ class NodeFields(Resolver[R], Generic[R, S]):
         row = self._cite(lambda row: row.get("instance_store"))
         return default(store, "local NVMe disks as one array for images and ephemeral storage", row)
 
-    def _max_pods(self) -> Derived[int | None]:
+    def _pods_per_node(self) -> Derived[int | None]:
         """Derive the maximum number of pods per node; None keeps the kubelet's own number."""
         if self._spec.kubelet.max_pods is not None:
             return stated(self._spec.kubelet.max_pods)
-        custom = self._cluster.custom_networking
+        custom = self._context.custom_networking
         least, value = node.fewest_pods(self._spec, self._types, custom_networking=custom)
         row = self._catalogue.cite(
             least, lambda row: (row["cards"], row["ipv4_per_interface"], row["vcpus"], row["nitro"])
@@ -314,7 +314,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return from_catalogue(value, text, row, facts.eks.cite(lambda file: file["max_pods"]))
 
     def shell(self) -> Derived[tuple[str, ...]]:
-        lines = self._cluster.shell
+        lines = self._context.shell
         if not lines:
             return rule((), "the strategy's storage needs no client on the nodes")
         if self._bottlerocket:
@@ -342,7 +342,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
     def _tags_of_instances(self, name: str, creator: str) -> Derived[Mapping[str, str]]:
         """Derive the tags of instances, volumes and network interfaces."""
         return rule(
-            {"Name": name, **self._cluster.common_tags, **self._spec.tags},
+            {"Name": name, **self._context.common_tags, **self._spec.tags},
             f"the provider's default tags do not apply to resources that {creator} creates",
             _DEFAULT_TAGS,
         )
@@ -379,15 +379,15 @@ def resolve_node_group(
 
     The group's types have passed the rules: they exist, and share architecture and hardware.
     """
-    cluster = _Cluster(cluster_name, zone_ids, catalogue, custom_networking, common_tags or {}, shell)
-    return _NodeGroup(group, cluster, kubernetes_version).collect()
+    context = _NodeContext(cluster_name, zone_ids, catalogue, custom_networking, common_tags or {}, shell)
+    return _NodeGroup(group, context, kubernetes_version).collect()
 
 
 class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
     kind = ResolvedNodeGroup
 
-    def __init__(self, group: NodeGroupSpec, cluster: _Cluster, kubernetes_version: str) -> None:
-        super().__init__(group, group.instance_types, cluster)
+    def __init__(self, group: NodeGroupSpec, context: _NodeContext, kubernetes_version: str) -> None:
+        super().__init__(group, group.instance_types, context)
         self._kubernetes_version = kubernetes_version
 
     def instance_types(self) -> Derived[tuple[str, ...]]:
@@ -467,7 +467,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         return {node.AUTOSCALER_GPU_LABEL: name}
 
     def max_pods(self) -> Derived[int | None]:
-        return self._max_pods()
+        return self._pods_per_node()
 
     def user_data(self) -> Derived[Mapping[str, Any]]:
         rocket = self._bottlerocket
@@ -509,7 +509,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
 
     def launch_template_name(self) -> Derived[str]:
         # The separator is that of the placement group.
-        names = self._cluster.name, self._spec.name
+        names = self._context.cluster_name, self._spec.name
         return limited_name("cluster and group", *names, limit="launch_template", separator="/")
 
     def tags(self) -> Derived[Mapping[str, str]]:
@@ -564,9 +564,9 @@ def resolve_node_pool(
 
     The pool has passed the rules: it has types, and they share architecture and hardware.
     """
-    cluster = _Cluster(cluster_name, zone_ids, catalogue, custom_networking, common_tags or {}, shell)
+    context = _NodeContext(cluster_name, zone_ids, catalogue, custom_networking, common_tags or {}, shell)
     versions = ami_versions or AmiVersions()
-    return _NodePool(pool, cluster, region, versions, efa_security_group_name, subnet_ids or {}).collect()
+    return _NodePool(pool, context, region, versions, efa_security_group_name, subnet_ids or {}).collect()
 
 
 class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
@@ -575,13 +575,13 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
     def __init__(
         self,
         pool: NodePoolSpec,
-        cluster: _Cluster,
+        context: _NodeContext,
         region: str,
         ami_versions: AmiVersions,
         efa_security_group_name: str | None,
         subnet_ids: Mapping[str, str],
     ) -> None:
-        super().__init__(pool, pool_types(pool, region, cluster.catalogue), cluster)
+        super().__init__(pool, pool_types(pool, region, context.catalogue), context)
         self._region = region
         self._ami_versions = ami_versions
         self._efa_security_group_name = efa_security_group_name
@@ -641,7 +641,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
     def subnet_ids(self) -> Derived[Mapping[str, str]]:
         named = self._subnet_ids
         return rule(
-            {zone: each for zone, each in named.items() if zone in self._cluster.zone_ids},
+            {zone: each for zone, each in named.items() if zone in self._context.zone_ids},
             "listed by id, because they are not tagged" if named else "selected by their discovery tag",
             "https://karpenter.sh/docs/concepts/nodeclasses/#specsubnetselectorterms",
         )
@@ -700,7 +700,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
 
         Source: https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet
         """
-        pods = self._max_pods()
+        pods = self._pods_per_node()
         settings = user_data.kubelet_settings(self._spec.kubelet, pods.value)
         value = {user_data.KUBELET_NAMES[name]: settings[name] for name in settings if name not in _NOT_IN_NODE_CLASS}
         if not pods.reason.source:
@@ -765,7 +765,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             yield CapacityOverlay(f"{self._spec.name}-huge-pages-{mib}", names, capacity)
 
     def tags(self) -> Derived[Mapping[str, str]]:
-        return self._tags_of_instances(f"{self._cluster.name}/{self._spec.name}", "Karpenter")
+        return self._tags_of_instances(f"{self._context.cluster_name}/{self._spec.name}", "Karpenter")
 
 
 def _by_value(numbers: Mapping[str, int]) -> list[tuple[int, tuple[str, ...]]]:

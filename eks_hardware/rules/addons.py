@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware
 from eks_hardware.resolve.addresses import switched_on
-from eks_hardware.resolve.node import default_repair, max_pods, pod_interfaces
+from eks_hardware.resolve.node import default_repair, pod_interfaces, pods_per_node
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.registry import Breach, Context, Node, error, warning
 from eks_hardware.versions import numbers
@@ -223,7 +223,7 @@ def _prefixes_off(context: Context) -> Iterator[Breach]:
     short: dict[str, tuple[int, int]] = {}
     for node in context.nodes:
         kinds = context.types(node)
-        told = max_pods(node, kinds, custom_networking=custom) if kinds else None
+        told = pods_per_node(node, kinds, custom_networking=custom) if kinds else None
         interfaces = [pod_interfaces(kind, efa=node.efa, custom_networking=custom) for kind in kinds]
         room = min(
             (
@@ -252,7 +252,7 @@ def _interfaces_capped(context: Context) -> Iterator[Breach]:
     size = facts.eks()["max_pods"]["addresses_per_prefix"] if prefixes else 1
     for node in context.nodes if most else ():
         kinds = context.types(node)
-        told = max_pods(node, kinds, custom_networking=custom) if kinds else None
+        told = pods_per_node(node, kinds, custom_networking=custom) if kinds else None
         for kind in kinds if told else ():
             count = min(pod_interfaces(kind, efa=node.efa, custom_networking=custom) or 0, most - custom)
             room = count * ((kind.ipv4_per_interface or 1) - 1) * size + 2
@@ -319,7 +319,7 @@ _FEW_PREFIXES = 4
 
 def _most_pods(context: Context, node: Node) -> int:
     kinds, custom = context.types(node), has_pod_subnets(context.strategy.network)
-    return max((max_pods(node, (kind,), custom_networking=custom) or 0 for kind in kinds), default=0)
+    return max((pods_per_node(node, (kind,), custom_networking=custom) or 0 for kind in kinds), default=0)
 
 
 # --- node repair

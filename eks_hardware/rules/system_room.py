@@ -15,7 +15,7 @@ from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve.addons import enabled_addons, storage_addons
-from eks_hardware.resolve.node import max_pods
+from eks_hardware.resolve.node import pods_per_node
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.hardware import is_open_to
@@ -148,7 +148,9 @@ def _room(context: Context, group: NodeGroupSpec, kind: InstanceType) -> _Room:
     memory = memory_of_guest(Fraction(kind.memory_gib) * GIB) - facts.memory()["host"]["eviction_mib"] * MIB
     memory -= _amount(kubelet.kube_reserved.get("memory"), kube["memory"])
     memory -= _amount(kubelet.system_reserved.get("memory"), none)
-    most = max_pods(group, context.types(group), custom_networking=has_pod_subnets(strategy.network)) or _USUAL_PODS
+    most = (
+        pods_per_node(group, context.types(group), custom_networking=has_pod_subnets(strategy.network)) or _USUAL_PODS
+    )
     enabled = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
     here = {name: row for name, row in facts.system_pods()["daemonsets"].items() if name in enabled}
     return _Room(

@@ -175,7 +175,7 @@ def _size(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if node.user_data and (kinds := context.types(node)):
             bottlerocket = ami_family(node) == "bottlerocket"
-            pods = nodes.max_pods(node, kinds, custom_networking=has_pod_subnets(context.strategy.network))
+            pods = nodes.pods_per_node(node, kinds, custom_networking=has_pod_subnets(context.strategy.network))
             store = nodes.instance_store(node, kinds)
             settings = nodes.system_settings(node, kinds[0], bottlerocket=bottlerocket, max_pods=pods, store=store)
             shell = node_shell(context.strategy.storage)

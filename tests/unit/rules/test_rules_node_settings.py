@@ -8,7 +8,7 @@ import pytest
 
 from eks_hardware.catalogue import load
 from eks_hardware.models import Strategy
-from eks_hardware.resolve.node import max_pods
+from eks_hardware.resolve.node import pods_per_node
 from eks_hardware.rules import check
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
@@ -341,7 +341,7 @@ def test_what_is_derived_is_never_too_much(custom_networking: bool) -> None:
     template = strategy(group()).node_groups[1]
     for index, kind in enumerate(map(load().get, load().names)):
         of_type = template.model_copy(update={"instance_types": (kind.name,)})
-        derived = max_pods(of_type, (kind,), custom_networking=custom_networking)
+        derived = pods_per_node(of_type, (kind,), custom_networking=custom_networking)
         if derived is not None and derived >= 4:
             groups.append(group(kind.name, f"g{index}", kubelet={"max_pods": derived}))
     found = shown_codes({"node_groups": [SYSTEM, *groups], **(PODS_ELSEWHERE if custom_networking else {})})
