@@ -80,7 +80,17 @@ _Finding = TypeVar("_Finding", bound=Finding)
 
 def errors_in(findings: Iterable[_Finding]) -> tuple[_Finding, ...]:
     """Return the findings with severity error."""
-    return tuple(each for each in findings if each.severity is Severity.ERROR)
+    return tuple(finding for finding in findings if finding.severity is Severity.ERROR)
+
+
+def warnings_in(findings: Iterable[_Finding]) -> tuple[_Finding, ...]:
+    """Return the warnings that no strategy ignores."""
+    return tuple(finding for finding in findings if finding.severity is Severity.WARNING and not finding.ignored)
+
+
+def ignored_in(findings: Iterable[_Finding]) -> tuple[_Finding, ...]:
+    """Return the warnings that a strategy ignores."""
+    return tuple(finding for finding in findings if finding.ignored)
 
 
 class StrategyError(ValueError):

@@ -13,6 +13,8 @@ _AS_CLOSE = 0.1
 """Names that are less similar than the nearest by more than this are left out."""
 _SAME = 0.85
 """From this similarity on, one name counts as a misspelling of the other."""
+_CLOSEST = 3
+"""Most similar names that are suggested."""
 
 
 LISTED = 20
@@ -48,7 +50,7 @@ def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
     if not nearest:
         return ()
     least = likeness(nearest[0], plain) - _AS_CLOSE
-    return tuple(names[each] for each in get_close_matches(plain, names, n=3, cutoff=max(least, _CLOSE)))
+    return tuple(names[each] for each in get_close_matches(plain, names, n=_CLOSEST, cutoff=max(least, _CLOSE)))
 
 
 def misspelt(word: str, names: Iterable[str]) -> str | None:
@@ -61,8 +63,8 @@ def _plain(name: str) -> str:
 
 
 def question(names: Sequence[str]) -> str:
-    """Return the question with the suggested names."""
-    return f"did you mean {joined(names, 'or')}?"
+    """Return the question with the suggested names, and with the first few of more than three."""
+    return f"did you mean {joined(names, 'or') if len(names) <= _CLOSEST else several(names)}?"
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str:

@@ -14,7 +14,7 @@ from eks_hardware import facts
 from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.fitting.formats import narrower
 from eks_hardware.advisor.fitting.gates import learns, maturity, sold_as, type_gates
-from eks_hardware.advisor.model import Candidate, Fit, Gate, Miss, Plan, Recommendation, Request
+from eks_hardware.advisor.model import Candidate, Fit, Gate, Maturity, Miss, Plan, Recommendation, Request
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
 from eks_hardware.advisor.ranking.limits import cheapest_plan, plan_above
@@ -203,10 +203,11 @@ class _Search:
         if not offering:
             self.misses.append(self._not_offered(kind))
             return
-        found = [self._in_region(sized, region) for region in offering]
-        drafts = [draft for each in found if not isinstance(each, Miss) for draft in each]
+        state = maturity(self._request, kind)
+        results = [self._in_region(sized, region, state) for region in offering]
+        drafts = [draft for result in results if not isinstance(result, Miss) for draft in result]
         self.drafts += drafts
-        self.misses += [each for each in found if isinstance(each, Miss)]
+        self.misses += [result for result in results if isinstance(result, Miss)]
         if drafts and kind.hardware is Hardware.CPU:
             self._cpu_sizes[kind.family] += 1
 
@@ -327,9 +328,9 @@ class _Search:
         figure = instance_figure(self._catalogue, kind.name, region, "on-demand")
         return figure, figure is not None
 
-    def _in_region(self, sized: _Sized, region: str) -> list[Draft] | Miss:
+    def _in_region(self, sized: _Sized, region: str, state: tuple[Maturity, str]) -> list[Draft] | Miss:
+        """Return the offers of a type in a region; ``state`` is the maturity of its software, with the reason."""
         kind = sized.fit.kind
-        stands, why = maturity(self._request, kind)
         drafts: list[Draft] = []
         above: list[Plan] = []
         for purchase in sold_as(self._request.workload.purchase, kind):
@@ -343,8 +344,8 @@ class _Search:
                 figure=figure,
                 at_most=at_most,
                 speed=sized.speed,
-                maturity=stands,
-                maturity_why=why,
+                maturity=state[0],
+                maturity_why=state[1],
                 replicas=sized.replicas,
                 sequences=sized.sequences,
                 tokens=self._tokens,

@@ -10,7 +10,7 @@ from typing import Protocol
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.doctor.aws import Aws, Caller
 from eks_hardware.doctor.aws_cli import aws_command
-from eks_hardware.findings import Finding, Severity, errors_in
+from eks_hardware.findings import Finding, Severity, errors_in, ignored_in, warnings_in
 from eks_hardware.loader import LoadedStrategy
 from eks_hardware.models import NodePoolSpec, Strategy
 from eks_hardware.models.node_lists import pools_of
@@ -133,9 +133,9 @@ class Report:
     @property
     def warnings(self) -> tuple[Diagnosis, ...]:
         """Findings that do not prevent the deployment, except those that the strategy ignores."""
-        return tuple(each for each in self.findings if each.severity is Severity.WARNING and not each.ignored)
+        return warnings_in(self.findings)
 
     @property
     def ignored(self) -> tuple[Diagnosis, ...]:
         """Warnings that the strategy ignores, with the reasons."""
-        return tuple(each for each in self.findings if each.ignored)
+        return ignored_in(self.findings)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from eks_hardware.catalogue import Accelerator, Catalogue, Hardware
+from eks_hardware.catalogue import Accelerator, Catalogue, Hardware, InstanceType
 from eks_hardware.explain import lines
 from eks_hardware.printable import joined
 from eks_hardware.resolve import (
@@ -69,7 +69,8 @@ def node_sets(resolved: ResolvedStrategy, catalogue: Catalogue) -> tuple[NodeSet
 
 
 def _node_set(nodes: ResolvedNodeGroup | ResolvedNodePool, catalogue: Catalogue) -> NodeSet:
-    devices = _devices(nodes.instance_types, catalogue)
+    kinds = [catalogue.get(name) for name in nodes.instance_types]
+    devices = _devices(kinds)
     if isinstance(nodes, ResolvedNodeGroup):
         bought: Sequence[str] = (nodes.capacity,)
         size = f"min {nodes.min_size:,}, desired {nodes.desired_size:,}, max {nodes.max_size:,}"
@@ -77,12 +78,12 @@ def _node_set(nodes: ResolvedNodeGroup | ResolvedNodePool, catalogue: Catalogue)
     else:
         bought = nodes.capacity_types
         size = f"limits: {', '.join(f'{name} {limit}' for name, limit in nodes.limits.items())}"
-        most_devices = _within_limits(nodes, catalogue)
+        most_devices = _within_limits(nodes, kinds)
     return NodeSet(
         name=nodes.name,
         is_pool=isinstance(nodes, ResolvedNodePool),
         hardware=nodes.hardware,
-        types=_types(nodes.instance_types),
+        types=_types(kinds),
         devices=devices,
         size=size,
         capacity=", ".join(CAPACITY[each].words for each in bought),
@@ -94,45 +95,46 @@ def _node_set(nodes: ResolvedNodeGroup | ResolvedNodePool, catalogue: Catalogue)
     )
 
 
-def _types(names: Sequence[str]) -> str:
-    if len(names) <= _NAMED_TYPES:
-        return ", ".join(names)
-    families = list(dict.fromkeys(name.partition(".")[0] for name in names))
+def _types(kinds: Sequence[InstanceType]) -> str:
+    if len(kinds) <= _NAMED_TYPES:
+        return ", ".join(kind.name for kind in kinds)
+    families = list(dict.fromkeys(kind.family for kind in kinds))
     if len(families) > 2 * _NAMED_TYPES:
-        return f"{len(names)} types of {len(families)} families"
-    return f"{', '.join(families)}: {len(names)} types"
+        return f"{len(kinds)} types of {len(families)} families"
+    return f"{', '.join(families)}: {len(kinds)} types"
 
 
-def _devices(names: Sequence[str], catalogue: Catalogue) -> Devices | None:
-    found = [each for name in names if (each := catalogue.get(name).accelerator)]
-    if not found:
+def _devices(kinds: Sequence[InstanceType]) -> Devices | None:
+    accelerators = [kind.accelerator for kind in kinds if kind.accelerator]
+    if not accelerators:
         return None
-    counts = [each.count for each in found]
+    counts = [accelerator.count for accelerator in accelerators]
     fewest, most = min(counts), max(counts)
-    chips = joined(list(dict.fromkeys(each.name for each in found)), "or")
+    chips = joined(list(dict.fromkeys(accelerator.name for accelerator in accelerators)), "or")
     number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    return Devices(fewest, most, f"{_fraction(found)}{number} × {chips}{_memory(found)}")
+    return Devices(fewest, most, f"{_fraction(accelerators)}{number} × {chips}{_memory(accelerators)}")
 
 
-def _fraction(found: Sequence[Accelerator]) -> str:
-    shares = sorted({each.fraction for each in found if each.fraction})
+def _fraction(accelerators: Sequence[Accelerator]) -> str:
+    shares = sorted({accelerator.fraction for accelerator in accelerators if accelerator.fraction})
     if not shares:
         return ""
     return f"{joined([str(Fraction(share).limit_denominator(16)) for share in shares], 'or')} of "
 
 
-def _memory(found: Sequence[Accelerator]) -> str:
-    sizes = sorted({round(each.memory_gib_each, 1) for each in found if each.memory_gib_each})
-    if not sizes or any(each.memory_gib_each is None for each in found):
+def _memory(accelerators: Sequence[Accelerator]) -> str:
+    known = [accelerator.memory_gib_each for accelerator in accelerators]
+    sizes = sorted({round(gib, 1) for gib in known if gib})
+    if not sizes or None in known:
         return ""
     ends = f"{sizes[0]:g}" if len(sizes) == 1 else f"{sizes[0]:g} to {sizes[-1]:g}"
     return f", {ends} GiB each"
 
 
-def _within_limits(pool: ResolvedNodePool, catalogue: Catalogue) -> int:
+def _within_limits(pool: ResolvedNodePool, kinds: Sequence[InstanceType]) -> int:
     """Return the devices that the limits allow if all nodes are of the type with the most devices within them."""
     most = 0
-    for kind in map(catalogue.get, pool.instance_types):
+    for kind in kinds:
         if kind.accelerator:
             counted = counted_by_karpenter(kind, pool.gpu_shares)
             nodes = min(amount(limit) // counted[key] for key, limit in pool.limits.items() if key in counted)

@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from eks_hardware.advisor.strategies.filled import LOCK_SUFFIX, Filled
-from eks_hardware.findings import Finding, Position, Severity, StrategyError, errors_in
+from eks_hardware.findings import Finding, Position, StrategyError, errors_in, ignored_in, warnings_in
 from eks_hardware.loader import LoadedStrategy, Remains, is_adoption, read_strategies, read_strategy
 from eks_hardware.loader.discovery import find
 from eks_hardware.loader.yaml_files import display_name
@@ -60,17 +60,17 @@ class Validation:
     @cached_property
     def warnings(self) -> tuple[Finding, ...]:
         """Findings that are shown but stop nothing."""
-        return tuple(each for each in self.findings if each.severity is Severity.WARNING and not each.ignored)
+        return warnings_in(self.findings)
 
     @cached_property
     def ignored(self) -> tuple[Finding, ...]:
         """Warnings that a strategy ignores, with the reasons."""
-        return tuple(each for each in self.findings if each.ignored)
+        return ignored_in(self.findings)
 
     @property
     def shown(self) -> tuple[Finding, ...]:
         """Errors and warnings in order."""
-        return tuple(each for each in self.findings if not each.ignored)
+        return tuple(finding for finding in self.findings if not finding.ignored)
 
 
 def validate(

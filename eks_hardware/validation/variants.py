@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
-from eks_hardware.findings import Finding
+from eks_hardware.findings import Finding, Position
 from eks_hardware.loader.discovery import find
 from eks_hardware.loader.overlays import overlays_for, own_overlays
 from eks_hardware.loader.yaml_files import display_name
@@ -20,6 +21,8 @@ from eks_hardware.validation.strategies import Validation, in_order, validate
 __all__ = ["Variant", "Variants", "validate_variants"]
 
 _UNUSED = "IGNORE_UNUSED"
+
+_Placed: TypeAlias = tuple[Finding, Position | None, str]
 
 
 @dataclass(frozen=True)
@@ -62,18 +65,16 @@ class Variants:
     @cached_property
     def validation(self) -> Validation:
         """All findings, each once. The message of a finding that only overlays cause names them."""
-        known = {(str(each), each.ignored) for each in self.alone.findings}
-        causes: dict[tuple[str, str], list[Variant]] = {}
-        caused: dict[tuple[str, str], Finding] = {}
+        known = set(map(_at_its_place, self.alone.findings))
+        causes: dict[_Placed, list[Variant]] = {}
         for variant in self.each:
-            for each in variant.found.findings:
-                key = (str(each), each.ignored)
-                if key not in known and each.code != _UNUSED:
-                    caused[key] = each
-                    causes.setdefault(key, []).append(variant)
-        found = [each for each in self.alone.findings if not self._used_with_an_overlay(each)]
-        found += [_caused_by(each, causes[key]) for key, each in caused.items()]
-        return replace(self.alone, findings=in_order(found, self.alone.files))
+            for finding in variant.found.findings:
+                placed = _at_its_place(finding)
+                if placed not in known and finding.code != _UNUSED:
+                    causes.setdefault(placed, []).append(variant)
+        findings = [finding for finding in self.alone.findings if not self._used_with_an_overlay(finding)]
+        findings += [_caused_by(finding, variants) for (finding, _, _), variants in causes.items()]
+        return replace(self.alone, findings=in_order(findings, self.alone.files))
 
     @property
     def unused_overlays(self) -> tuple[str, ...]:
@@ -115,6 +116,11 @@ def validate_variants(
         for name in overlays_for(path)
     ]
     return Variants(found, (*alone, *others))
+
+
+def _at_its_place(finding: Finding) -> _Placed:
+    """Return a finding with what the comparison of findings leaves out: its position, and why it is ignored."""
+    return finding, finding.position, finding.ignored
 
 
 def _caused_by(finding: Finding, variants: Sequence[Variant]) -> Finding:

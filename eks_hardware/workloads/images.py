@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware
 from eks_hardware.versions import older
 from eks_hardware.workloads.request import Kind, WorkloadError
 from eks_hardware.workloads.target import Target
+
+Purpose: TypeAlias = Literal["training", "inference"]
 
 
 def framework_image(target: Target, kind: Kind, *, efa: bool) -> str:
@@ -21,18 +25,15 @@ def framework_image(target: Target, kind: Kind, *, efa: bool) -> str:
 def _pytorch(target: Target, *, efa: bool) -> str:
     gpu = target.hardware is Hardware.NVIDIA_GPU
     for row in facts.workload_images()["pytorch"]["images"]:
-        if row["architecture"] != target.node.architecture or (efa and not row["efa"]):
-            continue
+        fits_node = row["architecture"] == target.node.architecture and (row["efa"] or not efa)
         # CPU images have no EFA software. PyTorch with CUDA starts without a GPU.
-        if _runs(target, row["cuda"]) if gpu else efa or row["cuda"] is None:
+        if fits_node and (_runs_on_gpus(target, row["cuda"]) if gpu else efa or row["cuda"] is None):
             return row["image"]
-    raise _unknown(
-        target,
-        f"PyTorch for {target.node.architecture}{f' and driver {target.driver}' if gpu else ''}{_with_efa(efa)}",
-    )
+    driver = f" and driver {target.driver}" if gpu else ""
+    raise _unknown(target, f"PyTorch for {target.node.architecture}{driver}{_with_efa(efa)}")
 
 
-def _runs(target: Target, cuda: str | None) -> bool:
+def _runs_on_gpus(target: Target, cuda: str | None) -> bool:
     """Return whether every GPU and the driver support a CUDA version, as far as known."""
     if cuda is None:
         return False
@@ -44,26 +45,35 @@ def _runs(target: Target, cuda: str | None) -> bool:
 
 
 def _neuron(target: Target, kind: Kind, *, efa: bool) -> str:
-    chips = {each.accelerator.name for each in target.kinds if each.accelerator}
+    chips = {chip.accelerator.name for chip in target.kinds if chip.accelerator}
     first = facts.workload_images()["neuron_first_generation"]
     if chips <= set(first["chips"]):
         if efa and not first["efa"]:
             raise _unknown(target, f"Neuron for {', '.join(sorted(chips))}{_with_efa(efa)}")
         return first["image"]
-    fact = facts.workload_images()["neuron"]
-    wanted, driver = target.template.needs.neuron_sdk, target.driver
-    if not chips <= set(fact["chips"]):
+    if not chips <= set(facts.workload_images()["neuron"]["chips"]):
         raise _unknown(target, f"Neuron on {', '.join(sorted(chips))}")
-    for row in fact["images"]:
-        sdk = row["sdk"]
-        asked = sdk == wanted or sdk.startswith(f"{wanted}.")
-        if asked if wanted else driver is None or software.sdk_fits_driver(sdk, driver):
-            images = {"training": row["training"], "inference": row["inference"]}
-            for purpose in ("inference", "training") if kind == "deployment" else ("training", "inference"):
-                image = images[purpose]
-                if image and (not efa or purpose in row["efa"]):
-                    return image
+    return _neuron_with_sdk(target, kind, efa=efa)
+
+
+def _neuron_with_sdk(target: Target, kind: Kind, *, efa: bool) -> str:
+    """Return the first image with the SDK that the node needs, or with one that fits its driver."""
+    wanted, driver = target.template.needs.neuron_sdk, target.driver
+    purposes: tuple[Purpose, ...] = ("inference", "training") if kind == "deployment" else ("training", "inference")
+    for row in facts.workload_images()["neuron"]["images"]:
+        if not _has_sdk(row["sdk"], wanted, driver):
+            continue
+        for purpose in purposes:
+            image = row[purpose]
+            if image and (purpose in row["efa"] or not efa):
+                return image
     raise _unknown(target, f"Neuron {wanted or f'on driver {driver}'}{_with_efa(efa)}")
+
+
+def _has_sdk(sdk: str, wanted: str | None, driver: str | None) -> bool:
+    if wanted:
+        return sdk == wanted or sdk.startswith(f"{wanted}.")
+    return driver is None or software.sdk_fits_driver(sdk, driver)
 
 
 def _with_efa(efa: bool) -> str:

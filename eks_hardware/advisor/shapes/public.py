@@ -13,7 +13,7 @@ from eks_hardware.advisor.model import Shape, ShapeError
 from eks_hardware.advisor.shapes.hf_config import from_hf_config
 from eks_hardware.models.workload import ModelShape
 from eks_hardware.printable import quoted
-from eks_hardware.suggestions import close, question, several
+from eks_hardware.suggestions import close, question
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.models import NamedModel
@@ -65,7 +65,7 @@ def _meant(written: str) -> str:
     words = _words(written)
     longer = [name for name in rows() if words and _words(name)[: len(words)] == words]
     if longer:
-        return f"did you mean {several(longer)}?" if len(longer) > 3 else question(longer)
+        return question(longer)
     if meant := close(written.rpartition("/")[2], rows()):
         return question(meant)
     return "use a name such as llama-3.1-8b; shell completion lists all (`eks-hardware completion`)"

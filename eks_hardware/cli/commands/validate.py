@@ -82,9 +82,9 @@ def validate(
         if all_overlays:
             content["overlays"] = checked
         if quotas:
-            from eks_hardware.cli.output.quotas import quota_rows
+            from eks_hardware.cli.output.quotas import quotas_as_json
 
-            content["quotas"] = [quota_rows(strategy) for strategy in _sound(found)]
+            content["quotas"] = [quotas_as_json(strategy) for strategy in _sound(found)]
         print_json(content)
     elif str(sarif) != "-":
         _print(found, checked)

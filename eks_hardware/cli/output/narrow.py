@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -56,21 +56,26 @@ def _paragraphs(table: Table, out: Console) -> Iterator[RenderableType]:
     for row, cells in zip(table.rows, rows, strict=True):
         texts = [_plain(each) for each in cells]
         yield Text(" ".join(filter(None, texts[:names])), style=row.style or "")
-        fields = [_field(*each) for each in zip(headers[names:], texts[names:], strict=True) if each[1]]
+        fields = [(header, text) for header, text in zip(headers[names:], texts[names:], strict=True) if text]
         if fields:
-            yield Text(_filled((", " if table.show_header else ": ").join(fields), out.width), style=row.style or "")
+            separator = ", " if table.show_header else ": "
+            yield Text("\n".join(paragraph(fields, out.width, separator=separator)), style=row.style or "")
+
+
+def paragraph(
+    fields: Iterable[tuple[str, str]], width: int, *, separator: str = ", ", indent: str = _INDENT
+) -> list[str]:
+    """Return the lines of a row's cells, each after its header. Short cells are not broken."""
+    text = separator.join(_field(header, value) for header, value in fields)
+    lines = textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
 def _field(header: str, value: str) -> str:
     field = f"{header} {value}".strip()
     return field.replace(" ", _NO_BREAK) if len(field) <= _UNBROKEN else field
-
-
-def _filled(text: str, width: int) -> str:
-    lines = textwrap.fill(
-        text, width, initial_indent=_INDENT, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False
-    )
-    return lines.replace(_NO_BREAK, " ")
 
 
 def _plain(cell: RenderableType) -> str:

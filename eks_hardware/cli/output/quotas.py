@@ -5,11 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from eks_hardware import field_paths
+from eks_hardware.cli.output.narrow import paragraph
 from eks_hardware.printable import number
-from eks_hardware.quotas import QuotaNeed, quota_needs
+from eks_hardware.quotas import Part, QuotaNeed, quota_needs
 from eks_hardware.resolve import resolve
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class _Row(NamedTuple):
 
 def quota_table(strategy: Strategy, columns: int) -> str:
     """Return a table of every quota that a strategy needs. The strategy must have passed the rules."""
-    needs = _needs(strategy)
+    needs = quota_needs(strategy, resolve(strategy))
     title = f"{strategy.name}, {strategy.region}: quotas with every group and pool at its maximum size"
     rows = [row for need in needs for row in _rows_of(need)]
     names = min(columns - _NUMBERS, max(len(row.first) + len(row.name) for row in rows))
@@ -62,16 +63,13 @@ def quota_table(strategy: Strategy, columns: int) -> str:
     return "\n".join(lines)
 
 
-def quota_rows(strategy: Strategy) -> dict[str, Any]:
-    """Return the same rows with stable keys, for JSON."""
-    return {"strategy": strategy.name, "region": strategy.region, "quotas": [_row(need) for need in _needs(strategy)]}
+def quotas_as_json(strategy: Strategy) -> dict[str, object]:
+    """Return the same quotas with stable keys, for JSON."""
+    needs = quota_needs(strategy, resolve(strategy))
+    return {"strategy": strategy.name, "region": strategy.region, "quotas": [_as_json(need) for need in needs]}
 
 
-def _needs(strategy: Strategy) -> tuple[QuotaNeed, ...]:
-    return quota_needs(strategy, resolve(strategy))
-
-
-def _row(need: QuotaNeed) -> dict[str, Any]:
+def _as_json(need: QuotaNeed) -> dict[str, object]:
     return {
         "kind": need.key,
         "service_code": need.service,
@@ -90,18 +88,21 @@ def _rows_of(need: QuotaNeed) -> Iterator[_Row]:
     unit = f" ({need.unit})" if need.unit and need.unit not in need.name else ""
     default = "?" if need.default is None else number(need.default)
     above = need.default is not None and need.needed + need.surge > need.default
-    numbers = (number(need.needed), _surge(need.surge), default)
-    yield _Row(f"{need.code or '-':10}  {need.name}{unit}", "", " " * 12, numbers, _MORE if above else "")
+    name = f"{need.code or '-':10}  {need.name}{unit}"
+    yield _Row(name, "", " " * 12, _numbers(need, default), _MORE if above else "")
     if need.counts_vcpus or (above and len(need.parts) > 1):
         for part in need.parts:
-            numbers = (number(part.needed), _surge(part.surge), "")
-            yield _Row(f"{_label(part.path)}: {part.text}", "  ", "    ", numbers)
+            yield _Row(f"{_label(part.path)}: {part.text}", "  ", "    ", _numbers(part))
+
+
+def _numbers(need: QuotaNeed | Part, default: str = "") -> tuple[str, str, str]:
+    return number(need.needed), f"+{number(need.surge)}" if need.surge else "", default
 
 
 def _table(rows: Sequence[_Row], names: int) -> Iterator[str]:
     for row in (_Row("", "", "", _HEADERS), *rows):
         first, *more = row.wrapped(names) or [""]
-        numbers = "".join(f"{each:>{_COLUMN}}" for each in row.numbers)
+        numbers = "".join(f"{text:>{_COLUMN}}" for text in row.numbers)
         yield f"{first:<{names}}{numbers} {row.mark}".rstrip()
         yield from more
 
@@ -109,20 +110,15 @@ def _table(rows: Sequence[_Row], names: int) -> Iterator[str]:
 def _paragraphs(rows: Sequence[_Row], columns: int) -> Iterator[str]:
     for row in rows:
         yield from row.wrapped(columns)
-        shown = ", ".join(f"{header} {each}" for header, each in zip(_HEADERS, row.numbers, strict=True) if each)
-        yield from textwrap.wrap(
-            f"{shown} {row.mark}", columns, initial_indent=f"{row.first}  ", subsequent_indent=f"{row.first}  "
-        )
+        *fields, last = [(header, text) for header, text in zip(_HEADERS, row.numbers, strict=True) if text]
+        marked = (last[0], f"{last[1]} {row.mark}".rstrip())
+        yield from paragraph([*fields, marked], columns, indent=f"{row.first}  ")
 
 
 def _label(path: str) -> str:
     """Return a label: ``karpenter.node_pools[gpu].disk`` -> ``pool gpu``, ``node_groups[gpu]`` -> ``gpu``."""
     name = field_paths.name_of_item(path)
     return f"{'pool ' if 'pool' in field_paths.list_of(path) else ''}{name}" if name else path
-
-
-def _surge(value: float) -> str:
-    return f"+{number(value)}" if value else ""
 
 
 _NOTES = {

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from eks_hardware.cli.output.quotas import quota_rows, quota_table
+from eks_hardware.cli.output.quotas import quota_table, quotas_as_json
 from helpers.strategies import SHIPPED, group, pools, shipped, strategy
 
 
@@ -15,7 +15,7 @@ def test_fits_and_agrees(name: str) -> None:
     given = shipped(name)
     lines = quota_table(given, 80).splitlines()
     assert max(map(len, lines)) <= 80
-    rows = json.loads(json.dumps(quota_rows(given)))
+    rows = json.loads(json.dumps(quotas_as_json(given)))
     assert (rows["strategy"], rows["region"]) == (name, given.region)
     for row in rows["quotas"]:
         (line,) = (line for line in lines if line.startswith(row["quota_code"]))
@@ -36,5 +36,5 @@ def test_long_names_and_unknown_defaults() -> None:
     assert f"  {name}: " in table
     header = f"{'maximum':>9}{'+update':>9}{'default':>9}\n"
     assert [header in each for each in (table, quota_table(given, 120))] == [False, True]
-    assert [row["quota_code"] for row in quota_rows(given)["quotas"]].count(None) == 1
+    assert [row["quota_code"] for row in quotas_as_json(given)["quotas"]].count(None) == 1
     assert "?" in table
