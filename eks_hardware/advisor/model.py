@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from eks_hardware.catalogue import InstanceType
@@ -170,6 +170,10 @@ class Request:
     efa: bool | None = None  # whether several nodes need EFA; None: the advisor decides
     measured: Measured | None = None  # the user's measurements, which correct the estimates
     policy: Policy | None = None  # decision trees; None: the shipped ones
+
+    def with_workload(self, **fields: object) -> Request:
+        """Return a request that differs in fields of its workload."""
+        return replace(self, workload=self.workload.model_copy(update=fields))
 
 
 Maturity = Literal["mature", "maintenance", "beta", "archived", "unknown"]

@@ -21,6 +21,13 @@ def tools() -> Mapping[str, Path]:
     return programs(*(name for name in cluster_tools.NEEDED if name != "opentofu"))
 
 
+@pytest.fixture(scope="module")
+def server(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Return a cluster with simulated kubelets, for the tests of one file."""
+    with Cluster(tmp_path_factory.mktemp("cluster"), programs=tools, kwok=True) as running:
+        yield running
+
+
 @pytest.fixture(scope="session")
 def cluster(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Return a cluster for tests that leave nothing in it, one per pytest worker."""

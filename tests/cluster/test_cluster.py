@@ -19,7 +19,7 @@ from eks_hardware.local import cluster as module
 from eks_hardware.local import emulator, processes
 from eks_hardware.local.cluster import Cluster, ClusterError
 from helpers.paths import ROOT
-from helpers.polling import eventually
+from helpers.polling import eventually, is_free
 
 PARTS = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 NODE = {
@@ -50,11 +50,6 @@ def family(cluster: Cluster) -> list[int]:
 def is_gone(pids: Iterable[int], ports: Iterable[int], folder: Path) -> bool:
     """Return whether nothing of a cluster is left."""
     return not any(map(processes.is_running, pids)) and all(map(is_free, ports)) and not folder.exists()
-
-
-def is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex((emulator.HOST, port)) != 0
 
 
 def gpu_pod(name: str, gpus: int) -> dict[str, Any]:

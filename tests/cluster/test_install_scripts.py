@@ -55,12 +55,6 @@ _OF_A_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount
 _COUNTED_BY_GENERATION = frozenset({"DaemonSet", "Deployment", "PodDisruptionBudget", "ReplicaSet"})
 
 
-@pytest.fixture(scope="module")
-def server(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with Cluster(tmp_path_factory.mktemp("cluster"), programs=tools, kwok=True) as running:
-        yield running
-
-
 @dataclasses.dataclass(frozen=True)
 class Charts:
     """A folder of charts, as ``pull-charts.sh`` fills it; the names of its charts, and of those that are stand-ins."""

@@ -9,7 +9,6 @@ import contextlib
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,9 +18,9 @@ from pathlib import Path
 
 import psutil
 
-from eks_hardware.local import emulator, processes
+from eks_hardware.local import processes
 from helpers.paths import ROOT
-from helpers.polling import eventually
+from helpers.polling import eventually, is_free
 
 KILLS = 10
 # The last ones find the complete cluster on a machine with nothing else to do.
@@ -106,8 +105,3 @@ def listening(pids: Iterable[int]) -> set[int]:
             connections = psutil.Process(pid).net_connections("inet")
             found |= {each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN}
     return found
-
-
-def is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex((emulator.HOST, port)) != 0

@@ -7,11 +7,8 @@ Those are the nodes of groups without taints that do not start empty. Replicas a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
-
-import pytest
 
 from eks_hardware import facts
 from eks_hardware.local.cluster import Cluster
@@ -24,12 +21,6 @@ from helpers.strategies import SHIPPED
 from .test_install_scripts import node_manifest, node_objects
 
 LABEL = "system-pods"
-
-
-@pytest.fixture(scope="module")
-def server(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with Cluster(tmp_path_factory.mktemp("cluster"), programs=tools, kwok=True) as running:
-        yield running
 
 
 def first_nodes(resolved: ResolvedStrategy, template: Template) -> list[Object]:

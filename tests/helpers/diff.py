@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from eks_hardware.diff import Changes, compare
 from eks_hardware.diff.resources import Document
 from eks_hardware.diff.synthesis import synthesize
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy
+from helpers.sections import cluster, node_groups
 from helpers.strategies import SYSTEM, gpu_pool, group, pools, strategy
 
 _BEFORE = strategy(
@@ -51,6 +55,23 @@ def compared(before: Strategy | Mapping[str, Any], after: Strategy | Mapping[str
 def compared_without_node(before: Strategy | Mapping[str, Any], after: Strategy | Mapping[str, Any]) -> Changes:
     """Compare two strategies, or sections of them, with generated resources for node groups only."""
     return compare(_strategy(before), _strategy(after), synthesize=_nodes)
+
+
+def with_cluster(**fields: Any) -> dict[str, Any]:
+    """Return a node group, and the section ``cluster``."""
+    return node_groups(group("g5.xlarge"), **cluster(**fields))
+
+
+def write_pair(folder: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, str]:
+    """Write the old and the new strategy; return the names of the files."""
+    for name, content in (("old.yaml", old), ("new.yaml", new)):
+        (folder / name).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return str(folder / "old.yaml"), str(folder / "new.yaml")
+
+
+def headings(markdown: str) -> list[str]:
+    """Return the headings of a comment's strategies."""
+    return [line for line in markdown.splitlines() if line.startswith("### ")]
 
 
 def _strategy(given: Strategy | Mapping[str, Any]) -> Strategy:

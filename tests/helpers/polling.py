@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable
 from typing import Any
+
+from eks_hardware.local.emulator import HOST
 
 
 def eventually(
@@ -26,3 +29,9 @@ def eventually(
             if is_last or found == expected:
                 return found
         time.sleep(0.1)
+
+
+def is_free(port: int) -> bool:
+    """Return whether nothing on this machine listens on a port."""
+    with socket.socket() as probe:
+        return probe.connect_ex((HOST, port)) != 0

@@ -27,6 +27,11 @@ def on_kubernetes(version: str) -> dict[str, Any]:
     return cluster(kubernetes_version=version)
 
 
+def configured(addon: str, **configuration: Any) -> dict[str, Any]:
+    """Return the section ``cluster`` with an add-on's configuration."""
+    return cluster(addons={addon: {"configuration": configuration}})
+
+
 def network(**fields: Any) -> dict[str, Any]:
     return {"network": fields}
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from helpers.diff import headings
 from helpers.github_action import Runner
 from helpers.installed import GIT, Installed
 from helpers.paths import ROOT
@@ -96,10 +97,6 @@ class Repository:
 @pytest.fixture
 def repository(installed: Installed, new_project: Path, tmp_path: Path) -> Callable[..., Repository]:
     return lambda below=".": Repository(installed, new_project, tmp_path, below)
-
-
-def headings(markdown: str) -> list[str]:
-    return [line for line in markdown.splitlines() if line.startswith("### ")]
 
 
 def exit_codes(done: dict[str, Any]) -> dict[str, int]:

@@ -19,7 +19,7 @@ from eks_hardware.models import S3BackendSpec, Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.testing import Template
 from eks_hardware.validation import load_strategy
-from helpers.diff import compared, synthesized_once
+from helpers.diff import compared, synthesized_once, with_cluster
 from helpers.paths import GOLDEN, SPECIAL
 from helpers.sections import node_groups
 from helpers.strategies import FOLDER, SHIPPED, SYSTEM, group, shipped, strategy
@@ -41,10 +41,6 @@ class Case(NamedTuple):
 
 def node(**fields: Any) -> dict[str, Any]:
     return node_groups(group("g5.xlarge", **fields))
-
-
-def with_cluster(**fields: Any) -> dict[str, Any]:
-    return node_groups(GROUP, cluster={"creator_is_admin": True, **fields})
 
 
 NODE_GROUP = "aws_eks_node_group"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from eks_hardware.cli.commands.diff import REPLACED
 from eks_hardware.diff import Changes, compare
@@ -19,7 +18,7 @@ from eks_hardware.diff.markdown import as_markdown
 from eks_hardware.diff.summary import summary
 from eks_hardware.diff.terminal import as_text
 from helpers import cli
-from helpers.diff import EVERYTHING, compared, synthesized_once
+from helpers.diff import EVERYTHING, compared, synthesized_once, write_pair
 from helpers.strategies import SHIPPED, document, gpu_pool, group, pools, strategy
 
 run = partial(cli.run, "diff")
@@ -76,16 +75,12 @@ def test_summary(changes: Changes) -> None:
 # The command.
 
 
+Write = Callable[..., tuple[str, str]]
+
+
 @pytest.fixture
-def files(tmp_path: Path) -> Any:
-    """Write the old and the new strategy; return their names."""
-
-    def written(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, str]:
-        for name, content in (("old.yaml", old), ("new.yaml", new)):
-            (tmp_path / name).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
-        return str(tmp_path / "old.yaml"), str(tmp_path / "new.yaml")
-
-    return written
+def files(tmp_path: Path) -> Write:
+    return partial(write_pair, tmp_path)
 
 
 @pytest.fixture
@@ -111,7 +106,7 @@ def test_a_strategy_and_itself(name: str) -> None:
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown", "json"])
-def test_formats(files: Any, format_: str) -> None:
+def test_formats(files: Write, format_: str) -> None:
     code, out, err = run(*files(*SPOT), "--format", format_)
     assert code == 0
     assert "node_groups[gpu]" in out
@@ -130,7 +125,7 @@ def test_formats(files: Any, format_: str) -> None:
     [(SPOT, 3, 3), (SCALED, 0, 0), (GONE, 0, 3), (POOL_GONE, 0, 3), (MOVED, 3, 3), (UNINSTALLED, 3, 3)],
     ids=["replaced", "updated", "gone", "pool gone", "moved", "release of pools gone"],
 )
-def test_fail_on(files: Any, pair: tuple[dict[str, Any], dict[str, Any]], replace: int, destroy: int) -> None:
+def test_fail_on(files: Write, pair: tuple[dict[str, Any], dict[str, Any]], replace: int, destroy: int) -> None:
     names = files(*pair)
     assert run(*names)[0] == 0
     assert run(*names, "--fail-on", "replace")[0] == replace
@@ -138,7 +133,7 @@ def test_fail_on(files: Any, pair: tuple[dict[str, Any], dict[str, Any]], replac
     assert {replace, destroy} <= {0, REPLACED}
 
 
-def test_what_cannot_be_synthesized_is_one_line(files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_synthesized_is_one_line(files: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the stack has no backend\n    at Object.<anonymous> (node:internal)")
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.gates import learns, weight_format
@@ -26,15 +24,11 @@ def narrower(request: Request, kind: InstanceType) -> Iterator[tuple[Request, st
         method = workload.method or "full"
         if method in _METHODS:
             smaller, caveat = _METHODS[method]
-            yield _with(request, method=smaller), f"--task {smaller}", caveat
+            yield request.with_workload(method=smaller), f"--task {smaller}", caveat
         return
     if learns(workload) or request.shape.generates is False or workload.task != "inference":
         return
     sizes = facts.memory()["formats"]["bytes"]
     for each in _FORMATS:
         if sizes[each] < sizes[weight_format(request, kind)]:
-            yield _with(request, precision=each), f"--precision {each}", _QUALITY
-
-
-def _with(request: Request, **said: Any) -> Request:
-    return replace(request, workload=request.workload.model_copy(update=said))
+            yield request.with_workload(precision=each), f"--precision {each}", _QUALITY

@@ -141,7 +141,7 @@ def _by_library(request: Request, kind: InstanceType) -> Request:
     rows = neuron_libraries(request, kind)
     if request.workload.framework or not rows:
         return request
-    return replace(request, workload=request.workload.model_copy(update={"framework": rows[0]["framework"]}))
+    return request.with_workload(framework=rows[0]["framework"])
 
 
 def _library(row: NeuronLibrary) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_length, sequence_length
@@ -41,10 +39,6 @@ def _devices(layout: Layout, kind: InstanceType) -> str:
     return f"{layout.parallelism.devices} x {kind.accelerator.name}" if kind.accelerator else "the node"
 
 
-def _with(request: Request, **said: Any) -> Request:
-    return replace(request, workload=request.workload.model_copy(update=said))
-
-
 def _halves(value: int, least: int) -> Iterator[int]:
     """Yield the powers of two below a value, descending, at most a dozen."""
     power = 1 << (max(value - 1, 1).bit_length() - 1)
@@ -60,34 +54,40 @@ def _inference(request: Request, kind: InstanceType) -> Iterator[_Change]:
     sequences, context = concurrent_sequences(workload), context_length(workload)
     for fewer in _halves(sequences, 1):
         yield (
-            _with(request, concurrent_sequences=fewer),
+            request.with_workload(concurrent_sequences=fewer),
             f"it fits with concurrent_sequences: {fewer} instead of {sequences}",
         )
     for shorter in _halves(context, _SHORTEST):
-        yield _with(request, context_length=shorter), f"it fits with context_length: {shorter} instead of {context}"
+        yield (
+            request.with_workload(context_length=shorter),
+            f"it fits with context_length: {shorter} instead of {context}",
+        )
     sizes = facts.memory()["formats"]["bytes"]
     now = weight_format(request, kind)
     for smaller in _FORMATS:
         if sizes[smaller] < sizes[now]:
-            yield _with(request, precision=smaller), f"it fits on {{devices}} with {smaller} weights"
+            yield request.with_workload(precision=smaller), f"it fits on {{devices}} with {smaller} weights"
 
 
 def _training(request: Request) -> Iterator[_Change]:
     workload = request.workload
     if workload.sharding not in (None, "zero-3"):
-        yield _with(request, sharding="zero-3"), "it fits on {devices} with sharding: zero-3"
-        yield _with(request, sharding=None), "it fits on {devices} without this sharding"
+        yield request.with_workload(sharding="zero-3"), "it fits on {devices} with sharding: zero-3"
+        yield request.with_workload(sharding=None), "it fits on {devices} without this sharding"
     if workload.activation_checkpointing is not True:
-        yield _with(request, activation_checkpointing=True), "it fits with activation_checkpointing: true"
+        yield request.with_workload(activation_checkpointing=True), "it fits with activation_checkpointing: true"
     batch = batch_size(workload)
     for fewer in _halves(batch, 1):
-        yield _with(request, batch_size=fewer), f"it fits with batch_size: {fewer} instead of {batch}"
+        yield request.with_workload(batch_size=fewer), f"it fits with batch_size: {fewer} instead of {batch}"
     if workload.optimizer in (None, "adamw"):
-        yield _with(request, optimizer="adamw-8bit"), "it fits on {devices} with optimizer: adamw-8bit"
+        yield request.with_workload(optimizer="adamw-8bit"), "it fits on {devices} with optimizer: adamw-8bit"
     if workload.task == "fine-tuning":
         methods = {"lora": ("qlora",), "qlora": ()}.get(workload.method or "full", ("lora", "qlora"))
         for method in methods:
-            yield _with(request, method=method), f"it fits on {{devices}} with method: {method}"
+            yield request.with_workload(method=method), f"it fits on {{devices}} with method: {method}"
     length = sequence_length(request)
     for shorter in _halves(length, _SHORTEST):
-        yield _with(request, sequence_length=shorter), f"it fits with sequence_length: {shorter} instead of {length}"
+        yield (
+            request.with_workload(sequence_length=shorter),
+            f"it fits with sequence_length: {shorter} instead of {length}",
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.defaults import context_length
@@ -63,7 +62,7 @@ def in_flight(request: Request) -> int:
 def at_pace(request: Request, sequences: int) -> Request:
     """Return the request for one of the users' replicas: some sequences, each at the pace of a reader."""
     said = {"concurrent_sequences": sequences, "latency": _pace(request)}
-    return replace(request, workload=request.workload.model_copy(update=said))
+    return request.with_workload(**said)
 
 
 def _pace(request: Request) -> Latency:

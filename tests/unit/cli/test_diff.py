@@ -6,29 +6,25 @@ tests/synth/test_diff_reports.py tests it with Node.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from helpers import cli
+from helpers.diff import write_pair
 from helpers.strategies import SYSTEM, document, group
 
 run = partial(cli.run, "diff", JSII_NODE="no-such-node")
 
 
+Write = Callable[..., tuple[str, str]]
+
+
 @pytest.fixture
-def files(tmp_path: Path) -> Any:
-    """Write the old and the new strategy; return their names."""
-
-    def written(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, str]:
-        for name, content in (("old.yaml", old), ("new.yaml", new)):
-            (tmp_path / name).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
-        return str(tmp_path / "old.yaml"), str(tmp_path / "new.yaml")
-
-    return written
+def files(tmp_path: Path) -> Write:
+    return partial(write_pair, tmp_path)
 
 
 SPOT = document(group("g5.xlarge", capacity="spot")), document(group(["g5.xlarge", "g6.xlarge"]))
@@ -36,7 +32,7 @@ SCALED = document(group("g5.xlarge")), document(group("g5.xlarge", scaling={"max
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown", "json"])
-def test_formats(files: Any, format_: str) -> None:
+def test_formats(files: Write, format_: str) -> None:
     code, out, err = run(*files(*SPOT), "--format", format_)
     assert code == 0
     assert "node_groups[gpu]" in out
@@ -49,7 +45,7 @@ def test_formats(files: Any, format_: str) -> None:
     assert "warning" in err
 
 
-def test_errors_are_those_of_validate(files: Any) -> None:
+def test_errors_are_those_of_validate(files: Write) -> None:
     old, new = files(document(), document(group("g5.xlargee")))
     code, out, err = run(old, new)
     assert (code, out) == (1, "")
@@ -61,7 +57,7 @@ def test_a_file_that_is_not_there() -> None:
     assert (code, "does not exist" in err) == (2, True)
 
 
-def test_overlays_lie_over_both(files: Any, tmp_path: Path) -> None:
+def test_overlays_lie_over_both(files: Write, tmp_path: Path) -> None:
     names = files(*SCALED)
     (tmp_path / "overlays").mkdir()
     (tmp_path / "overlays" / "tokyo.yaml").write_text("region: ap-northeast-1\n")
@@ -76,20 +72,20 @@ def test_wrong_usage(arguments: tuple[str, str]) -> None:
     assert run("mixed-hardware", "mixed-hardware", *arguments)[0] == 2
 
 
-def test_a_budget_does_not_stop_it(files: Any) -> None:
+def test_a_budget_does_not_stop_it(files: Write) -> None:
     dear = document(group("p5.48xlarge"), budget={"usd_per_month_at_max": 10})
     code, out, err = run(*files(document(node_groups=[SYSTEM]), dear))
     assert (code, "node_groups[gpu] added" in out, "BUDGET_EXCEEDED" in err) == (0, True, True)
 
 
-def test_without_node_it_says_so_and_compares_the_rest(files: Any) -> None:
+def test_without_node_it_says_so_and_compares_the_rest(files: Write) -> None:
     code, out, _ = run(*files(*SCALED))
     assert code == 0
     assert "! resources and replacements are not compared" in out
     assert "node_groups[gpu] min/desired/max" in out
 
 
-def test_without_node_nothing_passes_for_unchanged(files: Any) -> None:
+def test_without_node_nothing_passes_for_unchanged(files: Write) -> None:
     """A pipeline that checks for replacements must not continue without the check."""
     code, out, err = run(*files(*SCALED), "--fail-on", "replace")
     assert (code, "Capacity" in out) == (2, True)

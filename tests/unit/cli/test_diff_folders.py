@@ -10,6 +10,7 @@ import pytest
 
 from eks_hardware.diff import folders
 from helpers import cli
+from helpers.diff import headings
 from helpers.strategies import write_overlay
 
 run = partial(cli.run, "diff", "before/strategies", "strategies", JSII_NODE="no-such-node")
@@ -37,10 +38,6 @@ def _two_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(below, "overlays").mkdir()
         write_with_most("demo", below=below)
         write_with_most("same", below=below)
-
-
-def headings(markdown: str) -> list[str]:
-    return [line for line in markdown.splitlines() if line.startswith("### ")]
 
 
 @pytest.mark.parametrize(

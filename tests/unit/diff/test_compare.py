@@ -12,14 +12,11 @@ from eks_hardware.diff.node_pools import pool_changes
 from eks_hardware.kubernetes import Bundle, bundle
 from eks_hardware.resolve import resolve
 from helpers.diff import compared_without_node as compared
+from helpers.diff import with_cluster
 from helpers.sections import node_groups
 from helpers.strategies import gpu_pool, group, pools, strategy
 
 GROUP = group("g5.xlarge")
-
-
-def with_cluster(**fields: Any) -> dict[str, Any]:
-    return node_groups(GROUP, cluster={"creator_is_admin": True, **fields})
 
 
 # Karpenter.

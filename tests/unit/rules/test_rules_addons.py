@@ -9,7 +9,7 @@ import pytest
 from eks_hardware import facts
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
-from helpers.sections import cluster, one_group
+from helpers.sections import cluster, configured, one_group
 from helpers.strategies import SYSTEM, group, pool, pools
 
 CNI = "cluster.addons.vpc-cni"
@@ -19,10 +19,6 @@ PODS = {"network": {"pod_cidr": "100.64.0.0/16"}}
 
 def pinned_addon(name: str, version: str, kubernetes_version: str = "1.35") -> dict[str, Any]:
     return cluster(addons={name: {"version": f"v{version}-eksbuild.1"}}, kubernetes_version=kubernetes_version)
-
-
-def configured(name: str, **configuration: Any) -> dict[str, Any]:
-    return cluster(addons={name: {"configuration": configuration}})
 
 
 def cni_environment(**values: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
-from helpers.sections import cluster, kubernetes, network
+from helpers.sections import cluster, configured, kubernetes, network
 from helpers.strategies import SYSTEM, gpu_pool, group, pool, pools
 
 TYPES = "node_groups[system].instance_types"
@@ -22,10 +22,6 @@ def system_group(instance_types: str, nodes: int = 2, **fields: Any) -> dict[str
 
 def with_system(instance_types: str, nodes: int = 2, **others: Any) -> dict[str, Any]:
     return {"node_groups": [system_group(instance_types, nodes)], **others}
-
-
-def with_addon(name: str, **configuration: Any) -> dict[str, Any]:
-    return cluster(addons={name: {"configuration": configuration}})
 
 
 def gpu_group(**fields: Any) -> dict[str, Any]:
@@ -66,14 +62,14 @@ CASES = [
     Case(
         "SYSTEM_NO_ROOM",
         TYPES,
-        with_system("m6i.large", **with_addon("coredns", **MANY)),
-        with_system("m6i.4xlarge", **with_addon("coredns", **MANY)),
+        with_system("m6i.large", **configured("coredns", **MANY)),
+        with_system("m6i.4xlarge", **configured("coredns", **MANY)),
     ),
     Case(
         "SYSTEM_NO_ROOM",
         TYPES,
-        with_system("m6i.large", **with_addon("coredns", replicaCount=40)),
-        with_system("m6i.large", **with_addon("coredns", replicaCount=4)),
+        with_system("m6i.large", **configured("coredns", replicaCount=40)),
+        with_system("m6i.large", **configured("coredns", replicaCount=4)),
     ),
     Case(
         "SYSTEM_NO_ROOM",
@@ -90,8 +86,8 @@ CASES = [
     Case(
         "SYSTEM_TIGHT",
         TYPES,
-        with_system("m6i.large", 1, **CPU_POOL, **with_addon("coredns", replicaCount=12)),
-        with_system("m6i.xlarge", 2, **CPU_POOL, **with_addon("coredns", replicaCount=12)),
+        with_system("m6i.large", 1, **CPU_POOL, **configured("coredns", replicaCount=12)),
+        with_system("m6i.xlarge", 2, **CPU_POOL, **configured("coredns", replicaCount=12)),
         NO_ROOM,
     ),
     # --- idle
@@ -182,38 +178,38 @@ CASES = [
     ),
     off(
         "cluster.addons.coredns.configuration.replicaCount",
-        with_addon("coredns", replicaCount=3, autoScaling={"enabled": True}),
-        with_addon("coredns", autoScaling={"enabled": True}),
+        configured("coredns", replicaCount=3, autoScaling={"enabled": True}),
+        configured("coredns", autoScaling={"enabled": True}),
     ),
     off(
         "cluster.addons.coredns.configuration.autoScaling.minReplicas",
-        with_addon("coredns", autoScaling={"enabled": False, "minReplicas": 3}),
-        with_addon("coredns", autoScaling={"enabled": True, "minReplicas": 3}),
+        configured("coredns", autoScaling={"enabled": False, "minReplicas": 3}),
+        configured("coredns", autoScaling={"enabled": True, "minReplicas": 3}),
     ),
     off(
         "cluster.addons.kube-proxy.configuration.ipvs",
-        with_addon("kube-proxy", ipvs={"scheduler": "rr"}),
-        with_addon("kube-proxy", mode="ipvs", ipvs={"scheduler": "rr"}),
+        configured("kube-proxy", ipvs={"scheduler": "rr"}),
+        configured("kube-proxy", mode="ipvs", ipvs={"scheduler": "rr"}),
     ),
     off(
         "cluster.addons.vpc-cni.configuration.env.WARM_PREFIX_TARGET",
-        with_addon("vpc-cni", env={"WARM_PREFIX_TARGET": "1", "WARM_IP_TARGET": "5", "MINIMUM_IP_TARGET": "10"}),
-        with_addon("vpc-cni", env={"WARM_IP_TARGET": "5", "MINIMUM_IP_TARGET": "10"}),
+        configured("vpc-cni", env={"WARM_PREFIX_TARGET": "1", "WARM_IP_TARGET": "5", "MINIMUM_IP_TARGET": "10"}),
+        configured("vpc-cni", env={"WARM_IP_TARGET": "5", "MINIMUM_IP_TARGET": "10"}),
     ),
     off(
         "cluster.addons.vpc-cni.configuration.env.WARM_ENI_TARGET",
-        with_addon("vpc-cni", env={"WARM_ENI_TARGET": "2"}),
-        with_addon("vpc-cni", env={"WARM_PREFIX_TARGET": "2"}),
+        configured("vpc-cni", env={"WARM_ENI_TARGET": "2"}),
+        configured("vpc-cni", env={"WARM_PREFIX_TARGET": "2"}),
     ),
     off(
         "cluster.addons.vpc-cni.configuration.env.POD_SECURITY_GROUP_ENFORCING_MODE",
-        with_addon("vpc-cni", env={"POD_SECURITY_GROUP_ENFORCING_MODE": "standard"}),
-        with_addon("vpc-cni", env={"POD_SECURITY_GROUP_ENFORCING_MODE": "standard", "ENABLE_POD_ENI": "true"}),
+        configured("vpc-cni", env={"POD_SECURITY_GROUP_ENFORCING_MODE": "standard"}),
+        configured("vpc-cni", env={"POD_SECURITY_GROUP_ENFORCING_MODE": "standard", "ENABLE_POD_ENI": "true"}),
     ),
     off(
         "cluster.addons.vpc-cni.configuration.nodeAgent.enablePolicyEventLogs",
-        with_addon("vpc-cni", enableNetworkPolicy="false", nodeAgent={"enablePolicyEventLogs": "true"}),
-        with_addon("vpc-cni", nodeAgent={"enablePolicyEventLogs": "true"}),
+        configured("vpc-cni", enableNetworkPolicy="false", nodeAgent={"enablePolicyEventLogs": "true"}),
+        configured("vpc-cni", nodeAgent={"enablePolicyEventLogs": "true"}),
     ),
     off(
         f"{PROMETHEUS}.grafana.replicas",
