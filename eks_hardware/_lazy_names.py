@@ -9,14 +9,13 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
 
-def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package; ``modules`` has each module's names, separated by spaces."""
     module_of = {name: module for module, names in modules.items() for name in names.split()}
 
-    def get(name: str) -> Any:
+    def get(name: str) -> object:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(f"{package}.{module_of[name]}"), name)

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -339,7 +339,7 @@ def _strategy(adoption: Adoption) -> Strategy:
 
 
 def adopted_group(
-    config: NodeGroupSpec | Mapping[str, Any],
+    config: NodeGroupSpec | Mapping[str, object],
     *,
     path: str,
     kubernetes_version: str,

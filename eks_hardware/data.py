@@ -51,7 +51,7 @@ class _Path:
         self.keys: list[str] = []
         self.value = content
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> object:
         self.value = self.value[key]
         self.keys.append(key)
         return self if isinstance(self.value, dict) else self.value

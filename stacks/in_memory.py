@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from eks_hardware._cdk import App
 from eks_hardware.resolve import ResolvedStrategy
@@ -12,7 +11,9 @@ from eks_hardware.stacks.extension import Extension
 from eks_hardware.stacks.per_strategy import strategy_stacks
 
 
-def terraform_json(resolved: ResolvedStrategy, *, extension: Extension | None = None) -> tuple[Mapping[str, Any], ...]:
+def terraform_json(
+    resolved: ResolvedStrategy, *, extension: Extension | None = None
+) -> tuple[Mapping[str, object], ...]:
     """Synthesize the stacks of a strategy, the stack of its charts last.
 
     The path of each resource's construct ids is in ``//.metadata.path``.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from eks_hardware._cdk import (
     Construct,
@@ -57,7 +56,7 @@ class Addon(Construct):
         *,
         resolved: ResolvedAddon,
         cluster_name: str,
-        configuration: Mapping[str, Any] | None = None,
+        configuration: Mapping[str, object] | None = None,
         after: Sequence[ITerraformDependable] = (),
         iam: IamSettings | None = None,
     ) -> None:

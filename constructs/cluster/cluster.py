@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from eks_hardware import _cdk
 from eks_hardware._cdk import CloudwatchLogGroup, Construct, EksCluster, ITerraformDependable, TerraformResource
@@ -271,7 +270,7 @@ class Cluster(Construct):
         self._addons[addon.name] = defined
         return defined
 
-    def _with_pod_subnets(self, addon: ResolvedAddon) -> dict[str, Any]:
+    def _with_pod_subnets(self, addon: ResolvedAddon) -> dict[str, object]:
         """Return the VPC CNI's configuration with one ENIConfig per zone, named as in the nodes' zone label."""
         if not self._resolved.custom_networking:
             return dict(addon.configuration)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from eks_hardware import aws_names, facts
 from eks_hardware._cdk import Annotations, Construct
@@ -72,7 +71,7 @@ class AdoptedNodeGroup(Construct):
         kubernetes_version: str,
         vpc_id: str,
         private_subnet_ids: Mapping[str, str],
-        config: NodeGroupSpec | Mapping[str, Any],
+        config: NodeGroupSpec | Mapping[str, object],
         role_name: str | None = None,
         iam: IamSettings | None = None,
     ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from eks_hardware import facts
 from eks_hardware._cdk import Construct, EksPodIdentityAssociation, IamPolicy, TerraformResource
@@ -106,7 +105,7 @@ class PodIdentityRole(Construct):
         name: str,
         namespace: str,
         service_account: str,
-        statements: Sequence[Mapping[str, Any]],
+        statements: Sequence[Mapping[str, object]],
         cluster: ClusterRef,
         region: str,
         iam: IamSettings | None = None,

@@ -54,20 +54,20 @@ def label_name(name: str) -> str:
 class _Fields:
     """A row that notes the fields that are read."""
 
-    def __init__(self, row: Mapping[str, Any]) -> None:
+    def __init__(self, row: Mapping[str, object]) -> None:
         self._row = row
         self.read: list[str] = []
 
-    def __getitem__(self, field: str) -> Any:
+    def __getitem__(self, field: str) -> object:
         self.read.append(field)
         return self._row[field]
 
-    def get(self, field: str) -> Any:
+    def get(self, field: str) -> object:
         self.read.append(field)
         return self._row.get(field)
 
 
-def _cited(place: str, row: Mapping[str, Any], said: str, select: Callable[[Any], T]) -> Cited[T]:
+def _cited(place: str, row: Mapping[str, object], said: str, select: Callable[[Any], T]) -> Cited[T]:
     fields = _Fields(row)
     value = select(fields)
     names = ", ".join(each if row.get(each) is not None else f"no {each}" for each in fields.read)

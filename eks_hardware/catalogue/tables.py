@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 
-def render(head: Mapping[str, Any], section: str, rows: Mapping[str, Any]) -> str:
+def render(head: Mapping[str, object], section: str, rows: Mapping[str, object]) -> str:
     """Write a table with one line per entry of the head and one line per row, which makes diffs readable."""
     lines = [f"{json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
     body = ",\n".join(f"  {json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 from click.exceptions import Exit
@@ -91,7 +91,7 @@ class _Commands(click.Group):
             formatter.write_dl([(name, each.get_short_help_str(limit=1000)) for name, each in commands if each])
 
     def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
     ) -> click.Context:
         try:
             return super().make_context(info_name, args, parent, **extra)
@@ -102,7 +102,7 @@ class _Commands(click.Group):
         failures.start(ctx, tuple(args))
         return super().parse_args(ctx, args)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         try:
             return self._invoke(ctx)
         except Exit as end:
@@ -112,7 +112,7 @@ class _Commands(click.Group):
                 print_json(document)
             raise
 
-    def _invoke(self, ctx: click.Context) -> Any:
+    def _invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except click.ClickException as error:

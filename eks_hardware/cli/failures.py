@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -53,7 +53,7 @@ def record_findings(findings: Iterable[Finding]) -> None:
         run.findings.extend(findings)
 
 
-def record_document() -> dict[str, Any]:
+def record_document() -> dict[str, object]:
     """Record that the command prints its document now, and return the errors that it must contain."""
     run = _run()
     if run is None:
@@ -62,7 +62,7 @@ def record_document() -> dict[str, Any]:
     return _errors(run)
 
 
-def document() -> dict[str, Any]:
+def document() -> dict[str, object]:
     """Return the recorded errors if the command was to print JSON and has not."""
     run = _run()
     return {} if run is None or run.has_printed or not _is_json(run.arguments) else _errors(run)
@@ -79,7 +79,7 @@ def summary(findings: Iterable[Finding]) -> str:
     )
 
 
-def _errors(run: _Run) -> dict[str, Any]:
+def _errors(run: _Run) -> dict[str, object]:
     if not (run.message or run.findings):
         return {}
     from eks_hardware.validation.json import finding_as_json

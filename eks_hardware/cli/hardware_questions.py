@@ -56,7 +56,7 @@ class Hardware(NamedTuple):
     text: Callable[[str, Settings], str]
 
 
-def choose_hardware(said: Options, fields: dict[str, Any], *, asks: bool, yes: bool) -> Hardware:
+def choose_hardware(said: Options, fields: dict[str, object], *, asks: bool, yes: bool) -> Hardware:
     """Return the hardware for the options; ask for missing ones, or use their defaults with ``yes``.
 
     Raises:
@@ -87,7 +87,7 @@ def choose_hardware(said: Options, fields: dict[str, Any], *, asks: bool, yes: b
     return _of_kind(kind, fields, said, asks) if kind else _of_model(fields, said, asks)
 
 
-def _model_or_kind(fields: dict[str, Any], *, asks: bool) -> str | None:
+def _model_or_kind(fields: dict[str, object], *, asks: bool) -> str | None:
     """Add the model to the fields, or return the kind of hardware."""
 
     def read(said: str) -> str | None:
@@ -106,7 +106,7 @@ def _model_or_kind(fields: dict[str, Any], *, asks: bool) -> str | None:
     return ask(question, DEFAULT_MODEL, read) if asks else read(DEFAULT_MODEL)
 
 
-def _checked(fields: dict[str, Any], field: str) -> Request | None:
+def _checked(fields: dict[str, object], field: str) -> Request | None:
     """Return the request for the fields so far, or raise the fault in one of them."""
     from eks_hardware.findings import StrategyError
 
@@ -122,7 +122,7 @@ def _checked(fields: dict[str, Any], field: str) -> Request | None:
 # --- a model
 
 
-def _of_model(fields: dict[str, Any], said: Options, asks: bool) -> Hardware:
+def _of_model(fields: dict[str, object], said: Options, asks: bool) -> Hardware:
     from eks_hardware.advisor.recommend import best_of_families, recommend
     from eks_hardware.advisor.strategies.write import by_family, strategy_yaml
     from eks_hardware.cli.output.recommendation import show_choices
@@ -170,7 +170,7 @@ def _questions(request: Request) -> list[tuple[str, str, str]]:
     ]
 
 
-def _value(fields: dict[str, Any], field: str, question: str, default: str) -> str | int | None:
+def _value(fields: dict[str, object], field: str, question: str, default: str) -> str | int | None:
     """Return the answer; None for the default, which the recommender uses anyway."""
 
     def read(said: str) -> str | int | None:
@@ -201,7 +201,7 @@ _CALLED: Mapping[str, str] = {
 }
 
 
-def _task_fault(kind: str, fields: Mapping[str, Any]) -> str:
+def _task_fault(kind: str, fields: Mapping[str, object]) -> str:
     """Return why a kind of hardware cannot be used for the task of the options; empty if it can."""
     from eks_hardware.advisor.strategies.starters import KINDS, purposes
 

@@ -11,7 +11,7 @@ import click
 
 from eks_hardware.cli import completers
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 # Anything that looks like a number of parameters: the message about a wrong one says which numbers are valid.
 _SIZE = re.compile(r"[-+]?[0-9.,]+ ?[A-Za-z]{0,2}")

@@ -145,7 +145,7 @@ def workload_options(function: Function) -> Function:
     return function
 
 
-def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
+def given_fields(options: Mapping[str, object]) -> dict[str, object]:
     """Return the options that were given, by the names of the workload file's fields."""
     given = {name: value for name, value in options.items() if value not in (None, ())}
     found: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
@@ -156,12 +156,12 @@ def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def task_fields(task: str) -> dict[str, Any]:
+def task_fields(task: str) -> dict[str, object]:
     """Return the fields for a task, or for the method of fine-tuning instead of one."""
     return {"task": "fine-tuning", "method": task} if task in METHODS else {"task": task}
 
 
-def request_of_fields(fields: Mapping[str, Any], *, folder: Path | None = None) -> tuple[Request, tuple[str, ...]]:
+def request_of_fields(fields: Mapping[str, object], *, folder: Path | None = None) -> tuple[Request, tuple[str, ...]]:
     """Return the request for fields of a workload file, and the hardware to choose from.
 
     Raises:
@@ -191,7 +191,7 @@ def _of_option(finding: Finding) -> str:
     return finding.message.replace(MUST, "must be parameters such as 8B, a public model or a config.json", 1)
 
 
-def request_or_stop(fields: Mapping[str, Any], *, folder: Path | None = None) -> tuple[Request, tuple[str, ...]]:
+def request_or_stop(fields: Mapping[str, object], *, folder: Path | None = None) -> tuple[Request, tuple[str, ...]]:
     """Like :func:`request_of_fields`, but end the command with the faults."""
     from eks_hardware.findings import StrategyError
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from eks_hardware.cost import HOURS_PER_MONTH, StrategyCost, cost_of
 from eks_hardware.diff.compare import Changes, compare
@@ -125,12 +125,12 @@ def folders_as_markdown(items: Sequence[Item]) -> str:
     return "\n".join(parts)
 
 
-def folders_as_json(items: Sequence[Item]) -> dict[str, Any]:
+def folders_as_json(items: Sequence[Item]) -> dict[str, object]:
     """Return all items with stable keys."""
     return {"version": 1, "strategies": [_item_as_json(each) for each in items]}
 
 
-def _item_as_json(item: Item) -> dict[str, Any]:
+def _item_as_json(item: Item) -> dict[str, object]:
     cost = item.cost
     return {
         "strategy": item.name,

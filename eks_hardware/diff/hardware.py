@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Literal
 
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue
@@ -90,7 +90,7 @@ def _alike(one: Node, other: Node) -> bool:
     )
 
 
-def _unnamed(value: Any) -> Any:
+def _unnamed(value: object) -> object:
     """Return NodeOverlays without their names, which contain the pool's."""
     if isinstance(value, tuple) and value and isinstance(value[0], CapacityOverlay):
         return [replace(each, name="") for each in value]
@@ -102,7 +102,7 @@ def _facts(node: Node, catalogue: Catalogue) -> dict[str, _Lines]:
     return {name: lines(read(node, catalogue)) for name, read in _READ.items()}
 
 
-def _ami(node: Node) -> Any:
+def _ami(node: Node) -> object:
     if node.image_id:
         return node.image_id
     return node.ami_type if isinstance(node, ResolvedNodeGroup) else node.ami_alias
@@ -113,7 +113,7 @@ def _accelerators(node: Node, catalogue: Catalogue) -> Sequence[str]:
     return [f"{count} x {name}" for name, count in sorted(found)]
 
 
-_READ: Mapping[str, Callable[[Node, Catalogue], Any]] = {
+_READ: Mapping[str, Callable[[Node, Catalogue], object]] = {
     "hardware": lambda node, _: node.hardware.value,
     "instance types": lambda node, _: node.instance_types,
     "accelerators/node": _accelerators,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from eks_hardware.cost import LEVELS
 from eks_hardware.diff.compare import Changes
@@ -11,7 +10,7 @@ from eks_hardware.diff.messages import difference, pool_sentence, sentence
 from eks_hardware.diff.plan import Action, ResourceChange
 
 
-def as_json(changes: Changes) -> dict[str, Any]:
+def as_json(changes: Changes) -> dict[str, object]:
     """Return all changes, including every resource; ``counts`` and ``resources`` are None if not compared."""
     count = changes.count()
     return {
@@ -29,7 +28,7 @@ def as_json(changes: Changes) -> dict[str, Any]:
     }
 
 
-def _cost(changes: Changes) -> dict[str, Any]:
+def _cost(changes: Changes) -> dict[str, object]:
     cost = changes.cost
     return {
         "currency": "USD",
@@ -41,7 +40,7 @@ def _cost(changes: Changes) -> dict[str, Any]:
     }
 
 
-def _resource(change: ResourceChange) -> dict[str, Any]:
+def _resource(change: ResourceChange) -> dict[str, object]:
     return {
         "address": change.resource.address,
         "type": change.resource.type,

@@ -108,12 +108,12 @@ def difference(cause: Cause) -> str:
     return f"{shown} {text}" if 0 < len(text) <= _LONG and "\n" not in text else f"{shown} changed"
 
 
-def _parsed(value: object) -> Any:
+def _parsed(value: object) -> object:
     """Return the parsed value of JSON in a text, such as a policy; otherwise the value."""
     if not isinstance(value, str) or not value.startswith("{"):
         return value
     try:
-        found: Any = json.loads(value)
+        found: object = json.loads(value)
     except ValueError:
         return value
     return found

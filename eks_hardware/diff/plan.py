@@ -34,8 +34,8 @@ class Cause:
 
     argument: str
     row: Mapping[str, Any]
-    before: Any
-    after: Any
+    before: object
+    after: object
     replaces: bool
     through: Resource | None = None
 
@@ -157,7 +157,7 @@ class _Plan:
         return None
 
 
-def _replaces(change: str | None, before: Any, after: Any) -> bool:
+def _replaces(change: str | None, before: object, after: Any) -> bool:
     if change == "replace-if-removed":
         return before is not None and after is None
     if change == "replace-if-smaller":

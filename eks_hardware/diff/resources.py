@@ -119,7 +119,7 @@ def references_in(value: object) -> Iterator[Reference]:
 
 def _of_type(type_: str) -> Mapping[str, Any]:
     """Return the row of a type in ``facts/replacements.json``, or a minimal row for types of extensions."""
-    rows: Mapping[str, Mapping[str, Any]] = facts.replacements()["resources"]
+    rows: Mapping[str, Mapping[str, object]] = facts.replacements()["resources"]
     unknown = {"noun": type_.replace("_", " "), "tagged": False, "arguments": {}}
     return rows.get(type_, unknown)
 
@@ -150,7 +150,7 @@ class _Stack:
     def _arguments(self, type_: str, body: Mapping[str, Any], ignored: Iterable[str]) -> dict[str, Any]:
         row = _of_type(type_)
         blocks = {key.partition(".")[0] for key in (*row["arguments"], *ignored) if "." in key}
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for key, value in body.items():
             if key in _META_ARGUMENTS or (key == "tags" and row["tagged"]):
                 continue
@@ -163,7 +163,7 @@ class _Stack:
             found[TAGS] = {**self._default_tags, **body.get("tags", {})}
         return found
 
-    def _value(self, value: object) -> Any:
+    def _value(self, value: object) -> object:
         """Return a value with references to configured arguments replaced by their values."""
         if isinstance(value, Mapping):
             return {key: self._value(each) for key, each in value.items()}
@@ -185,12 +185,12 @@ class _Stack:
         found = self._referred(reference) if reference[1] in self._bodies else None
         return written(found) if isinstance(found, str) else reference[0]
 
-    def _referred(self, reference: re.Match[str]) -> Any:
+    def _referred(self, reference: re.Match[str]) -> object:
         """Return the value of a reference, or a :class:`Reference` to an attribute that only AWS knows."""
         address, path = reference[1], re.findall(r"[a-z_]\w*", reference[2])
-        value: Any = self._bodies[address]
+        value: object = self._bodies[address]
         for name in path:
-            block: Mapping[str, Any] = next(iter(_blocks(value)), {})
+            block: Mapping[str, object] = next(iter(_blocks(value)), {})
             if name not in block:
                 return Reference(address, ".".join(path), _path(address, self._bodies[address]).rpartition("/")[2])
             value = block[name]

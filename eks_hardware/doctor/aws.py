@@ -65,11 +65,11 @@ class Caller:
 class Aws:
     """The APIs of an account. Safe to use from several threads."""
 
-    def __init__(self, client: Callable[[str], Any]) -> None:
+    def __init__(self, client: Callable[[str], object]) -> None:
         self._make = client  # by service name
-        self._clients: dict[str, Any] = {}
+        self._clients: dict[str, object] = {}
         self._clients_lock = Lock()
-        self._answers: dict[str, Future[Any]] = {}
+        self._answers: dict[str, Future[object]] = {}
         self._answers_lock = Lock()
         self._asked: set[str] = set()
 
@@ -78,7 +78,7 @@ class Aws:
         """Every call made so far, as IAM actions."""
         return frozenset(self._asked)
 
-    def call(self, service: str, operation: str, **parameters: Any) -> Mapping[str, Any]:
+    def call(self, service: str, operation: str, **parameters: object) -> Mapping[str, Any]:
         """Return the response of one call, such as ``call("ec2", "describe_vpcs", VpcIds=[...])``, made only once.
 
         Raises:
@@ -89,12 +89,14 @@ class Aws:
         answer: Mapping[str, Any] = self._once(service, operation, None, parameters)
         return answer
 
-    def pages(self, service: str, operation: str, key: str, **parameters: Any) -> list[Any]:
+    def pages(self, service: str, operation: str, key: str, **parameters: object) -> list[Any]:
         """Return all items that a call lists under ``key``, from all pages."""
-        items: list[Any] = self._once(service, operation, key, parameters)
+        items: list[object] = self._once(service, operation, key, parameters)
         return items
 
-    def found(self, codes: Sequence[str], service: str, operation: str, **parameters: Any) -> Mapping[str, Any] | None:
+    def found(
+        self, codes: Sequence[str], service: str, operation: str, **parameters: object
+    ) -> Mapping[str, Any] | None:
         """Return the response of one call; None if AWS returns one of these error codes."""
         try:
             return self.call(service, operation, **parameters)
@@ -122,7 +124,7 @@ class Aws:
                 answer.set_exception(error)
         return answer.result()
 
-    def _ask(self, service: str, operation: str, key: str | None, parameters: Mapping[str, Any]) -> Any:
+    def _ask(self, service: str, operation: str, key: str | None, parameters: Mapping[str, Any]) -> object:
         client = self._client(service)
         if operation not in client.meta.method_to_api_mapping:
             raise CallError(f"{service}:{operation}", "UnknownOperation", "boto3 is too old for it; update boto3")

@@ -170,7 +170,7 @@ def _reservations_named(subject: Subject) -> set[str | None]:
     return {*groups, *(each.id for pool in subject.pools for each in pool.reservations)}
 
 
-def _of_this_cluster(subject: Subject, instance: Mapping[str, Any]) -> bool:
+def _of_this_cluster(subject: Subject, instance: Mapping[str, object]) -> bool:
     tags = _tags(instance)
     name = subject.resolved.name
     return f"kubernetes.io/cluster/{name}" in tags or name in (
@@ -184,7 +184,7 @@ def _tags(thing: Mapping[str, Any]) -> dict[str, str]:
     return {tag["Key"]: tag["Value"] for tag in thing.get("Tags", ())}
 
 
-def _others(subject: Subject, aws: Aws, operation: str, key: str, **parameters: Any) -> list[Any]:
+def _others(subject: Subject, aws: Aws, operation: str, key: str, **parameters: object) -> list[Any]:
     """Return the resources that an EC2 call lists, without those of this strategy's deployment."""
     listed = aws.pages("ec2", operation, key, **parameters)
     return [each for each in listed if _tags(each).get(STRATEGY_TAG) != subject.resolved.name]

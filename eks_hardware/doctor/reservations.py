@@ -168,7 +168,7 @@ def _faults(subject: Subject, found: Mapping[str, Any], wanted: _Wanted) -> Iter
     yield from _dates(subject, found, wanted, show)
 
 
-def _dates(subject: Subject, found: Mapping[str, Any], wanted: _Wanted, show: str) -> Iterator[Diagnosis]:
+def _dates(subject: Subject, found: Mapping[str, object], wanted: _Wanted, show: str) -> Iterator[Diagnosis]:
     name, path, state = found["CapacityReservationId"], wanted.named, found.get("State", "")
     starts, ends = found.get("StartDate"), found.get("EndDate")
     if state in _COMING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from eks_hardware.explain.values import EMPTY, lines
 from eks_hardware.resolve import Origin, Reason, Resolved, ResolvedStrategy
@@ -19,7 +18,7 @@ class Row:
     """One value with its reason. The ``field`` of a nested value contains a dot: ``disruption.expire_after``."""
 
     field: str
-    value: Any
+    value: object
     reason: Reason
 
     @property

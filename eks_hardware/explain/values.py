@@ -42,7 +42,7 @@ def _lines(value: object) -> Iterator[str]:
         yield str(value)
 
 
-def _mapping(value: Mapping[str, Any]) -> Iterator[str]:
+def _mapping(value: Mapping[str, object]) -> Iterator[str]:
     """Yield ``key=value`` lines, or YAML if the mapping is nested."""
     if any(isinstance(each, Mapping | list | tuple) for each in value.values()):
         from eks_hardware.kubernetes.yaml_text import yaml_text
@@ -67,7 +67,7 @@ def _sequence(value: Sequence[Any]) -> Iterator[str]:
             yield from _lines(each)
 
 
-def _listed(value: Any) -> Sequence[Any]:
+def _listed(value: Any) -> Sequence[object]:
     return [value] if isinstance(value, str) else (value or ())
 
 
@@ -168,7 +168,7 @@ _WRITERS: Mapping[type, Callable[[Any], str | Iterable[str]]] = {
 }
 
 
-def plain(value: object) -> Any:
+def plain(value: object) -> object:
     """Return a value as JSON types: maps, lists, texts, numbers, booleans, null."""
     if isinstance(value, Enum):
         return value.value

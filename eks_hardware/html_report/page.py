@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -67,6 +66,6 @@ def dollars(value: float | None, digits: int | None = None) -> str:
     return usd(value) if value is None else f"${usd(value, digits)}"
 
 
-def _visible(value: object) -> Any:
+def _visible(value: object) -> object:
     """Escape invisible characters in texts, except line breaks."""
     return type(value)(visible(value, kept="\n")) if isinstance(value, str) else value

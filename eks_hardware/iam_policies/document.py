@@ -16,7 +16,7 @@ __all__ = [
     "policy",
 ]
 
-Statement = dict[str, Any]
+Statement = dict[str, object]
 """A policy statement, as in IAM."""
 
 MANAGED_POLICY_SIZE = 6144
@@ -27,7 +27,7 @@ Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.ht
 
 
 def allow(
-    sid: str, actions: Sequence[str], resources: Sequence[str], condition: Mapping[str, Any] | None = None
+    sid: str, actions: Sequence[str], resources: Sequence[str], condition: Mapping[str, object] | None = None
 ) -> Statement:
     """Return an Allow statement; a single action or resource is a string, because IAM counts characters."""
     statement: Statement = {
@@ -51,7 +51,7 @@ def policy(*statements: Statement) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": list(statements)}, separators=(",", ":"), default=dict)
 
 
-def statements(recorded: Iterable[Mapping[str, Any]], **names: str | list[str]) -> list[Statement]:
+def statements(recorded: Iterable[Mapping[str, object]], **names: str | list[str]) -> list[Statement]:
     """Return statements without their notes, with each ``{name}`` replaced by its value.
 
     A string that is only ``{name}`` may become a list.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.iam_policies.document import Statement, policy, statements
@@ -25,6 +25,6 @@ def policies(key: str, cluster: str) -> dict[str, list[Statement]]:
     return {name: statements(each, cluster=cluster) for name, each in roles()[key]["policies"].items()}
 
 
-def document(given: Sequence[Mapping[str, Any]], *, partition: str, region: str, account_id: str) -> str:
+def document(given: Sequence[Mapping[str, object]], *, partition: str, region: str, account_id: str) -> str:
     """Return a policy document as compact JSON; ``account_id`` may be a Terraform reference."""
     return policy(*statements(given, partition=partition, region=region, account=account_id))

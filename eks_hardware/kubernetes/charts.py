@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from eks_hardware.kubernetes.model import ChartRelease
 from eks_hardware.resolve import ResolvedStrategy
@@ -13,7 +12,7 @@ from eks_hardware.resolve.mappings import merged
 def chart_release(
     resolved: ResolvedStrategy,
     key: str,
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
     *,
     after: tuple[str, ...] = (),
     waits_for_addons: bool = True,

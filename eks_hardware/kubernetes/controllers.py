@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.kubernetes.charts import chart_release
@@ -23,18 +22,18 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
         yield chart_release(resolved, AUTOSCALER, _autoscaler_values(resolved))
 
 
-def _service_account(resolved: ResolvedStrategy, key: str) -> dict[str, Any]:
+def _service_account(resolved: ResolvedStrategy, key: str) -> dict[str, object]:
     """Return values for the service account that has the Pod Identity association."""
     (role,) = (each for each in resolved.kubernetes.service_roles if each.key == key)
     return {"create": True, "name": role.service_account}
 
 
-def _load_balancer_values(resolved: ResolvedStrategy) -> dict[str, Any]:
+def _load_balancer_values(resolved: ResolvedStrategy) -> dict[str, object]:
     """Return the values of the load balancer controller.
 
     Source: https://kubernetes-sigs.github.io/aws-load-balancer-controller/v3.5/deploy/installation/
     """
-    private: dict[str, Any] = {}
+    private: dict[str, object] = {}
     if not resolved.network.nat_zone_ids and not resolved.network.existing:
         # These services have no VPC endpoint: https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html
         private = {"enableShield": False, "enableWaf": False, "enableWafv2": False}
@@ -54,7 +53,7 @@ def _load_balancer_values(resolved: ResolvedStrategy) -> dict[str, Any]:
     }
 
 
-def _autoscaler_values(resolved: ResolvedStrategy) -> dict[str, Any]:
+def _autoscaler_values(resolved: ResolvedStrategy) -> dict[str, object]:
     """Return the values of Cluster Autoscaler, with the image of the cluster's Kubernetes minor version.
 
     Source: https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/cluster-autoscaler/FAQ.md

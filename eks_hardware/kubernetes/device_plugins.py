@@ -14,7 +14,6 @@ types can become outdated.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import load
@@ -58,7 +57,7 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
         yield chart_release(resolved, EFA, _efa_values(resolved, nodes_with(resolved, has_efa)))
 
 
-def _nvidia_values(nodes: tuple[Node, ...]) -> dict[str, Any]:
+def _nvidia_values(nodes: tuple[Node, ...]) -> dict[str, object]:
     configs = plugin_configs(nodes)
     config = {"config": {"map": configs, "default": DEFAULT_CONFIG}} if configs else {}
     return {
@@ -71,7 +70,7 @@ def _nvidia_values(nodes: tuple[Node, ...]) -> dict[str, Any]:
     }
 
 
-def _neuron_values(resolved: ResolvedStrategy, nodes: tuple[Node, ...]) -> dict[str, Any]:
+def _neuron_values(resolved: ResolvedStrategy, nodes: tuple[Node, ...]) -> dict[str, object]:
     return {
         "devicePlugin": {
             "enabled": True,
@@ -96,7 +95,7 @@ def has_several_devices(nodes: tuple[Node, ...]) -> bool:
     return any(kind is not None and kind.accelerator is not None and kind.accelerator.count > 1 for kind in kinds)
 
 
-def _scheduler_values(resolved: ResolvedStrategy) -> dict[str, Any]:
+def _scheduler_values(resolved: ResolvedStrategy) -> dict[str, object]:
     # No toleration: extension and scheduler run on untainted nodes.
     return {
         "enabled": True,
@@ -121,9 +120,9 @@ def _scheduler_values(resolved: ResolvedStrategy) -> dict[str, Any]:
     }
 
 
-def _efa_values(resolved: ResolvedStrategy, nodes: tuple[Node, ...]) -> dict[str, Any]:
+def _efa_values(resolved: ResolvedStrategy, nodes: tuple[Node, ...]) -> dict[str, object]:
     ((key, value),) = EFA_LABEL.items()
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         # The chart's list of instance types lacks the newest ones, so the strategy's label replaces it.
         "supportedInstanceLabels": {"keys": [key], "values": [value]},
         # The chart adds these to CriticalAddonsOnly.

@@ -98,7 +98,7 @@ def efa_metrics(nodes: Sequence[Node], namespace: str) -> tuple[Object, ...]:
     )
 
 
-def _metadata(name: str, namespace: str) -> dict[str, Any]:
+def _metadata(name: str, namespace: str) -> dict[str, object]:
     return {"name": name, "namespace": namespace, "labels": {"app.kubernetes.io/name": name}}
 
 

@@ -11,7 +11,6 @@ https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/deployments/gpu-operator/val
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.gpu_sharing import DEFAULT_CONFIG, plugin_configs
@@ -34,7 +33,7 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
         yield chart_release(resolved, GPU_OPERATOR, _values(resolved), after=(_PROMETHEUS,), timeout_seconds=900)
 
 
-def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
+def _values(resolved: ResolvedStrategy) -> dict[str, object]:
     nodes = nodes_with(resolved, is_nvidia_al2023)
     tolerated = tolerations(nodes) or [_GPU_TOLERATION]
     return {
@@ -54,7 +53,7 @@ def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
     }
 
 
-def _device_plugin(nodes: tuple[Node, ...]) -> dict[str, Any]:
+def _device_plugin(nodes: tuple[Node, ...]) -> dict[str, object]:
     configs = plugin_configs(nodes)
     if not configs:
         return {"enabled": True}
@@ -62,7 +61,7 @@ def _device_plugin(nodes: tuple[Node, ...]) -> dict[str, Any]:
     return {"enabled": True, "config": config}
 
 
-def _mig_manager(nodes: tuple[Node, ...]) -> dict[str, Any]:
+def _mig_manager(nodes: tuple[Node, ...]) -> dict[str, object]:
     if not any(node.gpu_shares and node.gpu_shares.mig_profile for node in nodes):
         return {"enabled": False}
     return {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.kubernetes.charts import chart_release
@@ -75,14 +74,14 @@ def _drain_seconds(resolved: ResolvedStrategy) -> int:
     return max(_LEAST_DRAIN_SECONDS, grace + _AFTER_GRACE_SECONDS)
 
 
-def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter) -> dict[str, Any]:
+def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter) -> dict[str, object]:
     """Return the values of the controller's chart.
 
     The chart's defaults keep the controller off the nodes that it launches (node affinity) and off tainted nodes (it
     tolerates only ``CriticalAddonsOnly``). They also run each replica on a different node.
     Source: https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/charts/karpenter/values.yaml
     """
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "settings": _settings(resolved, karpenter),
         "serviceAccount": {"name": karpenter.service_account},
         "replicas": resolved.kubernetes.karpenter_replicas,
@@ -111,8 +110,8 @@ def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter)
     return values
 
 
-def _settings(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter) -> dict[str, Any]:
-    settings: dict[str, Any] = {"clusterName": Reference.CLUSTER_NAME.text}
+def _settings(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter) -> dict[str, object]:
+    settings: dict[str, object] = {"clusterName": Reference.CLUSTER_NAME.text}
     if karpenter.queue_name:
         settings["interruptionQueue"] = Reference.KARPENTER_QUEUE.text
     if karpenter.instance_profile_name:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from eks_hardware.catalogue import Hardware
 from eks_hardware.kubernetes.charts import chart_release
@@ -69,7 +68,7 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectReleas
         )
 
 
-def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
+def _values(resolved: ResolvedStrategy) -> dict[str, object]:
     # This text replaces the chart's whole text; settings that are not ours are copied from there.
     configuration = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
@@ -105,7 +104,7 @@ def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
     }
 
 
-def _neuron_cores(resolved: ResolvedStrategy) -> dict[str, Any]:
+def _neuron_cores(resolved: ResolvedStrategy) -> dict[str, object]:
     """Return NeuronCores as parts of a device: with their own quotas each device would count twice.
 
     Kueue rounds up requests, so a pod that requests one of two cores counts as a whole device
@@ -118,7 +117,7 @@ def _neuron_cores(resolved: ResolvedStrategy) -> dict[str, Any]:
     return {"transformations": [{"input": NEURON_CORE, "strategy": "Replace", "outputs": {NEURON: part}}]}
 
 
-def _namespace_selector(resolved: ResolvedStrategy) -> dict[str, Any]:
+def _namespace_selector(resolved: ResolvedStrategy) -> dict[str, object]:
     if resolved.kubernetes.teams:
         return {"matchLabels": {QUEUES_LABEL: "true"}}
     return {"matchLabels": {"kubernetes.io/metadata.name": "default"}}
@@ -139,13 +138,13 @@ def _objects(resolved: ResolvedStrategy, found: tuple[Flavor, ...]) -> Iterator[
             yield _object("LocalQueue", hardware.value, {"clusterQueue": hardware.value}, namespace=namespace)
 
 
-def _object(kind: str, name: str, spec: Mapping[str, Any], *, namespace: str | None = None) -> Object:
+def _object(kind: str, name: str, spec: Mapping[str, object], *, namespace: str | None = None) -> Object:
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def _flavor_spec(flavor: Flavor) -> dict[str, Any]:
-    spec: dict[str, Any] = {"nodeLabels": dict(flavor.labels)}
+def _flavor_spec(flavor: Flavor) -> dict[str, object]:
+    spec: dict[str, object] = {"nodeLabels": dict(flavor.labels)}
     if flavor.taints:
         spec["nodeTaints"] = [dict(taint) for taint in flavor.taints]
     if flavor.tolerations:
@@ -153,7 +152,7 @@ def _flavor_spec(flavor: Flavor) -> dict[str, Any]:
     return spec
 
 
-def _resource_group(of_hardware: list[Flavor]) -> dict[str, Any]:
+def _resource_group(of_hardware: list[Flavor]) -> dict[str, object]:
     # Every flavor names every resource of the group, in the same order.
     others = sorted({name for flavor in of_hardware for name in flavor.quota} - {"cpu", "memory"})
     covered = ["cpu", "memory", *others]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from eks_hardware.kubernetes.model import Object
 
@@ -20,7 +19,7 @@ CHART_VERSION = "1.0.0"
 """The version in ``Chart.yaml``; increase it with every change of the chart."""
 
 
-def chart_values(objects: Iterable[Object]) -> dict[str, Any]:
+def chart_values(objects: Iterable[Object]) -> dict[str, object]:
     """Return values with which the chart writes these objects, one document each, in this order.
 
     Helm installs them by kind: namespaces first, then other built-in kinds in Helm's order, custom resources last and

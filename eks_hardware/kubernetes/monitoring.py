@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.kubernetes.charts import chart_release
@@ -43,7 +42,7 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectReleas
         yield ObjectRelease(name=DASHBOARDS, namespace=namespace, after=(PROMETHEUS,), objects=objects)
 
 
-def _prometheus_values() -> dict[str, Any]:
+def _prometheus_values() -> dict[str, object]:
     # Without these, Prometheus uses only monitors of its own Helm release:
     # https://github.com/prometheus-community/helm-charts/tree/kube-prometheus-stack-88.5.3/charts/kube-prometheus-stack
     selectors = ("serviceMonitor", "podMonitor", "rule", "probe", "scrapeConfig")
@@ -59,7 +58,7 @@ def _prometheus_values() -> dict[str, Any]:
     }
 
 
-def _dcgm_values(resolved: ResolvedStrategy, *, scraped: bool) -> dict[str, Any]:
+def _dcgm_values(resolved: ResolvedStrategy, *, scraped: bool) -> dict[str, object]:
     nodes = nodes_with(resolved, is_nvidia)
     return {
         # On Bottlerocket too: the chart adds SYS_ADMIN, with which Bottlerocket's runtime exposes the GPUs

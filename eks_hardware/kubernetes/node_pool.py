@@ -6,8 +6,7 @@ https://karpenter.sh/v1.14/concepts/nodeoverlays/
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from eks_hardware.catalogue import EfaInterface
 from eks_hardware.kubernetes.nodes import ARCHITECTURE_LABEL, POOL_LABEL, TYPE_LABEL, taint_object
@@ -21,10 +20,10 @@ from eks_hardware.units import whole_minutes
 _FAMILIES = {"al2023": "AL2023", "bottlerocket": "Bottlerocket"}
 
 
-def node_pool(pool: ResolvedNodePool) -> dict[str, Any]:
+def node_pool(pool: ResolvedNodePool) -> dict[str, object]:
     """Return the NodePool of a pool."""
     disruption = pool.disruption
-    template: dict[str, Any] = {
+    template: dict[str, object] = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
         "requirements": [
             _is_one_of(TYPE_LABEL, pool.instance_types),
@@ -40,7 +39,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, Any]:
         template["terminationGracePeriod"] = disruption.termination_grace_period
     if pool.taints:
         template["taints"] = [taint_object(taint) for taint in pool.taints]
-    spec: dict[str, Any] = {
+    spec: dict[str, object] = {
         "template": {"metadata": {"labels": dict(pool.labels)}, "spec": template},
         "disruption": {
             "consolidationPolicy": disruption.consolidation_policy,
@@ -54,7 +53,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, Any]:
     return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": pool.name}, "spec": spec}
 
 
-def node_overlays(pool: ResolvedNodePool) -> Iterator[dict[str, Any]]:
+def node_overlays(pool: ResolvedNodePool) -> Iterator[dict[str, object]]:
     """Yield the NodeOverlays of a pool, each limited to its nodes: by default overlays apply to all pools."""
     for overlay in pool.overlays:
         yield {
@@ -71,7 +70,7 @@ def node_overlays(pool: ResolvedNodePool) -> Iterator[dict[str, Any]]:
         }
 
 
-def price_overlay(instance_type: str, usd_per_hour: float) -> dict[str, Any]:
+def price_overlay(instance_type: str, usd_per_hour: float) -> dict[str, object]:
     """Return the NodeOverlay with a type's price. Karpenter reads it only without other requirements.
 
     Source: https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/pkg/providers/instancetype/offering/offering.go
@@ -84,12 +83,12 @@ def price_overlay(instance_type: str, usd_per_hour: float) -> dict[str, Any]:
     }
 
 
-def _is_one_of(key: str, values: Sequence[str]) -> dict[str, Any]:
+def _is_one_of(key: str, values: Sequence[str]) -> dict[str, object]:
     return {"key": key, "operator": "In", "values": list(values)}
 
 
-def _budget(budget: DisruptionBudget) -> dict[str, Any]:
-    written: dict[str, Any] = {"nodes": budget.nodes}
+def _budget(budget: DisruptionBudget) -> dict[str, object]:
+    written: dict[str, object] = {"nodes": budget.nodes}
     if budget.reasons:
         written["reasons"] = list(budget.reasons)
     if budget.schedule and budget.duration:
@@ -103,7 +102,7 @@ def _budget(budget: DisruptionBudget) -> dict[str, Any]:
 
 def node_class(
     pool: ResolvedNodePool, *, instance_profile: bool, security_group_ids: Sequence[str] = ()
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the EC2NodeClass of a pool.
 
     Args:
@@ -114,7 +113,7 @@ def node_class(
     Fields without a value are left out, and so is ``associatePublicIPAddress``, which EC2 refuses with more than one
     interface.
     """
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         **_image(pool),
         **(
             {"instanceProfile": Reference.KARPENTER_INSTANCE_PROFILE.text}
@@ -146,22 +145,22 @@ def node_class(
     }
 
 
-def _image(pool: ResolvedNodePool) -> dict[str, Any]:
+def _image(pool: ResolvedNodePool) -> dict[str, object]:
     if pool.image_id is None:
         return {"amiSelectorTerms": [{"alias": pool.ami_alias}]}
     # An alias includes its family, an id does not. The family decides how user data is written.
     return {"amiFamily": _FAMILIES[pool.ami_family], "amiSelectorTerms": [{"id": pool.image_id}]}
 
 
-def _subnets(pool: ResolvedNodePool) -> list[dict[str, Any]]:
+def _subnets(pool: ResolvedNodePool) -> list[dict[str, object]]:
     if pool.subnet_ids:
         return [{"id": pool.subnet_ids[zone]} for zone in sorted(pool.subnet_ids)]
     return [{"tags": {DISCOVERY_TAG: pool.cluster_name}}]
 
 
-def _security_groups(pool: ResolvedNodePool, ids: Sequence[str]) -> list[dict[str, Any]]:
+def _security_groups(pool: ResolvedNodePool, ids: Sequence[str]) -> list[dict[str, object]]:
     """Return the cluster's group, which has the tag, and that of EFA; every interface has all of them."""
-    groups: list[dict[str, Any]] = [{"id": each} for each in ids]
+    groups: list[dict[str, object]] = [{"id": each} for each in ids]
     if not groups:
         groups.append({"tags": {DISCOVERY_TAG: pool.cluster_name}})
     if pool.efa_security_group_name:
@@ -169,14 +168,14 @@ def _security_groups(pool: ResolvedNodePool, ids: Sequence[str]) -> list[dict[st
     return groups
 
 
-def _reservation(reservation: ReservationSelector) -> dict[str, Any]:
+def _reservation(reservation: ReservationSelector) -> dict[str, object]:
     if reservation.id:
         return {"id": reservation.id}
     owner = {"ownerID": reservation.owner_account_id} if reservation.owner_account_id else {}
     return {"tags": dict(reservation.tags), **owner}
 
 
-def _interface(interface: EfaInterface) -> dict[str, Any]:
+def _interface(interface: EfaInterface) -> dict[str, object]:
     return {
         "networkCardIndex": interface.network_card_index,
         "deviceIndex": interface.device_index,
@@ -184,7 +183,7 @@ def _interface(interface: EfaInterface) -> dict[str, Any]:
     }
 
 
-def _block_device(device: BlockDevice) -> dict[str, Any]:
+def _block_device(device: BlockDevice) -> dict[str, object]:
     """Return one volume. Given volumes replace Karpenter's own, so encryption is set explicitly."""
     ebs = {
         "volumeSize": f"{device.size_gib}Gi",
@@ -205,6 +204,6 @@ def _user_data(pool: ResolvedNodePool) -> str | None:
     return node_config(pool.user_data, pool.shell) if pool.user_data or pool.shell else None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return frozen maps as plain ones, at any depth."""
-    return {key: _plain(each) for key, each in value.items()} if hasattr(value, "items") else value
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from eks_hardware.catalogue import Hardware
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, ResolvedTaint
@@ -81,7 +80,7 @@ def tolerations(of: Iterable[Node]) -> list[dict[str, str]]:
     return [{"key": key, "operator": "Exists", "effect": each} for key, each in keys]
 
 
-def label_selector(*alternatives: Mapping[str, str]) -> dict[str, Any]:
+def label_selector(*alternatives: Mapping[str, str]) -> dict[str, object]:
     """Return a node affinity that requires the labels of one of the alternatives."""
     return {
         "nodeAffinity": {

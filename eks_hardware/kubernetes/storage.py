@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.aws_names import limited
@@ -70,7 +70,7 @@ def _driver(kind: Literal["ebs", "efs", "fsx_lustre", "s3"]) -> str:
     return facts.storage()["csi"][kind]["driver"]
 
 
-def _class(name: str, provisioner: str, **fields: Any) -> dict[str, Any]:
+def _class(name: str, provisioner: str, **fields: object) -> dict[str, object]:
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
@@ -80,7 +80,7 @@ def _class(name: str, provisioner: str, **fields: Any) -> dict[str, Any]:
     }
 
 
-def _ebs_class() -> dict[str, Any]:
+def _ebs_class() -> dict[str, object]:
     """Return the default class: EKS creates none since Kubernetes 1.30.
 
     Source: https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions-standard.html (Kubernetes 1.30)
@@ -98,7 +98,7 @@ def _ebs_class() -> dict[str, Any]:
     return default
 
 
-def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, Any]:
+def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, object]:
     """Return the file system as one volume, which any number of pods can mount.
 
     Source: https://github.com/kubernetes-sigs/aws-fsx-csi-driver/tree/v1.9.0/examples/kubernetes/static_provisioning
@@ -119,7 +119,7 @@ def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, Any]:
     )
 
 
-def _efs_class() -> dict[str, Any]:
+def _efs_class() -> dict[str, object]:
     """Return a class whose claims each get an access point: a directory with its own owner.
 
     Source: https://github.com/kubernetes-sigs/aws-efs-csi-driver/blob/v3.4.1/docs/parameters.md
@@ -133,7 +133,7 @@ def _efs_class() -> dict[str, Any]:
     )
 
 
-def _bucket_volume(bucket: ResolvedBucket, region: str, team: str | None) -> dict[str, Any]:
+def _bucket_volume(bucket: ResolvedBucket, region: str, team: str | None) -> dict[str, object]:
     """Return a bucket as a volume.
 
     Source: https://github.com/awslabs/mountpoint-s3-csi-driver/blob/v2.7.0/docs/CONFIGURATION.md#static-provisioning
@@ -171,8 +171,8 @@ def _volume(
     storage_class: str,
     read_only: bool,
     mount_options: list[str],
-    csi: dict[str, Any],
-) -> dict[str, Any]:
+    csi: dict[str, object],
+) -> dict[str, object]:
     kept_for = {"claimRef": {"namespace": team, "name": name}} if team else {}
     return {
         "apiVersion": "v1",

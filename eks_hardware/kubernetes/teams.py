@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from eks_hardware.kubernetes.model import Object, ObjectRelease
 from eks_hardware.resolve import ResolvedStrategy, ResolvedTeam
@@ -52,5 +51,5 @@ def _objects(team: ResolvedTeam, *, queues: bool) -> Iterator[Object]:
         yield _of_team("LimitRange", team, {"limits": [{"type": "Container", **defaults}]})
 
 
-def _of_team(kind: str, team: ResolvedTeam, spec: dict[str, Any]) -> Object:
+def _of_team(kind: str, team: ResolvedTeam, spec: dict[str, object]) -> Object:
     return {"apiVersion": "v1", "kind": kind, "metadata": {"name": "team", "namespace": team.name}, "spec": spec}

@@ -10,7 +10,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 from pydantic.fields import FieldInfo
@@ -37,9 +37,9 @@ class _Place:
     parent: yn.Node | None
     nearest: yn.Node
     key: str | int | None
-    annotation: Any
+    annotation: object
     info: FieldInfo | None
-    owner: Any  # the model, if the last step was a field of a model
+    owner: object  # the model, if the last step was a field of a model
     on_key: bool = False
     # The first plain union on the way: its path, and the alternative of the error.
     branch: tuple[str, str] | None = None
@@ -63,7 +63,7 @@ class _Translated(NamedTuple):
     finding: Finding
     place: _Place
     need: str = ""  # "a whole number"; empty if the message does not say what is needed
-    choices: Sequence[Any] = ()
+    choices: Sequence[object] = ()
     known: str = ""  # the fields of the mapping, if the message does not name a similar one
 
 
@@ -79,7 +79,7 @@ def _walk(loc: Sequence[str | int], root: yn.Node, model: object) -> _Place:
         if part == "[key]":
             place.on_key = True
             continue
-        if member in (None, Any) and not _is_step(place.node, part):
+        if member in (None, object) and not _is_step(place.node, part):
             continue  # the model cannot decide, and the file has no such key: a label
         _step(place, part, member)
     return place
@@ -184,7 +184,7 @@ def _is_other_shape(item: _Translated) -> bool:
 
 # -- messages
 
-_Template = Callable[["_Place", Mapping[str, Any]], str]
+_Template = Callable[["_Place", Mapping[str, object]], str]
 
 
 def _number(value: object) -> str:
@@ -200,20 +200,20 @@ def _count(number: object, place: _Place) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
-def _at_most(place: _Place, ctx: Mapping[str, Any]) -> str:
+def _at_most(place: _Place, ctx: Mapping[str, object]) -> str:
     return f"at most {_count(ctx.get('max_length'), place)}"
 
 
-def _at_least(place: _Place, ctx: Mapping[str, Any]) -> str:
+def _at_least(place: _Place, ctx: Mapping[str, object]) -> str:
     return f"at least {_count(ctx.get('min_length'), place)}"
 
 
-def _one_of(place: _Place, ctx: Mapping[str, Any]) -> str:
+def _one_of(place: _Place, ctx: Mapping[str, object]) -> str:
     values = [str(value) for value in _choices(place, ctx)]
     return f"one of {', '.join(values)}" if len(values) > 1 else values[0]
 
 
-def _choices(place: _Place, ctx: Mapping[str, Any]) -> list[Any]:
+def _choices(place: _Place, ctx: Mapping[str, object]) -> list[object]:
     """Return the allowed values; never empty."""
     # At a key or below a union, this annotation does not belong to the error.
     known = [] if place.on_key or place.branch or place.annotation is None else allowed(place.annotation)
@@ -229,7 +229,7 @@ def _bound(text: str, key: str) -> _Template:
     return lambda _place, ctx: f"{text} {_number(ctx.get(key))}"
 
 
-def _pattern(_place: _Place, ctx: Mapping[str, Any]) -> str:
+def _pattern(_place: _Place, ctx: Mapping[str, object]) -> str:
     pattern = str(ctx.get("pattern"))
     return in_words(pattern) or f"text of the form {shown(pattern, 160)}"
 
@@ -313,7 +313,7 @@ def _unknown(place: _Place) -> _Translated:
     return _Translated("extra_forbidden", finding, place, known=listed)
 
 
-def _needs(need: str, kind: str, place: _Place, choices: Sequence[Any]) -> str:
+def _needs(need: str, kind: str, place: _Place, choices: Sequence[object]) -> str:
     must = f"must {'have' if 'too_' in kind else 'be'} {need}"
     if place.on_key:
         return f"{must}, got key {quoted(place.key)}{_did_you_mean(str(place.key), choices)}"
@@ -327,7 +327,7 @@ def _needs(need: str, kind: str, place: _Place, choices: Sequence[Any]) -> str:
     return f"{must}, got {given}{hint}"
 
 
-def _example_of(annotation: Any) -> str:
+def _example_of(annotation: object) -> str:
     """Return the example in a model's docstring as YAML, on one line; empty without one of plain values."""
     for model in filter(is_model, unwrap(annotation)):
         for example in doctest.DocTestParser().get_examples(model.__doc__ or ""):
@@ -345,7 +345,7 @@ def _as_yaml(arguments: Iterable[ast.keyword]) -> str:
     return yaml.safe_dump(given, default_flow_style=True, width=math.inf, sort_keys=False).strip()
 
 
-def _quote_hint(kind: str, node: yn.Node | None, choices: Sequence[Any]) -> str:
+def _quote_hint(kind: str, node: yn.Node | None, choices: Sequence[object]) -> str:
     """Return a hint for a scalar that YAML reads as another type: ``1.30``, ``"4"``, ``yes``, ``1_000``."""
     if not isinstance(node, yn.Scalar) or node.value is None:
         return ""
@@ -370,13 +370,13 @@ def _list_hint(kind: str, node: yn.Node | None) -> str:
     return f"; write [{shown(node.raw)}]"
 
 
-def _suggestion(node: yn.Node | None, allowed: Iterable[Any]) -> str:
+def _suggestion(node: yn.Node | None, allowed: Iterable[object]) -> str:
     if not isinstance(node, yn.Scalar) or not isinstance(node.value, str):
         return ""
     return _did_you_mean(node.raw, allowed)
 
 
-def _did_you_mean(word: str, allowed: Iterable[Any]) -> str:
+def _did_you_mean(word: str, allowed: Iterable[object]) -> str:
     meant = close(word, map(str, allowed))
     return f"; {question(meant)}" if meant else ""
 

@@ -25,7 +25,7 @@ class Scalar:
     plain_style: bool
     position: Position
 
-    def plain(self) -> Any:
+    def plain(self) -> object:
         """Return the value as Python data."""
         return self.value
 
@@ -39,7 +39,7 @@ class Sequence:
     size: int = 1
     height: int = 1
 
-    def plain(self) -> Any:
+    def plain(self) -> object:
         """Return the list as Python data."""
         return [item.plain() for item in self.items]
 
@@ -88,7 +88,7 @@ class Faulty:
 
     position: Position
 
-    def plain(self) -> Any:
+    def plain(self) -> object:
         """Return None."""
         return None
 

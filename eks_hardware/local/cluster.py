@@ -191,7 +191,7 @@ class Cluster:
             raise ClusterError(f"kubectl {' '.join(arguments)} failed:\n{(done.stderr or done.stdout).strip()}")
         return done.stdout
 
-    def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
         """Send a request to the API server as an administrator, and return the object of the answer.
 
         A ``PATCH`` is a JSON merge patch. This takes milliseconds, and ``kubectl`` a fifth of a second.

@@ -37,7 +37,7 @@ class Client:
         with self._lock:
             self._connection.close()
 
-    def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, object]:
         """Send a request and return the object of the answer. A ``PATCH`` is a JSON merge patch.
 
         Raises:

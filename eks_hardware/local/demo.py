@@ -331,7 +331,7 @@ class _Demo:
             raise DemoError(f"cdktf {command} failed:\n{said}{empty}")
         return progress
 
-    def _document(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, object]:
         """Return the synthesized stack."""
         stacks = self._outdir / "stacks"
         file = stacks / self._stack / "cdk.tf.json"
@@ -339,7 +339,7 @@ class _Demo:
             names = ", ".join(sorted(path.parent.name for path in stacks.glob("*/cdk.tf.json")))
             raise DemoError(f"unknown stack {self._stack}; known: {names or 'none'}")
         try:
-            document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            document: dict[str, object] = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
             raise DemoError(f"the stack {self._stack} is not valid JSON: {error}") from None
         return document

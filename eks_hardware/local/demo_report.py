@@ -13,7 +13,7 @@ from eks_hardware.printable import counted
 from eks_hardware.spellings import capacity_of_eks
 
 
-def describe(cluster: ClusterFacts) -> list[Any]:
+def describe(cluster: ClusterFacts) -> list[object]:
     """Return a short report of a cluster, 80 columns wide."""
     title = Text.assemble((cluster.name, "bold"), f"  EKS {cluster.kubernetes_version}, {cluster.region}")
     groups = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold underline")

@@ -166,7 +166,7 @@ def _mime_parts(data: bytes) -> Iterator[tuple[str, bytes]]:
             yield part.get_content_type(), decoded(payload if isinstance(payload, bytes) else b"")
 
 
-def _spec(content: bytes) -> dict[str, Any]:
+def _spec(content: bytes) -> dict[str, object]:
     try:
         document = yaml.safe_load(content)
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -84,7 +84,7 @@ class Account:
             client.close()
         self._clients.clear()
 
-    def items(self, service: str, operation: str, key: str, **arguments: Any) -> list[Any]:
+    def items(self, service: str, operation: str, key: str, **arguments: object) -> list[Any]:
         """Return the items under ``key`` from all pages of a list or describe call."""
         client = self.client(service)
         if client.can_paginate(operation):
@@ -189,7 +189,7 @@ class Account:
             Versions=[str(reference.get("version") or "$Default")],
             **which,
         )
-        data: Mapping[str, Any] = versions[0]["LaunchTemplateData"] if versions else {}
+        data: Mapping[str, object] = versions[0]["LaunchTemplateData"] if versions else {}
         return data
 
     def _rules_into(self, queues: set[str]) -> list[str]:

@@ -166,14 +166,14 @@ def _write(chart: Chart, folder: Path) -> None:
         file.write_text(text, encoding="utf-8")
 
 
-def _values(rows: tuple[Row, ...]) -> dict[str, Any]:
-    values: dict[str, Any] = {"supportedInstanceLabels": {"keys": [], "values": []}}
+def _values(rows: tuple[Row, ...]) -> dict[str, object]:
+    values: dict[str, object] = {"supportedInstanceLabels": {"keys": [], "values": []}}
     for row in rows:
-        empty: dict[str, Any] = {"nodeSelector": {}, "affinity": {}, "tolerations": []}
+        empty: dict[str, object] = {"nodeSelector": {}, "affinity": {}, "tolerations": []}
         values = merged(values, _below(row.at, merged(empty, row.defaults or {})))
         for path, default in row.on:
             values = merged(values, _below(tuple(path.split(".")), default))
-    plain: dict[str, Any] = json.loads(json.dumps(values, default=dict))
+    plain: dict[str, object] = json.loads(json.dumps(values, default=dict))
     return plain
 
 

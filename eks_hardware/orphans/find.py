@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from eks_hardware.doctor.aws import Aws, CallError, DeniedError
 from eks_hardware.orphans import named, tagged
@@ -14,8 +13,8 @@ from eks_hardware.orphans.model import Found, Orphan, Report, Stack
 
 
 def find(
-    document: Mapping[str, Any],
-    state: Mapping[str, Any],
+    document: Mapping[str, object],
+    state: Mapping[str, object],
     aws: Aws,
     *,
     strategy: str,

@@ -57,7 +57,7 @@ class Stack:
 
     def __init__(self, document: Mapping[str, Any], state: Mapping[str, Any]) -> None:
         self._resources: Mapping[str, Mapping[str, Any]] = document.get("resource", {})
-        self._attributes: dict[str, Mapping[str, Any]] = {
+        self._attributes: dict[str, Mapping[str, object]] = {
             f"{each['type']}.{each['name']}": instance.get("attributes") or {}
             for each in state.get("resources", ())
             if each.get("mode") == "managed"

@@ -53,7 +53,7 @@ def _described(
 
 
 def _listed(
-    service: str, operation: str, key: str, name_key: str, id_key: str, **parameters: Any
+    service: str, operation: str, key: str, name_key: str, id_key: str, **parameters: object
 ) -> Callable[[Aws, str], str | None]:
     """Return a function that looks for a resource's name in a list."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.iam_policies import storage as policies
@@ -42,7 +41,7 @@ def storage_addons(storage: StorageSpec, *, partition: str = "aws") -> Mapping[s
     return needed
 
 
-def vpc_cni_configuration(custom_networking: bool) -> dict[str, Any]:
+def vpc_cni_configuration(custom_networking: bool) -> dict[str, object]:
     """Return settings for network policy and prefix delegation; with pod subnets also custom networking.
 
     Sources: ``NETWORK_POLICY``, ``PREFIXES``, ``CUSTOM_NETWORKING``.

@@ -14,7 +14,7 @@ from eks_hardware.resolve.values import CHANGED, Resolved
 from eks_hardware.suggestions import did_you_mean
 
 
-def change(resolved: ResolvedStrategy, settings: Mapping[str, Any], *, because: str = CHANGED) -> ResolvedStrategy:
+def change(resolved: ResolvedStrategy, settings: Mapping[str, object], *, because: str = CHANGED) -> ResolvedStrategy:
     """Return a copy of a resolved strategy with other values, each with its reason.
 
     Other values are not derived again, and no rule checks the change. If the strategy has a field for a setting, use

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from eks_hardware import aws_names
 from eks_hardware.aws_names import NameKind
@@ -18,7 +18,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R", bound=Resolved)
 
-Source = Cited[Any] | str
+Source = Cited[object] | str
 """A row of a data file, read by ``DataFile.cite``, or the address of a page."""
 
 
@@ -108,9 +108,9 @@ class Resolver(Generic[R]):
 
     def collect(self) -> R:
         """Derive every field."""
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         reasons: dict[str, Reason] = {}
         for name in field_names(self.kind):
-            derived: Derived[Any] = getattr(self, name)()
+            derived: Derived[object] = getattr(self, name)()
             values[name], reasons[name] = frozen(derived.value), derived.reason
         return self.kind(**values, reasons=MappingProxyType(reasons))

@@ -65,7 +65,7 @@ def huge_pages(
     *,
     ami_family: str,
     own_image: bool = False,
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, object] | None = None,
 ) -> HugePages:
     """Return the huge pages that the images of one node with EFA reserve (``config/facts/eks.json``).
 

@@ -10,7 +10,7 @@ https://bottlerocket.dev/en/os/1.54.x/api/settings/kubelet-device-plugins
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType
@@ -78,12 +78,14 @@ def sharing_labels(shares: GpuShares | None, *, bottlerocket: bool) -> dict[str,
     return {MIG_CONFIG_LABEL if shares.mig_profile else PLUGIN_CONFIG_LABEL: shares.config}
 
 
-def sharing_settings(shares: GpuShares | None, types: Sequence[InstanceType], *, bottlerocket: bool) -> dict[str, Any]:
+def sharing_settings(
+    shares: GpuShares | None, types: Sequence[InstanceType], *, bottlerocket: bool
+) -> dict[str, object]:
     """Return Bottlerocket settings that make its own device plugin share the GPUs."""
     if shares is None or not bottlerocket:
         return {}
     if shares.mig_profile is None:
-        nvidia: dict[str, Any] = {
+        nvidia: dict[str, object] = {
             "device-sharing-strategy": "time-slicing",
             "time-slicing": {
                 "replicas": shares.shares_per_gpu,

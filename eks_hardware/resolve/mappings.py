@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 
-def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
     """Return ``below`` with ``above`` merged over it: maps are merged, other values replaced.
 
     >>> merged({"env": {"A": "1", "B": "2"}}, {"env": {"B": "3"}})

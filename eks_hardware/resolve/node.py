@@ -144,7 +144,7 @@ def fewest_pods(
 
 def system_settings(
     template: NodeTemplate, kind: InstanceType, *, bottlerocket: bool, max_pods: int | None, store: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the spec of an AL2023 NodeConfig, or Bottlerocket settings; the strategy's override derived ones."""
     kubelet = user_data.kubelet_settings(template.kubelet, max_pods)
     if bottlerocket:

@@ -31,7 +31,7 @@ _BOUNDARY = "eks-hardware"
 _SCRIPT_START = ("#!/bin/bash", "set -o errexit -o nounset -o pipefail")
 
 
-def node_config(spec: Mapping[str, Any], shell: Sequence[str] = ()) -> str:
+def node_config(spec: Mapping[str, object], shell: Sequence[str] = ()) -> str:
     """Write a NodeConfig as MIME multipart user data, with an optional shell script that runs before the node joins.
 
     nodeadm reads the NodeConfig before cloud-init, wherever it is. Then cloud-init runs the script. When cloud-init is
@@ -55,15 +55,15 @@ def node_config(spec: Mapping[str, Any], shell: Sequence[str] = ()) -> str:
     return "\n".join([*lines, f"--{_BOUNDARY}--", ""])
 
 
-def kubelet_settings(kubelet: Kubelet, max_pods: int | None) -> dict[str, Any]:
+def kubelet_settings(kubelet: Kubelet, max_pods: int | None) -> dict[str, object]:
     """Return the settings of ``KUBELET_NAMES`` that the strategy sets, with the derived number of pods."""
     stated = {**dict(kubelet), "max_pods": max_pods}
     return {name: stated[name] for name in KUBELET_NAMES if stated[name] not in (None, {})}
 
 
-def node_config_spec(kubelet: Mapping[str, Any], *, instance_store: str) -> dict[str, Any]:
+def node_config_spec(kubelet: Mapping[str, object], *, instance_store: str) -> dict[str, object]:
     """Return kubelet settings and local disks as the spec of a NodeConfig."""
-    spec: dict[str, Any] = {}
+    spec: dict[str, object] = {}
     if kubelet:
         spec["kubelet"] = {"config": {KUBELET_NAMES[name]: value for name, value in kubelet.items()}}
     strategy = {"raid0": "RAID0", "mount": "Mount"}.get(instance_store)
@@ -72,7 +72,7 @@ def node_config_spec(kubelet: Mapping[str, Any], *, instance_store: str) -> dict
     return spec
 
 
-def bottlerocket_settings(kubelet: Mapping[str, Any], *, instance_store: str, neuron: bool) -> dict[str, Any]:
+def bottlerocket_settings(kubelet: Mapping[str, object], *, instance_store: str, neuron: bool) -> dict[str, object]:
     """Return kubelet settings and local disks as Bottlerocket settings.
 
     Sources: https://bottlerocket.dev/en/os/latest/#/api/settings/kubernetes/,
@@ -85,7 +85,7 @@ def bottlerocket_settings(kubelet: Mapping[str, Any], *, instance_store: str, ne
     }
     if neuron:
         kubernetes["device-ownership-from-security-context"] = True
-    settings: dict[str, Any] = {"kubernetes": kubernetes} if kubernetes else {}
+    settings: dict[str, object] = {"kubernetes": kubernetes} if kubernetes else {}
     if instance_store == "raid0":
         settings["bootstrap-commands"] = {
             "instance-store": {"commands": _ephemeral_storage_commands(), "mode": "always", "essential": True}
@@ -102,7 +102,7 @@ def _ephemeral_storage_commands() -> list[list[str]]:
     ]
 
 
-def bottlerocket_toml(settings: Mapping[str, Any]) -> str:
+def bottlerocket_toml(settings: Mapping[str, object]) -> str:
     """Write Bottlerocket settings as TOML user data."""
     return "\n".join(_toml(settings, ("settings",))) + "\n"
 

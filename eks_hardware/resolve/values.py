@@ -98,7 +98,7 @@ class Resolved:
         reasons = {**self.reasons, **{name: Reason(Origin.CALLER, because) for name in values}}
         return replace(self, **checked, reasons=MappingProxyType(reasons))
 
-    def _checked(self, name: str, value: object, place: str) -> Any:
+    def _checked(self, name: str, value: object, place: str) -> object:
         """Return a value converted to the type of its field."""
         known = field_names(type(self))
         if name not in known:
@@ -137,7 +137,7 @@ def _field_names(kind: type[Resolved]) -> tuple[str, ...]:
 
 
 @cache
-def _type_of(kind: type[Any], name: str) -> TypeAdapter[Any]:
+def _type_of(kind: type[object], name: str) -> TypeAdapter[object]:
     return TypeAdapter(get_type_hints(kind)[name])
 
 

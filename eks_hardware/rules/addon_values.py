@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from eks_hardware import facts, field_paths
 from eks_hardware.printable import quoted
@@ -21,7 +21,7 @@ def _addon_path(name: str, keys: tuple[str, ...]) -> str:
     return reduce(field_paths.below, keys, f"cluster.addons.{name}.configuration")
 
 
-def _configured(context: Context) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _configured(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the name and configuration of each add-on that the strategy configures."""
     for name, addon in context.strategy.cluster.addons.items():
         if addon.enabled and addon.configuration:
@@ -53,7 +53,7 @@ def _kinds(context: Context) -> Iterator[Breach]:
     yield from _replicas(context)
 
 
-def _is_scalar(value: Any) -> bool:
+def _is_scalar(value: object) -> bool:
     return value is None or (not isinstance(value, str) and isinstance(value, bool | int | float))
 
 
@@ -87,7 +87,7 @@ def _names(context: Context) -> Iterator[_Name]:
 _DESCRIBE = "aws eks describe-addon-configuration --addon-name"
 
 
-def _places(fields: Mapping[str, Any], name: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _places(fields: Mapping[str, object], name: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield each place of a name in a configuration."""
     for key, below in fields.items():
         if key == name:
@@ -113,7 +113,7 @@ def _replicas(context: Context) -> Iterator[Breach]:
         yield path, "a PodDisruptionBudget has only one of minAvailable and maxUnavailable; remove one"
 
 
-def _default_limit(values: Mapping[str, Any]) -> Iterator[Breach]:
+def _default_limit(values: Mapping[str, object]) -> Iterator[Breach]:
     """Yield a request for memory above CoreDNS's own limit, if the configuration does not set another."""
     resources, mib = values.get("resources"), facts.system_pods()["deployments"]["coredns"].get("limit_mib")
     requests = resources.get("requests") if isinstance(resources, Mapping) else None
@@ -133,7 +133,7 @@ def _default_limit(values: Mapping[str, Any]) -> Iterator[Breach]:
         )
 
 
-def _by_name(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[WrongValue]:
+def _by_name(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Iterator[WrongValue]:
     """Yield values of another kind than their name has in every chart; null removes a value."""
     kinds = facts.value_kinds()["by_name"]["kinds"]
     for name, value in values.items():
@@ -143,7 +143,7 @@ def _by_name(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator
             yield from _by_name(value, (*above, str(name)))
 
 
-def _above_limits(values: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _above_limits(values: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield requests above the limit next to them, which the API server refuses."""
     requests, limits = values.get("requests"), values.get("limits")
     if isinstance(requests, Mapping) and isinstance(limits, Mapping):
@@ -222,7 +222,7 @@ def _volumes(context: Context) -> Iterator[Breach]:
 _EBS_CLASSES = frozenset(["", "gp2", "gp3", "io1", "io2", "ebs", "auto-ebs-sc"])
 
 
-def _claims(context: Context) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _claims(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the path and spec of each volume that chart values ask for."""
     installed = context.charts
     for name, chart in context.strategy.kubernetes.charts.items():
@@ -234,7 +234,9 @@ def _claims(context: Context) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 yield path, value
 
 
-def _mappings(values: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+def _mappings(
+    values: Mapping[str, object], above: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Mapping[str, object]]]:
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield (*above, str(name)), value

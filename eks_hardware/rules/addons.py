@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware
@@ -149,7 +149,7 @@ def _behind(context: Context) -> Iterator[Breach]:
 # --- settings
 
 
-def _environment(context: Context) -> Mapping[str, Any]:
+def _environment(context: Context) -> Mapping[str, object]:
     """Return the environment variables that the strategy sets for the CNI."""
     addon = context.strategy.cluster.addons.get("vpc-cni")
     given = addon.configuration.get("env") if addon else None
@@ -268,7 +268,7 @@ def _interfaces_capped(context: Context) -> Iterator[Breach]:
 # --- the warm pool of addresses
 
 
-def cni_number(environment: Mapping[str, Any], name: str) -> int:
+def cni_number(environment: Mapping[str, object], name: str) -> int:
     """Return a whole number in the CNI's environment; 0 if it is not set or not a number."""
     text = str(environment.get(name, ""))
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

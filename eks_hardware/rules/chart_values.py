@@ -140,7 +140,7 @@ DERIVED: tuple[DerivedValue, ...] = tuple(DerivedValue(key, *row) for key, rows 
 """One row per value, in the order in which findings list them."""
 
 
-def derived_values(chart: str, values: Mapping[str, Any]) -> Iterator[tuple[str, DerivedValue]]:
+def derived_values(chart: str, values: Mapping[str, object]) -> Iterator[tuple[str, DerivedValue]]:
     """Yield each place in ``values`` that overrides a derived value, once: the value itself or a non-mapping parent."""
     seen: set[str] = set()
     for row in DERIVED:
@@ -150,7 +150,7 @@ def derived_values(chart: str, values: Mapping[str, Any]) -> Iterator[tuple[str,
             yield place, row
 
 
-def _place(values: Mapping[str, Any], path: str) -> str | None:
+def _place(values: Mapping[str, object], path: str) -> str | None:
     names = path.split(".")
     at: Any = values
     for depth, name in enumerate(names, start=1):

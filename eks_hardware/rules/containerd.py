@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.rules.registry import Breach, Context, error
@@ -50,7 +49,7 @@ def _faults(text: str) -> Iterator[str]:
         yield "version 2 has no plugins io.containerd.cri.v1.images and .runtime; set version = 3, or remove it"
 
 
-def _leaves(table: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, Any]]:
+def _leaves(table: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, object]]:
     """Yield the path, name and value of every setting below a table, tables included."""
     for name, value in table.items():
         yield above, name, value
@@ -58,7 +57,7 @@ def _leaves(table: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[
             yield from _leaves(value, (*above, name))
 
 
-def _parsed(text: str) -> tuple[Mapping[str, Any], str]:
+def _parsed(text: str) -> tuple[Mapping[str, object], str]:
     """Return TOML as a mapping, and why it is not TOML."""
     if sys.version_info >= (3, 11):
         import tomllib

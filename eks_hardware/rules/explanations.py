@@ -81,7 +81,7 @@ def _read(file: Path) -> dict[str, Any]:
     parsed = parse(file.read_text(encoding="utf-8"), file.name)
     if parsed.root is None or parsed.findings:
         raise StrategyError(parsed.findings)
-    content: dict[str, Any] = parsed.root.plain()
+    content: dict[str, object] = parsed.root.plain()
     return content
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from eks_hardware import facts, field_paths
 from eks_hardware.resolve.vpc import nat_mode
@@ -101,7 +100,7 @@ def _texts(context: Context) -> Iterator[tuple[str, str, str]]:
         yield field_paths.below(field_paths.item("storage.s3_buckets", bucket.name), "name"), "name", bucket.name
 
 
-def _leaves(path: str, value: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
+def _leaves(path: str, value: object, key: str = "") -> Iterator[tuple[str, str, str]]:
     if isinstance(value, Mapping):
         for name, each in value.items():
             yield from _leaves(field_paths.below(path, str(name)), each, str(name))

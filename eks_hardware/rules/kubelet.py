@@ -74,7 +74,7 @@ class Kubelet(NamedTuple):
         """Return the path of a key of a setting."""
         return field_paths.below(self.path(name), key)
 
-    def map(self, name: str) -> Mapping[str, Any]:
+    def map(self, name: str) -> Mapping[str, object]:
         """Return a setting that is a mapping; empty if it is not one."""
         value = self.get(name)
         return value if isinstance(value, Mapping) else {}
@@ -126,11 +126,11 @@ def _feature_gates(context: Context) -> Iterator[Breach]:
                     yield path, fault
 
 
-def _truth(text: str) -> Any:
+def _truth(text: str) -> object:
     return {"true": True, "false": False}.get(text.strip().lower(), text)
 
 
-def _gate_fault(name: str, value: Any, version: str) -> str:
+def _gate_fault(name: str, value: object, version: str) -> str:
     fact = facts.kubelet()["feature_gates"]
     if name in fact["all"]:
         return ""

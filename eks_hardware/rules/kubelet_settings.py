@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.models import NodePoolSpec
@@ -55,7 +54,7 @@ def _topology(context: Context) -> Iterator[Breach]:
                 break
 
 
-def _percent(value: Any) -> int | None:
+def _percent(value: object) -> int | None:
     text = str(value)
     return int(text) if not isinstance(value, bool) and text.isascii() and text.isdigit() and len(text) < 10 else None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any
 
 from eks_hardware import field_paths
 from eks_hardware.rules.hardware import is_open_to
@@ -73,12 +72,12 @@ def _nowhere(context: Context) -> Iterator[Breach]:
                 break
 
 
-def _configuration(context: Context, name: str) -> Mapping[str, Any]:
+def _configuration(context: Context, name: str) -> Mapping[str, object]:
     addon = {str(key): each for key, each in context.strategy.cluster.addons.items()}.get(name)
     return addon.configuration if addon and addon.enabled else {}
 
 
-def _placed(context: Context) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _placed(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the path and values of each Deployment that an add-on's or a chart's values can place."""
     installed = context.charts
     for name, places in _ADDONS.items():
@@ -91,7 +90,7 @@ def _placed(context: Context) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield path, _below(chart.values, above)
 
 
-def _below(values: Any, keys: tuple[str, ...]) -> Mapping[str, Any]:
+def _below(values: object, keys: tuple[str, ...]) -> Mapping[str, object]:
     for key in keys:
         values = values.get(key) if isinstance(values, Mapping) else None
     return values if isinstance(values, Mapping) else {}
@@ -116,7 +115,7 @@ def _is_unsure(node: Node, key: str) -> bool:
     return bool(node.user_data) or key in _DERIVED or in_domain(key, _OTHERS)
 
 
-def _selects(context: Context, node: Node, values: Mapping[str, Any]) -> bool:
+def _selects(context: Context, node: Node, values: Mapping[str, object]) -> bool:
     """Return whether a node may match a selector and the required affinity."""
     labels, selector = _labels(context, node), values.get("nodeSelector")
     for key, value in selector.items() if isinstance(selector, Mapping) else ():
@@ -133,12 +132,12 @@ def _selects(context: Context, node: Node, values: Mapping[str, Any]) -> bool:
     )
 
 
-def _expressions(term: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _expressions(term: Mapping[str, object]) -> list[Mapping[str, object]]:
     given = term.get("matchExpressions")
     return [each for each in given if isinstance(each, Mapping)] if isinstance(given, list | tuple) else []
 
 
-def _matches(node: Node, labels: Mapping[str, set[str]], expression: Mapping[str, Any]) -> bool:
+def _matches(node: Node, labels: Mapping[str, set[str]], expression: Mapping[str, object]) -> bool:
     key, operator = str(expression.get("key")), expression.get("operator")
     given = expression.get("values")
     values = {str(each) for each in given} if isinstance(given, list | tuple) else set()

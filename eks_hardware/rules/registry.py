@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue, InstanceType
@@ -132,7 +132,7 @@ class Watched:
         self._strategy = strategy
         self.read: set[str] = set()
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         self.read.add(name)
         return getattr(self._strategy, name)
 

@@ -54,13 +54,13 @@ class _Room:
 # --- what must run
 
 
-def _software(context: Context) -> list[tuple[str, int, Mapping[str, Any]]]:
+def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
     """Return the name, replicas and values of each controller that runs on untainted nodes."""
     strategy, known = context.strategy, facts.system_pods()["deployments"]
     addons = {str(name): addon.configuration for name, addon in strategy.cluster.addons.items() if addon.enabled}
     enabled = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
     installed = context.charts
-    found: list[tuple[str, int, Mapping[str, Any]]] = []
+    found: list[tuple[str, int, Mapping[str, object]]] = []
     for name, row in known.items():
         if name == "karpenter":
             if strategy.karpenter:
@@ -76,19 +76,19 @@ def _software(context: Context) -> list[tuple[str, int, Mapping[str, Any]]]:
     return found
 
 
-def _values_of(context: Context, chart: str, part: str = "") -> Mapping[str, Any]:
+def _values_of(context: Context, chart: str, part: str = "") -> Mapping[str, object]:
     settings = {str(name): each for name, each in context.strategy.kubernetes.charts.items()}.get(chart)
     values: Any = settings.values if settings else {}
     values = values.get(part) if part else values
     return values if isinstance(values, Mapping) else {}
 
 
-def _count(values: Mapping[str, Any], default: int) -> int:
+def _count(values: Mapping[str, object], default: int) -> int:
     given = values.get("replicaCount", values.get("replicas"))
     return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 1000 else default
 
 
-def _requests(values: Mapping[str, Any], millicores: int, mib: int) -> tuple[Fraction, Fraction]:
+def _requests(values: Mapping[str, object], millicores: int, mib: int) -> tuple[Fraction, Fraction]:
     """Return the CPUs and bytes that one pod requests: the recorded ones, or those that the values set."""
     resources = values.get("resources")
     given = resources.get("requests") if isinstance(resources, Mapping) else None

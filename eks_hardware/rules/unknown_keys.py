@@ -25,14 +25,14 @@ class UnknownKey(NamedTuple):
         return ".".join(self.path)
 
 
-def unknown_keys(key: str, values: Mapping[str, Any]) -> list[UnknownKey]:
+def unknown_keys(key: str, values: Mapping[str, object]) -> list[UnknownKey]:
     """Return every key of ``values`` that the recorded version of a chart lacks, in the order of the values."""
     known = {**facts.chart_keys(key)["keys"], **dict.fromkeys(_ALWAYS, _ANYTHING)}
     return list(unknown_below(values, known))
 
 
 def unknown_below(
-    values: Mapping[str, Any], known: Mapping[str, Any], above: tuple[str, ...] = ()
+    values: Mapping[str, object], known: Mapping[str, Any], above: tuple[str, ...] = ()
 ) -> Iterator[UnknownKey]:
     """Yield every key of ``values`` that ``known`` lacks, at any depth; ``above`` are the parent keys.
 

@@ -95,7 +95,7 @@ def _given(section: BaseModel, fields: Sequence[str]) -> list[str]:
 # --- add-ons and charts
 
 
-def _off_below(values: Mapping[str, Any], above: str) -> Iterator[tuple[str, str]]:
+def _off_below(values: Mapping[str, object], above: str) -> Iterator[tuple[str, str]]:
     """Yield the first setting next to each ``enabled: false``."""
     for name, value in values.items():
         if not isinstance(value, Mapping):
@@ -125,7 +125,7 @@ def _addon_pairs(context: Context) -> Iterator[tuple[str, str]]:
         yield from ((f"{above}.env.{name}", because) for name, because in _environment_pairs(environment))
 
 
-def _environment_pairs(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _environment_pairs(environment: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield each variable of the CNI that another one overrides."""
     prefixes = switched_on(environment, "ENABLE_PREFIX_DELEGATION") or "ENABLE_PREFIX_DELEGATION" not in environment
     targets = [name for name in ("WARM_IP_TARGET", "MINIMUM_IP_TARGET") if name in environment]

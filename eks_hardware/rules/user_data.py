@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
@@ -28,7 +28,7 @@ def setting_path(node: Node, keys: Sequence[str]) -> str:
     return reduce(field_paths.below, keys, node_path(node, "user_data"))
 
 
-def setting(settings: object, keys: Sequence[str]) -> Any:
+def setting(settings: object, keys: Sequence[str]) -> object:
     """Return a setting by its keys; None if it is not set."""
     for key in keys:
         if not isinstance(settings, Mapping):
@@ -159,7 +159,7 @@ def _value(context: Context) -> Iterator[Breach]:
 
 
 def _wrong_kinds(
-    node: Node, values: Mapping[str, Any], kinds: Mapping[str, Any], above: tuple[str, ...], outcome: str
+    node: Node, values: Mapping[str, object], kinds: Mapping[str, object], above: tuple[str, ...], outcome: str
 ) -> Iterator[Breach]:
     """Yield the values of another kind; null is the same as no value."""
     seen = set()

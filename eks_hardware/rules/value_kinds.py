@@ -29,13 +29,13 @@ class WrongValue(NamedTuple):
 
     path: tuple[str, ...]
     expected: str
-    value: Any
+    value: object
 
     def __str__(self) -> str:
         return f"must be {self.expected}, got {_shown(self.value)}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
@@ -45,20 +45,20 @@ def _shown(value: Any) -> str:
     return quoted(value) if isinstance(value, str) else "a mapping" if isinstance(value, Mapping) else "a list"
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: object) -> bool:
     """Return whether a value is an integer, as JSON and TOML write it."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _text(value: Any, pattern: re.Pattern[str]) -> bool:
+def _text(value: object, pattern: re.Pattern[str]) -> bool:
     return isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
-def _quantity(value: Any) -> bool:
+def _quantity(value: object) -> bool:
     return is_whole(value) or isinstance(value, float) or _text(value, _QUANTITY)
 
 
-def _threshold(value: Any) -> bool:
+def _threshold(value: object) -> bool:
     return isinstance(value, str) and (
         (_text(value, _PERCENT) and float(value[:-1]) <= 100) or (_text(value, _QUANTITY) and value[0] != "-")
     )
@@ -79,7 +79,7 @@ def _base64(value: Any) -> bool:
 
 
 # The test of each kind, and its words in messages.
-_KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+_KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "text": (lambda value: isinstance(value, str), "text"),
     "bool": (lambda value: isinstance(value, bool), "true or false"),
     "int": (is_whole, "a whole number"),
@@ -105,7 +105,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def wrong_values(
-    values: Mapping[str, Any], kinds: Mapping[str, Any], above: tuple[str, ...] = ()
+    values: Mapping[str, object], kinds: Mapping[str, object], above: tuple[str, ...] = ()
 ) -> Iterator[WrongValue]:
     """Yield every value that is not of its kind; names without a kind are left out."""
     others = kinds.get(_ANY_NAME)
@@ -113,7 +113,7 @@ def wrong_values(
         yield from _wrong(value, kinds.get(name, others), (*above, str(name)))
 
 
-def _wrong(value: Any, kind: Any, path: tuple[str, ...]) -> Iterator[WrongValue]:
+def _wrong(value: object, kind: object, path: tuple[str, ...]) -> Iterator[WrongValue]:
     if isinstance(kind, Mapping):
         if isinstance(value, Mapping):
             yield from wrong_values(value, kind, path)
@@ -123,7 +123,7 @@ def _wrong(value: Any, kind: Any, path: tuple[str, ...]) -> Iterator[WrongValue]
         yield from _of_kind(value, kind, path)
 
 
-def _of_kind(value: Any, kind: str, path: tuple[str, ...]) -> Iterator[WrongValue]:
+def _of_kind(value: object, kind: str, path: tuple[str, ...]) -> Iterator[WrongValue]:
     container, _, inner = kind.partition(" of ")
     if container == "map" and inner and isinstance(value, Mapping):
         for name, each in value.items():
@@ -152,7 +152,7 @@ def _fits(value: Any, kind: str) -> tuple[bool, str]:
     return test(value), words
 
 
-def names_only(kinds: Mapping[str, Any]) -> dict[str, Any]:
+def names_only(kinds: Mapping[str, object]) -> dict[str, object]:
     """Return the names below settings without the kinds of their values, as ``unknown_below`` reads them."""
     return {
         name: names_only(below)

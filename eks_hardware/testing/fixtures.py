@@ -99,7 +99,7 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Templa
         from eks_hardware.rules import check
 
         system = {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 2, "max": 3}}
-        defaults: dict[str, Any] = {"version": 1, "name": "demo", "region": "us-west-2", "node_groups": [system]}
+        defaults: dict[str, object] = {"version": 1, "name": "demo", "region": "us-west-2", "node_groups": [system]}
         sections["kubernetes"] = {"delivery": "manifests", **sections.get("kubernetes", {})}
         strategy = Strategy.model_validate(defaults | sections)
         errors = [str(finding) for finding in check(strategy) if finding.severity.value == "error"]

@@ -43,7 +43,7 @@ def assert_no_public_api(template: Template | Stack) -> None:
         raise AssertionError("\n".join(["the whole internet can reach the Kubernetes API of", *found]))
 
 
-def _faults(cluster: Mapping[str, Any]) -> Iterator[str]:
+def _faults(cluster: Mapping[str, object]) -> Iterator[str]:
     config = _block(cluster.get("vpc_config"))
     public = config.get("endpoint_public_access")
     given = public is not None

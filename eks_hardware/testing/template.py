@@ -261,7 +261,7 @@ class Template:
         return cls(stack.to_terraform())
 
     @classmethod
-    def from_json(cls, source: Path | str | Mapping[str, Any]) -> Template:
+    def from_json(cls, source: Path | str | Mapping[str, object]) -> Template:
         """Read ``cdk.tf.json`` from a path, or use its content."""
         if isinstance(source, Mapping):
             return cls(source)
@@ -389,7 +389,7 @@ def _agrees(expected: object, actual: object) -> bool:
     return not differences(expected, actual)
 
 
-def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 

@@ -41,7 +41,7 @@ _HELD = re.compile(r"^terraform_data\.(data-)?([a-z]\w*)-")
 
 
 def assert_valid(
-    what: Template | Stack | Mapping[str, Any] | Path | str, *, without_providers: Collection[str] = ()
+    what: Template | Stack | Mapping[str, object] | Path | str, *, without_providers: Collection[str] = ()
 ) -> None:
     """Assert that the real ``terraform validate`` accepts a stack.
 
@@ -84,7 +84,7 @@ class _Terraform:
             done = self._run("init", "-backend=false", "-input=false", "-no-color")
         return "" if done.returncode == 0 else (done.stderr or done.stdout).strip()
 
-    def validate(self) -> list[dict[str, Any]]:
+    def validate(self) -> list[dict[str, object]]:
         """Return the errors of ``terraform validate``."""
         done = self._run("validate", "-json")
         try:
@@ -106,7 +106,7 @@ class _Terraform:
         )
 
 
-def _template(what: Template | Stack | Mapping[str, Any] | Path | str) -> tuple[Template, Path | None]:
+def _template(what: Template | Stack | Mapping[str, object] | Path | str) -> tuple[Template, Path | None]:
     """Return the template to check, and its folder."""
     if isinstance(what, Template):
         return what, None
@@ -218,7 +218,7 @@ def _held(document: Body, names: Collection[str]) -> Body:
         return document
     copy: Body = json.loads(json.dumps(document))
     kinds = tuple(f"{name}_" for name in names)
-    held: dict[str, Any] = {}
+    held: dict[str, object] = {}
     addresses: dict[str, str] = {}
     for section, prefix in (("resource", ""), ("data", "data.")):
         for type_ in [each for each in copy.get(section, {}) if each.startswith(kinds)]:
@@ -236,7 +236,7 @@ def _held(document: Body, names: Collection[str]) -> Body:
     return _without_empty(json.loads(_renamed(json.dumps(copy), addresses)))
 
 
-def _as_data(body: Mapping[str, Any]) -> dict[str, Any]:
+def _as_data(body: Mapping[str, object]) -> dict[str, object]:
     meta = {key: body[key] for key in _META if key in body}
     return {**meta, "input": {key: value for key, value in body.items() if key not in (*_META, "provider")}}
 

@@ -21,7 +21,7 @@ def below(prefix: Path, notes: Mapping[Path, str]) -> Notes:
     return {(*prefix, *path): text for path, text in notes.items()}
 
 
-def commented(value: Mapping[str, Any], notes: Mapping[Path, str], *, head: Sequence[str] = ()) -> str:
+def commented(value: Mapping[str, object], notes: Mapping[Path, str], *, head: Sequence[str] = ()) -> str:
     """Return one YAML document with comments at its top."""
     lines = [line for text in head for line in textwrap.wrap(text, _WIDTH)]
     return "".join(f"# {line}\n" for line in lines) + _text(value, notes, ())

@@ -36,7 +36,7 @@ _LISTENS = ("python3", "-m", "http.server", str(_DEFAULT_PORT))
 class Part:
     """An object, and the comments above its fields."""
 
-    object: Mapping[str, Any]
+    object: Mapping[str, object]
     notes: Notes
 
 
@@ -87,7 +87,7 @@ def _job(target: Target, size: Size, request: Request, placed: Placement) -> Par
     )
     # The job's limit counts the pods of all indices.
     limit = "backoffLimitPerIndex" if request.independent else "backoffLimit"
-    job: dict[str, Any] = {limit: 0, "ttlSecondsAfterFinished": _KEPT_SECONDS}
+    job: dict[str, object] = {limit: 0, "ttlSecondsAfterFinished": _KEPT_SECONDS}
     if smoke:
         job["activeDeadlineSeconds"] = _SMOKE_SECONDS
     if request.nodes > 1 or request.independent:
@@ -116,18 +116,18 @@ def _names_of_pods(job: Mapping[str, Any]) -> Part:
     return Part(_service(job, spec), {("spec", "clusterIP"): note})
 
 
-def _service(workload: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+def _service(workload: Mapping[str, Any], spec: Mapping[str, object]) -> dict[str, object]:
     """Return a service with the name and namespace of a workload."""
     metadata = {key: value for key, value in workload["metadata"].items() if key in ("name", "namespace")}
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
-def _torchrun(master: str, nodes: int, ranks: int) -> list[dict[str, Any]]:
+def _torchrun(master: str, nodes: int, ranks: int) -> list[dict[str, object]]:
     """Return the rendezvous variables, by the names that scripts use and the names of torchrun's options.
 
     Source: https://github.com/pytorch/pytorch/blob/main/torch/distributed/argparse_util.py (PET_)
     """
-    rank: dict[str, Any] = {"valueFrom": {"fieldRef": {"fieldPath": _INDEX}}} if nodes > 1 else {"value": "0"}
+    rank: dict[str, object] = {"valueFrom": {"fieldRef": {"fieldPath": _INDEX}}} if nodes > 1 else {"value": "0"}
     address = {"MASTER_ADDR": master, "MASTER_PORT": str(_MASTER_PORT)}
     counts = {"PET_NNODES": str(nodes), "PET_NPROC_PER_NODE": str(ranks)}
     torch = {f"PET_{name}": value for name, value in address.items()}
@@ -273,12 +273,12 @@ def _pod_level(target: Target, size: Size, placed: Placement) -> Notes:
     return notes
 
 
-def _metadata(name: str, placed: Placement) -> dict[str, Any]:
+def _metadata(name: str, placed: Placement) -> dict[str, object]:
     namespace = {"namespace": placed.namespace} if placed.namespace else {}
     queue = {QUEUE_LABEL: placed.queue} if placed.queue else {}
     return {"name": name, **namespace, "labels": {_NAME_LABEL: name, **queue}}
 
 
-def _pod_metadata(target: Target, name: str) -> dict[str, Any]:
+def _pod_metadata(target: Target, name: str) -> dict[str, object]:
     keep = {"annotations": dict(_KEEP)} if target.is_pool else {}
     return {"labels": {_NAME_LABEL: name}, **keep}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware
@@ -30,13 +29,13 @@ def pod_spec(
     image: str,
     command: Sequence[str],
     args: Sequence[str] = (),
-    env: Sequence[dict[str, Any]] = (),
+    env: Sequence[dict[str, object]] = (),
     env_from: str | None = None,
     restart_policy: str | None = "Never",
     port: int | None = None,
     subdomain: str | None = None,
     placed: Placement,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the spec of a pod.
 
     Args:
@@ -47,7 +46,7 @@ def pod_spec(
         subdomain: headless service of the pods.
         placed: namespace, whose team may limit containers, and the Kueue queue.
     """
-    main: dict[str, Any] = {"name": container, "image": image}
+    main: dict[str, object] = {"name": container, "image": image}
     if command:
         main["command"] = list(command)
     if args:
@@ -64,7 +63,7 @@ def pod_spec(
     added = {"add": [_PINS_MEMORY]} if _pins_memory(target, size) else {}
     main["securityContext"] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], **added}}
     main["volumeMounts"] = [{"name": _SHARED_MEMORY, "mountPath": "/dev/shm"}]
-    spec: dict[str, Any] = {"restartPolicy": restart_policy} if restart_policy else {}
+    spec: dict[str, object] = {"restartPolicy": restart_policy} if restart_policy else {}
     if subdomain:
         spec["subdomain"] = subdomain
     if _needs_scheduler(target, size):
@@ -131,13 +130,13 @@ def _pins_memory(target: Target, size: Size) -> bool:
     return bool(size.efa) and target.node.ami_family == "al2023"
 
 
-def _user(target: Target, size: Size) -> dict[str, Any]:
+def _user(target: Target, size: Size) -> dict[str, object]:
     if _pins_memory(target, size):
         return {"runAsUser": 0}
     return {"runAsNonRoot": True, "runAsUser": _USER, "runAsGroup": _USER, "fsGroup": _USER}
 
 
-def env_list(values: Mapping[str, str]) -> list[dict[str, Any]]:
+def env_list(values: Mapping[str, str]) -> list[dict[str, object]]:
     """Return the environment of a container."""
     return [{"name": name, "value": value} for name, value in values.items()]
 

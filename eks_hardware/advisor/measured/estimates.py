@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.devices import available, cores_of
@@ -89,7 +89,7 @@ class _Setup:
 
     # --- requests
 
-    def _request(self, **said: Any) -> Request:
+    def _request(self, **said: object) -> Request:
         row, shape = self.row, self.shape
         if row["precision"] == "nvfp4":  # a workload cannot name it; a checkpoint's config.json does
             shape = replace(shape, quantized_to="nvfp4")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import Shape, ShapeError
@@ -97,7 +97,7 @@ def from_hf_config(config: object) -> Shape:
     )
 
 
-def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
+def _text_part(config: Mapping[str, object]) -> Mapping[str, object]:
     """Return the part about the language model, which multimodal models nest."""
     for name in ("text_config", "language_config", "llm_config"):
         nested = config.get(name)
@@ -248,7 +248,7 @@ def _cached_layers(fields: Fields, row: ModelType, sizes: Dimensions) -> tuple[i
     return layers - windowed, windowed, window if windowed else None
 
 
-def _vision_parameters(config: Mapping[str, Any], estimated: list[str]) -> int:
+def _vision_parameters(config: Mapping[str, object], estimated: list[str]) -> int:
     """Return the parameters of the vision part, as far as its dimensions are given."""
     vision = config.get("vision_config")
     if not isinstance(vision, Mapping):
@@ -264,7 +264,7 @@ def _vision_parameters(config: Mapping[str, Any], estimated: list[str]) -> int:
     return layers * (4 * hidden * hidden + 2 * hidden * width)
 
 
-def _quantization(outer: Mapping[str, Any], text: Mapping[str, Any], estimated: list[str]) -> str | None:
+def _quantization(outer: Mapping[str, object], text: Mapping[str, object], estimated: list[str]) -> str | None:
     """Return the format of a checkpoint's weights.
 
     Source: https://huggingface.co/docs/transformers/main_classes/quantization (quantization_config).

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from eks_hardware.advisor.model import ShapeError
 from eks_hardware.printable import reason
@@ -62,10 +61,10 @@ def read_text(path: Path) -> str:
 class Fields:
     """Fields of a configuration. Each can have a value of any type."""
 
-    def __init__(self, content: Mapping[str, Any]) -> None:
+    def __init__(self, content: Mapping[str, object]) -> None:
         self._content = content
 
-    def get(self, name: str) -> Any:
+    def get(self, name: str) -> object:
         """Return a field unchanged; None if it is missing."""
         return self._content.get(name)
 

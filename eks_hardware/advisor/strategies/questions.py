@@ -147,7 +147,7 @@ def _asked(request: Request, node: Node, zone_ids: tuple[str, ...]) -> Asked:
     return {name: value for name, value in asked.items() if value is not None and value != ()}
 
 
-def _flat(prefix: str, value: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(prefix: str, value: Mapping[str, object]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, each in value.items():
         if isinstance(each, Mapping):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.exceptions import Exit
@@ -113,7 +113,7 @@ def _fill(text: str, indent: str) -> list[str]:
     )
 
 
-def _as_json(report: Report, loaded: LoadedStrategy) -> dict[str, Any]:
+def _as_json(report: Report, loaded: LoadedStrategy) -> dict[str, object]:
     from eks_hardware.validation.json import finding_as_json
 
     return {

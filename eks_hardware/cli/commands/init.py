@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from errno import EACCES, ENOTDIR
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 from click.exceptions import Exit
@@ -99,7 +99,7 @@ def init(
     project: bool | None,
     yes: bool,
     force: bool,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Write a first strategy, for a kind of hardware or for a model.
 

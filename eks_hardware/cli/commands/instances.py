@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -82,7 +82,7 @@ def instances(
         click.echo("No instance type matches all filters.")
 
 
-def _as_json(catalogue: Catalogue, item: InstanceType, region: str | None) -> dict[str, Any]:
+def _as_json(catalogue: Catalogue, item: InstanceType, region: str | None) -> dict[str, object]:
     from dataclasses import asdict
 
     row = asdict(item)

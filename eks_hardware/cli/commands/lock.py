@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 from click.exceptions import Exit
@@ -171,7 +171,7 @@ def _compare(loaded: LoadedStrategy, found: Relocked) -> None:
         say(f"{loaded.file}: the locked choices are the same as today's")
 
 
-def _content(loaded: LoadedStrategy, found: Relocked) -> dict[str, Any]:
+def _content(loaded: LoadedStrategy, found: Relocked) -> dict[str, object]:
     from eks_hardware.advisor.strategies.lock import as_json
 
     def entry(each: Entry | None) -> dict[str, object] | None:

@@ -6,7 +6,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.exceptions import Exit
@@ -85,12 +85,12 @@ def _stack_dir(name: str) -> Path:
     return (project_above(Path.cwd()) or Path()) / _STACKS / name
 
 
-def _document(folder: Path) -> dict[str, Any]:
+def _document(folder: Path) -> dict[str, object]:
     from eks_hardware.printable import reason
 
     file = folder / "cdk.tf.json"
     try:
-        document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        document: dict[str, object] = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         fail(f"{file}: {reason(error)}; run cdktf synth, or name the folder with --stack-dir")
     except ValueError as error:
@@ -98,7 +98,7 @@ def _document(folder: Path) -> dict[str, Any]:
     return document
 
 
-def _state(program: Path, folder: Path) -> dict[str, Any]:
+def _state(program: Path, folder: Path) -> dict[str, object]:
     """Return the state of a stack; empty without one."""
     done = subprocess.run(
         [program, "state", "pull"], capture_output=True, check=False, cwd=folder, stdin=subprocess.DEVNULL, text=True
@@ -106,7 +106,7 @@ def _state(program: Path, folder: Path) -> dict[str, Any]:
     if done.returncode:
         said = " ".join(done.stderr.replace("\u2502", " ").split())
         fail(f"terraform state pull failed in {folder}; run terraform init there: {said}")
-    state: dict[str, Any] = json.loads(done.stdout) if done.stdout.strip() else {}
+    state: dict[str, object] = json.loads(done.stdout) if done.stdout.strip() else {}
     return state
 
 
@@ -127,7 +127,7 @@ def _lines(report: Report, name: str) -> Iterator[str]:
     yield f"{found} that Terraform does not know; nothing was changed"
 
 
-def _as_json(report: Report, name: str) -> dict[str, Any]:
+def _as_json(report: Report, name: str) -> dict[str, object]:
     return {
         "version": _JSON_VERSION,
         "strategy": name,

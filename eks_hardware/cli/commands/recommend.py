@@ -120,7 +120,7 @@ def recommend(
     api_access: str | None,
     project: bool | None,
     force: bool,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Recommend hardware for a model: what fits, what it costs, and why other types do not fit.
 
@@ -237,7 +237,7 @@ def _policy(file: Path) -> Policy:
         fail_with(error.findings)
 
 
-def _described(model: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+def _described(model: dict[str, object], said: dict[str, object]) -> dict[str, object]:
     """Return the fields of the file's model that also apply to the model of ``--model``."""
     if "parameters" not in said:  # another model
         return {}

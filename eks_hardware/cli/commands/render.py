@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 from click.exceptions import Exit
@@ -80,7 +80,7 @@ def _read_outputs(text: str, name: str) -> dict[Reference, str]:
         read = json.loads(text)
     except ValueError as error:
         fail(f"--outputs: not valid JSON: {error}")
-    found: Any = read.get(name, read) if isinstance(read, dict) else None
+    found: object = read.get(name, read) if isinstance(read, dict) else None
     if not isinstance(found, dict):
         fail("--outputs: contains no outputs; run `terraform output -json` in the stack's folder")
     values = {key: each.get("value") if isinstance(each, dict) else each for key, each in found.items()}
@@ -88,7 +88,7 @@ def _read_outputs(text: str, name: str) -> dict[Reference, str]:
     return {reference: texts[reference.value] for reference in Reference if reference.value in texts}
 
 
-def _content(folder: Path, written: Sequence[Path]) -> dict[str, Any]:
+def _content(folder: Path, written: Sequence[Path]) -> dict[str, object]:
     from eks_hardware.kubernetes.files.summary import read_summary
 
     summary = read_summary(folder)

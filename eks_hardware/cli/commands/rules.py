@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -78,7 +78,7 @@ def _lines(known: list[Explanation], width: int) -> Iterator[str]:
     yield from wrapped("`eks-hardware rules CODE` shows an example and its fix", width)
 
 
-def _row(each: Explanation) -> dict[str, Any]:
+def _row(each: Explanation) -> dict[str, object]:
     return {
         "code": each.code,
         "severity": each.severity.value,

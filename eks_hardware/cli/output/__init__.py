@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, cast
 
 import click
 
@@ -35,14 +35,14 @@ _PADDING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$", re.MULTILINE)
 """Spaces at the end of a line, with the styles among them."""
 
 
-def print_json(content: Mapping[str, Any]) -> None:
+def print_json(content: Mapping[str, object]) -> None:
     """Print a document as JSON on stdout, with its ``version`` first. Kubernetes objects have their own."""
     errors = record_document()
     versioned = content if "apiVersion" in content else {"version": _JSON_VERSION, **content, **errors}
     click.echo(json.dumps(rounded(versioned), indent=2, ensure_ascii=False))
 
 
-def rounded(content: object, digits: int | None = None) -> Any:
+def rounded(content: object, digits: int | None = None) -> object:
     """Return a document with rounded money: the numbers at and below a key ``usd...``, with its number of decimals."""
     if isinstance(content, Mapping):
         return {key: rounded(value, _digits(key, digits)) for key, value in content.items()}

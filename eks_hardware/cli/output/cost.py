@@ -6,7 +6,7 @@ import datetime
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import field_paths
 from eks_hardware.catalogue import load
@@ -55,7 +55,7 @@ _COLUMNS: dict[Purchase, str] = {
 # --- JSON
 
 
-def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, Any]:
+def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, object]:
     """Return the cost with stable keys. An unknown price is null."""
     return {
         "strategy": cost.name,
@@ -79,17 +79,17 @@ def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, Any]:
     }
 
 
-def _oldest_content(cost: StrategyCost) -> dict[str, Any] | None:
+def _oldest_content(cost: StrategyCost) -> dict[str, object] | None:
     oldest = oldest_price(cost, datetime.date.today())
     return oldest and {"path": oldest.line.path, "as_of": oldest.as_of, "days": oldest.days, "source": oldest.source}
 
 
-def _line_content(line: CostLine) -> dict[str, Any]:
+def _line_content(line: CostLine) -> dict[str, object]:
     known = {name: value for name, value in asdict(line).items() if name not in _NOT_IN_JSON}
     return {**known, "usd_per_hour": {level: line.usd_per_hour(level) for level in LEVELS}}
 
 
-def _purchase_content(type_name: str, region: str) -> Iterator[tuple[str, Any]]:
+def _purchase_content(type_name: str, region: str) -> Iterator[tuple[str, object]]:
     yield "instance_type", type_name
     for purchase in PURCHASES:
         figure = instance_figure(load(), type_name, region, purchase)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,7 +20,7 @@ def _rows(section: Section, *, derived: bool) -> list[Row]:
     return [row for row in section.rows if row.derived or not derived]
 
 
-def content(section: Section, *, derived: bool) -> dict[str, Any]:
+def content(section: Section, *, derived: bool) -> dict[str, object]:
     """Return a section with stable keys; with ``derived`` only derived values."""
     from eks_hardware.explain import plain
 

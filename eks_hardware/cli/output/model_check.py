@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eks_hardware.cli.output import console, facts, table
 from eks_hardware.cli.output.narrow import fitted
@@ -21,7 +21,7 @@ _MOST_MISSES = 6
 # --- JSON
 
 
-def content(found: ModelCheck) -> dict[str, Any]:
+def content(found: ModelCheck) -> dict[str, object]:
     """Return the result with stable keys."""
     return {
         "verdict": found.verdict,

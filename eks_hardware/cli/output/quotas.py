@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_hardware import field_paths
 from eks_hardware.cli.output.narrow import paragraph
@@ -63,7 +63,7 @@ def quota_table(strategy: Strategy, columns: int) -> str:
     return "\n".join(lines)
 
 
-def quotas_as_json(strategy: Strategy) -> dict[str, object]:
+def quotas_as_json(strategy: Strategy) -> dict[str, Any]:
     """Return the same quotas with stable keys, for JSON."""
     needs = quota_needs(strategy, resolve(strategy))
     return {"strategy": strategy.name, "region": strategy.region, "quotas": [_as_json(need) for need in needs]}

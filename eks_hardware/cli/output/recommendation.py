@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts as data
 from eks_hardware.advisor.fitting.defaults import concurrent_sequences, context_length
@@ -51,7 +51,7 @@ _TOGETHER = {
 # --- JSON
 
 
-def content(found: Recommendation, cheaper: str | None = None) -> dict[str, Any]:
+def content(found: Recommendation, cheaper: str | None = None) -> dict[str, object]:
     """Return the whole recommendation with stable keys."""
     branch = policy.branch_for(found.request)
     best = best_of_families(found.candidates)
@@ -82,7 +82,7 @@ def content(found: Recommendation, cheaper: str | None = None) -> dict[str, Any]
     }
 
 
-def _measurements(measured: Measured) -> dict[str, Any]:
+def _measurements(measured: Measured) -> dict[str, object]:
     """Return how far the estimates are from a user's measurements; ratios are measured / estimated."""
     return {
         "file": measured.file,
@@ -106,7 +106,7 @@ def _measurements(measured: Measured) -> dict[str, Any]:
     }
 
 
-def _candidate(each: Candidate) -> dict[str, Any]:
+def _candidate(each: Candidate) -> dict[str, object]:
     fit, chip = each.fit, each.fit.kind.accelerator
     return {
         "instance_type": fit.kind.name,
@@ -139,7 +139,7 @@ def _candidate(each: Candidate) -> dict[str, Any]:
     }
 
 
-def _alternatives(best: Candidate, candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
+def _alternatives(best: Candidate, candidates: Iterable[Candidate]) -> list[dict[str, object]]:
     """Return other sizes, regions and purchasing options of the same family."""
     return [
         {
@@ -155,7 +155,7 @@ def _alternatives(best: Candidate, candidates: Iterable[Candidate]) -> list[dict
     ]
 
 
-def _plan(plan: Plan) -> dict[str, Any]:
+def _plan(plan: Plan) -> dict[str, object]:
     return {
         "instance_type": plan.fit.kind.name,
         "nodes": plan.fit.nodes,
@@ -167,7 +167,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _miss(miss: Miss) -> dict[str, Any]:
+def _miss(miss: Miss) -> dict[str, object]:
     return {
         "instance_type": miss.kind.name,
         "missing_gib": miss.missing_gib,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from typing_extensions import NotRequired, TypedDict
 
 from eks_hardware.facts.schemas.base import About, Day, KeyTree, Sourced, Text
@@ -157,7 +155,7 @@ class Addon(TypedDict):
     namespace: NotRequired[str]
     policies: NotRequired[list[str]]
     tolerations: NotRequired[list[Toleration]]
-    configuration: NotRequired[dict[str, Any]]
+    configuration: NotRequired[dict[str, object]]
     configuration_why: NotRequired[Text]
     source: NotRequired[Text]
 

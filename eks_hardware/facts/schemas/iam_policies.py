@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from typing_extensions import NotRequired, TypedDict
 
 from eks_hardware.facts.schemas.base import About, Sourced
@@ -16,7 +14,7 @@ class Statement(TypedDict):
     Principal: NotRequired[str | dict[str, str]]
     Action: str | list[str]
     Resource: str | list[str]
-    Condition: NotRequired[dict[str, dict[str, Any]]]
+    Condition: NotRequired[dict[str, dict[str, object]]]
 
 
 class Policies(Sourced):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from typing_extensions import NotRequired, TypedDict
 
@@ -85,8 +85,8 @@ class MeasuredModel(TypedDict):
 
     source: Text
     public: NotRequired[str]
-    config: NotRequired[dict[str, Any]]
-    shape: NotRequired[dict[str, Any]]
+    config: NotRequired[dict[str, object]]
+    shape: NotRequired[dict[str, object]]
 
 
 class MeasuredModels(About):

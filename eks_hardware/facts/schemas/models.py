@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from typing_extensions import NotRequired, TypedDict
 
 from eks_hardware.facts.schemas.base import About, Day, Sourced, Text
@@ -77,7 +75,7 @@ class NamedModel(TypedDict):
     parameters: int | None
     sources: list[str]
     note: NotRequired[Text]
-    config: dict[str, Any]
+    config: dict[str, object]
 
 
 class NamedModels(About):

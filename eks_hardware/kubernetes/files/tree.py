@@ -96,8 +96,8 @@ class Tree:
             found |= release.files
         return found
 
-    def _listed(self) -> dict[str, Any]:
-        listed: dict[str, Any] = {"cluster": self.name, "region": self.region}
+    def _listed(self) -> dict[str, object]:
+        listed: dict[str, object] = {"cluster": self.name, "region": self.region}
         if self.open:
             listed["fill_in"] = [reference.value for reference in self.open]
         listed["releases"] = [_entry(each) for each in self.releases]
@@ -127,7 +127,7 @@ def tree(bundle: Bundle, *, name: str, region: str, known: Mapping[Reference, st
         namespaces |= used
         if isinstance(release, ChartRelease):
             place = f"values/{folders[release.name]}.yaml"
-            contents: dict[str, Any] = {place: release.values}
+            contents: dict[str, object] = {place: release.values}
         else:
             place = f"manifests/{folders[release.name]}"
             contents = {
@@ -150,13 +150,13 @@ def _namespaces(release: ChartRelease | ObjectRelease) -> tuple[set[str], set[st
     return created, {str(each["metadata"]["namespace"]) for each in release.objects if "namespace" in each["metadata"]}
 
 
-def _content(release: ChartRelease | ObjectRelease) -> Any:
+def _content(release: ChartRelease | ObjectRelease) -> object:
     return release.values if isinstance(release, ChartRelease) else release.objects
 
 
-def _entry(each: ReleaseFiles) -> dict[str, Any]:
+def _entry(each: ReleaseFiles) -> dict[str, object]:
     release = each.release
-    entry: dict[str, Any] = {"name": release.name, "namespace": release.namespace}
+    entry: dict[str, object] = {"name": release.name, "namespace": release.namespace}
     if isinstance(release, ChartRelease):
         entry |= {
             "chart": release.chart,

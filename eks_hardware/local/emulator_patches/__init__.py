@@ -101,7 +101,7 @@ def answered_once(app: Callable[..., Any]) -> Callable[..., Any]:
     An SDK repeats a call after a broken connection, with the same invocation id.
     Source: https://github.com/aws/aws-sdk-go-v2/blob/main/aws/retry/middleware.go (amz-sdk-invocation-id)
     """
-    answers: dict[bytes, asyncio.Future[list[Any]]] = {}
+    answers: dict[bytes, asyncio.Future[list[object]]] = {}
 
     async def once(scope: Any, receive: Any, send: Any) -> None:
         headers = dict(scope.get("headers") or ()) if scope["type"] == "http" else {}
@@ -118,7 +118,7 @@ def answered_once(app: Callable[..., Any]) -> Callable[..., Any]:
             answers.pop(next(iter(answers)))
         sent: list[Any] = []
 
-        async def keep(message: Any) -> None:
+        async def keep(message: object) -> None:
             sent.append(message)
             await send(message)
 
@@ -133,16 +133,16 @@ def answered_once(app: Callable[..., Any]) -> Callable[..., Any]:
     return once
 
 
-def _repeat_answers(actions: dict[str, Callable[..., Any]], value_of: Callable[..., Any]) -> None:
+def _repeat_answers(actions: dict[str, Callable[..., object]], value_of: Callable[..., object]) -> None:
     """Return the first response for a repeated EC2 create call, as EC2 does for one client token.
 
     The provider's client repeats a call after a broken connection, and ministack then reports that the name is taken.
     https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
     """
-    answers: dict[tuple[str, str], Any] = {}
+    answers: dict[tuple[str, str], object] = {}
 
-    def once(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
-        def create(params: Mapping[str, Any], *arguments: Any) -> Any:
+    def once(name: str, own: Callable[..., object]) -> Callable[..., object]:
+        def create(params: Mapping[str, object], *arguments: object) -> object:
             key = (name, str(value_of(params, "ClientToken") or ""))
             if key[1] and key in answers:
                 return answers[key]
@@ -160,12 +160,12 @@ def _repeat_answers(actions: dict[str, Callable[..., Any]], value_of: Callable[.
 def _complete_launch_templates(ec2: dict[str, Any]) -> None:
     own_parse, own_write, value_of = ec2["_parse_lt_data"], ec2["_lt_data_xml"], ec2["_p"]
 
-    def parse(params: Mapping[str, Any], prefix: str = _PREFIX) -> dict[str, Any]:
+    def parse(params: Mapping[str, Any], prefix: str = _PREFIX) -> dict[str, object]:
         flat = {name: value_of(params, name) for name in params if name.startswith(prefix + ".")}
         sent = read(shape("ec2", "RequestLaunchTemplateData"), prefix, flat)
         return {**own_parse(params, prefix), SENT: sent or {}}
 
-    def write(data: dict[str, Any]) -> str:
+    def write(data: dict[str, object]) -> str:
         if SENT not in data:
             return str(own_write(data))
         return render(shape("ec2", "ResponseLaunchTemplateData"), data[SENT])
@@ -178,7 +178,7 @@ def _complete_flow_logs(ec2: dict[str, Any]) -> None:
     own_create, own_describe = actions["CreateFlowLogs"], actions["DescribeFlowLogs"]
     fields = ("DeliverLogsPermissionArn", "MaxAggregationInterval")
 
-    def create(params: Mapping[str, Any]) -> Any:
+    def create(params: Mapping[str, object]) -> object:
         known = set(stored)
         answer = own_create(params)
         sent = {name: value_of(params, name) for name in fields if value_of(params, name)}
@@ -188,7 +188,7 @@ def _complete_flow_logs(ec2: dict[str, Any]) -> None:
             ec2["_parse_tag_specs"](params, "vpc-flow-log", identity)
         return answer
 
-    def describe(params: Mapping[str, Any]) -> Any:
+    def describe(params: Mapping[str, object]) -> object:
         status, headers, body = own_describe(params)
         for identity, record in stored.items():
             tag = f"<flowLogId>{identity}</flowLogId>".encode()
@@ -198,11 +198,11 @@ def _complete_flow_logs(ec2: dict[str, Any]) -> None:
     actions.update(CreateFlowLogs=create, DescribeFlowLogs=describe)
 
 
-def _complete_eks(eks: dict[str, Any], name: str, of: str, stored: Callable[..., dict[str, Any] | None]) -> None:
+def _complete_eks(eks: dict[str, Any], name: str, of: str, stored: Callable[..., dict[str, object] | None]) -> None:
     """Add the fields of a create call that ministack did not store."""
     own = eks[name]
 
-    def create(*arguments: Any, **options: Any) -> Any:
+    def create(*arguments: object, **options: object) -> object:
         body = next(argument for argument in arguments if isinstance(argument, dict))
         existed = stored(*arguments[: arguments.index(body) + 1]) is not None
         answer = own(*arguments, **options)

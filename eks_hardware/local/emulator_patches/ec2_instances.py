@@ -74,7 +74,7 @@ def install(ec2: dict[str, Any]) -> None:
         tags = ec2["_tags"].get(record["InstanceId"], [])
         return f"<item>{render(shape('ec2', 'Instance'), {**record, 'Tags': tags})}</item>"
 
-    def attribute(params: Map) -> Any:
+    def attribute(params: Map) -> object:
         record = ec2["_instances"].get(ec2["_p"](params, "InstanceId"))
         if record is None or ec2["_p"](params, "Attribute") != "userData":
             return own_attribute(params)
@@ -82,7 +82,7 @@ def install(ec2: dict[str, Any]) -> None:
         inner = render(shape("ec2", "InstanceAttribute"), found)
         return ec2["_xml"](200, "DescribeInstanceAttributeResponse", inner)
 
-    def terminate(params: Map) -> Any:
+    def terminate(params: Map) -> object:
         answer = own_terminate(params)
         instances.delete_volumes(ec2["_parse_member_list"](params, "InstanceId"))
         return answer
@@ -90,13 +90,13 @@ def install(ec2: dict[str, Any]) -> None:
     def end(instance_ids: list[str]) -> None:
         terminate({f"InstanceId.{number}": [each] for number, each in enumerate(instance_ids, 1)})
 
-    def run(params: Map) -> Any:
+    def run(params: Map) -> object:
         asked = request("RunInstancesRequest", params, ec2["_p"])
         return instances.run(asked) if asked.keys() & _OWN_LAUNCHES else own_run(params)
 
     own_describe = actions["DescribeInstances"]
 
-    def describe(params: Map) -> Any:
+    def describe(params: Map) -> object:
         with _STARTING:
             return own_describe(params)
 
@@ -114,13 +114,13 @@ def install(ec2: dict[str, Any]) -> None:
     actions.update({name: _dry(ec2, reservations.on_time(own, end)) for name, own in actions.items()})
 
 
-def _dry(ec2: Map, own: Callable[..., Any]) -> Callable[..., Any]:
+def _dry(ec2: Map, own: Callable[..., object]) -> Callable[..., object]:
     """Return an action that does nothing in a dry run.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html (DryRun)
     """
 
-    def act(params: Map, *arguments: Any) -> Any:
+    def act(params: Map, *arguments: object) -> object:
         if str(ec2["_p"](params, "DryRun")).lower() == "true":
             text = "Request would have succeeded, but DryRun flag is set."
             return ec2["_error"]("DryRunOperation", text, 412)
@@ -129,11 +129,11 @@ def _dry(ec2: Map, own: Callable[..., Any]) -> Callable[..., Any]:
     return act
 
 
-def _unknown_templates(ec2: Map) -> Callable[..., Any]:
+def _unknown_templates(ec2: Map) -> Callable[..., object]:
     """Return ``DescribeLaunchTemplates`` with EC2's errors for launch templates that do not exist."""
     own = ec2["_ACTION_MAP"]["DescribeLaunchTemplates"]
 
-    def describe(params: Map) -> Any:
+    def describe(params: Map) -> object:
         asked = request("DescribeLaunchTemplatesRequest", params, ec2["_p"])
         known = list(ec2["_launch_templates"].values())
         text = "At least one of the launch templates specified in the request does not exist."
@@ -180,7 +180,7 @@ class Instances:
         self._ec2 = ec2
         self._reservations = Reservations(ec2)
 
-    def create_fleet(self, params: Map) -> Any:
+    def create_fleet(self, params: Map) -> object:
         """Start the instances of a fleet of type ``instant``: each from the offer with the lowest priority number.
 
         Karpenter sends prices as priorities. An offer without capacity, or without a free place in its reservation,
@@ -224,7 +224,7 @@ class Instances:
                 override={**override, "SubnetId": subnet_id},
             )
 
-    def run(self, asked: Map) -> Any:
+    def run(self, asked: Map) -> object:
         """Answer ``RunInstances`` with a launch template, a reservation or a market: at least ``MinCount``, or none."""
         template: Map = {}
         if specification := asked.get("LaunchTemplate"):

@@ -62,7 +62,7 @@ def install(ec2: dict[str, Any], ssm: dict[str, Any]) -> None:
     )
     own_parameter, own_view = ssm["_public_parameter"], ec2["_stub_image_view"]
 
-    def parameter(name: str) -> Any:
+    def parameter(name: str) -> object:
         image = publish(ec2, name)
         if image is None:
             return own_parameter(name)
@@ -73,7 +73,7 @@ def install(ec2: dict[str, Any], ssm: dict[str, Any]) -> None:
             "ARN": f"arn:aws:ssm:{ssm['get_region']()}::parameter{name}",
         }
 
-    def view(image_id: str, name: str, *rest: Any) -> dict[str, Any]:
+    def view(image_id: str, name: str, *rest: object) -> dict[str, object]:
         architecture = "arm64" if re.search("arm64|aarch64", name) else "x86_64"
         return {**own_view(image_id, name, *rest), "Architecture": architecture}
 
@@ -87,7 +87,7 @@ def install(ec2: dict[str, Any], ssm: dict[str, Any]) -> None:
     ec2["_stub_image_view"] = view
 
 
-def zones_of(ec2: dict[str, Any], instance_type: str) -> list[str]:
+def zones_of(ec2: dict[str, object], instance_type: str) -> list[str]:
     """Return the zones of the request's region where a type is offered, by name."""
     offered = _Offers(ec2).offerings("availability-zone")
     return sorted(each["Location"] for each in offered if each["InstanceType"] == instance_type)
@@ -149,7 +149,7 @@ class _Offers:
     def __init__(self, ec2: dict[str, Any]) -> None:
         self._ec2 = ec2
 
-    def describe_types(self, params: Mapping[str, Any]) -> Any:
+    def describe_types(self, params: Mapping[str, object]) -> object:
         asked = request("DescribeInstanceTypesRequest", params, self._ec2["_p"])
         known, named = instance_types(), asked.get("InstanceTypes")
         here = frozenset(each["InstanceType"] for each in _recorded_offerings("region", self._ec2["get_region"]()))
@@ -166,7 +166,7 @@ class _Offers:
             200, "DescribeInstanceTypesResponse", f"<instanceTypeSet>{types}</instanceTypeSet>{token}"
         )
 
-    def describe_offerings(self, params: Mapping[str, Any]) -> Any:
+    def describe_offerings(self, params: Mapping[str, object]) -> object:
         asked = request("DescribeInstanceTypeOfferingsRequest", params, self._ec2["_p"])
         location = asked.get("LocationType", "region")
         filters = {each["Name"]: each.get("Values", []) for each in asked.get("Filters", ())}
@@ -179,7 +179,7 @@ class _Offers:
         shown, more = page(found, asked, _OFFERINGS_PER_PAGE)
         return response("DescribeInstanceTypeOfferings", {"InstanceTypeOfferings": shown, **more})
 
-    def describe_zones(self, params: Mapping[str, Any]) -> Any:
+    def describe_zones(self, params: Mapping[str, object]) -> object:
         """Answer with all Availability Zones of the region; ministack has three, and ignores what is asked for."""
         asked = request("DescribeAvailabilityZonesRequest", params, self._ec2["_p"])
         region = self._ec2["get_region"]()
@@ -203,7 +203,7 @@ class _Offers:
         shown = [each for each in found if all(each[name] in values for name, values in wanted.items())]
         return response("DescribeAvailabilityZones", {"AvailabilityZones": shown})
 
-    def describe_spot_prices(self, params: Mapping[str, Any]) -> Any:
+    def describe_spot_prices(self, params: Mapping[str, object]) -> object:
         """Answer with the prices of ``config/prices``: of Spot, otherwise of On-Demand, which is the most it can cost.
 
         The prices of a type are known in order, not by zone: the lowest is that of its first zone.
@@ -237,10 +237,10 @@ class _Offers:
                 yield {**each, "Location": zone}
 
 
-def _matches(kind: Mapping[str, Any], filters: Mapping[str, Iterable[str]]) -> bool:
+def _matches(kind: Mapping[str, object], filters: Mapping[str, Iterable[str]]) -> bool:
     """Return whether an instance type passes the filters: ``processor-info.supported-architecture`` and so on."""
     for name, accepted in filters.items():
-        value: Any = kind
+        value: object = kind
         for part in name.split("."):
             camel = "".join(word.capitalize() for word in part.split("-"))
             value = value.get(camel, value.get(f"{camel}s")) if isinstance(value, Mapping) else None

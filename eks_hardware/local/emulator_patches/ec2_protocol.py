@@ -13,7 +13,7 @@ SENT = "__sent"
 """The key of a record's fields as they were sent, in addition to ministack's own fields."""
 
 
-def request(name: str, params: Mapping[str, Any], value_of: Callable[..., Any]) -> dict[str, Any]:
+def request(name: str, params: Mapping[str, object], value_of: Callable[..., Any]) -> dict[str, Any]:
     """Return the parameters of a request as the dictionary that boto3 takes. All values are text."""
     flat = {key: value_of(params, key) for key in params}
     return read(shape("ec2", name), "", flat) or {}
@@ -30,7 +30,7 @@ def read(of: Any, prefix: str, flat: Mapping[str, str]) -> Any:
         found = {name: read(member, start + _parameter(member, name), flat) for name, member in of.members.items()}
         return {name: value for name, value in found.items() if value is not None} or None
     if of.type_name == "list":
-        items: list[Any] = []
+        items: list[object] = []
         while (item := read(of.member, f"{prefix}.{len(items) + 1}", flat)) is not None:
             items.append(item)
         return items or None
@@ -55,13 +55,13 @@ def render(of: Any, value: Any) -> str:
     return escape(str(value))
 
 
-def response(name: str, value: Mapping[str, Any], of: str = "") -> tuple[int, dict[str, str], bytes]:
+def response(name: str, value: Mapping[str, object], of: str = "") -> tuple[int, dict[str, str], bytes]:
     """Return a successful response of an operation: status, headers and body. ``of`` is its shape, if it is another."""
     body = render(shape("ec2", of or f"{name}Result"), value)
     return 200, {"Content-Type": "application/xml"}, _document(name, body)
 
 
-def page(items: Sequence[Any], asked: Mapping[str, Any], most: int) -> tuple[Sequence[Any], dict[str, str]]:
+def page(items: Sequence[object], asked: Mapping[str, Any], most: int) -> tuple[Sequence[Any], dict[str, str]]:
     """Return the items of the requested page, and the ``NextToken`` of the next one, if there is one."""
     start = int(asked.get("NextToken") or 0)
     end = min(start + min(int(asked.get("MaxResults") or most), most), len(items))

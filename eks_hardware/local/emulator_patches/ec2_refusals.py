@@ -20,7 +20,7 @@ def install(ec2: dict[str, Any]) -> None:
     """
     own = ec2["_ACTION_MAP"]["CreateSubnet"]
 
-    def create(params: Mapping[str, Any]) -> Any:
+    def create(params: Mapping[str, object]) -> object:
         vpc = ec2["_p"](params, "VpcId") or ec2["_DEFAULT_VPC_ID"]
         if vpc not in ec2["_vpcs"]:
             return ec2["_error"]("InvalidVpcID.NotFound", f"The vpc ID '{vpc}' does not exist", 400)

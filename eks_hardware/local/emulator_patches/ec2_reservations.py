@@ -56,7 +56,7 @@ class Reservations:
         self._records = ec2.setdefault(_STORE, scoped())
         self._offerings = ec2.setdefault(_OFFERINGS, scoped())
 
-    def actions(self) -> dict[str, Callable[[Map], Any]]:
+    def actions(self) -> dict[str, Callable[[Map], object]]:
         """Return the actions of EC2's API."""
         return {
             "CreateCapacityReservation": self._create,
@@ -114,17 +114,17 @@ class Reservations:
 
     # --- time
 
-    def on_time(self, own: Callable[..., Any], terminate: Callable[[list[str]], Any]) -> Callable[..., Any]:
+    def on_time(self, own: Callable[..., object], terminate: Callable[[list[str]], object]) -> Callable[..., object]:
         """Return an action before which EC2 does what is due at this time."""
 
-        def act(params: Map, *arguments: Any) -> Any:
+        def act(params: Map, *arguments: object) -> object:
             with _DUE:
                 self._advance(terminate)
             return own(params, *arguments)
 
         return act
 
-    def _advance(self, terminate: Callable[[list[str]], Any]) -> None:
+    def _advance(self, terminate: Callable[[list[str]], object]) -> None:
         now = clock.now()
         for record in list(self._records.values()):
             if record["ReservationType"] == BLOCK and not record["Cancelled"]:
@@ -177,7 +177,7 @@ class Reservations:
 
     # --- requests
 
-    def _create(self, params: Map) -> Any:
+    def _create(self, params: Map) -> object:
         asked = request("CreateCapacityReservationRequest", params, self._ec2["_p"])
         zone = asked.get("AvailabilityZone") or self._ec2["_zone_name_for_az_id"](asked.get("AvailabilityZoneId", ""))
         if zone is None or self._ec2["_az_id_for_zone_name"](zone) is None:
@@ -208,7 +208,7 @@ class Reservations:
         start: datetime.datetime,
         end: datetime.datetime | None,
         **fields: str,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         identity = fields.get("CapacityReservationId") or f"cr-{self._ec2['new_uuid']().replace('-', '')[:17]}"
         account, region = fields.get("OwnerId") or self._ec2["get_account_id"](), self._ec2["get_region"]()
         self._records[identity] = {
@@ -229,10 +229,10 @@ class Reservations:
             "Done": set(),
             **fields,
         }
-        found: dict[str, Any] = self._records[identity]
+        found: dict[str, object] = self._records[identity]
         return found
 
-    def _view(self, record: Map) -> dict[str, Any]:
+    def _view(self, record: Map) -> dict[str, object]:
         """Return a reservation as EC2 describes it."""
         moments = {name: clock.text(record[name]) for name in ("StartDate", "EndDate", "CreateDate") if record[name]}
         return {
@@ -244,7 +244,7 @@ class Reservations:
             "Tags": self._ec2["_tags"].get(record["CapacityReservationId"], []),
         }
 
-    def _describe(self, params: Map) -> Any:
+    def _describe(self, params: Map) -> object:
         asked = request("DescribeCapacityReservationsRequest", params, self._ec2["_p"])
         for identity in asked.get("CapacityReservationIds", ()):
             if identity not in self._records:
@@ -258,7 +258,7 @@ class Reservations:
         shown, more = page(every, asked, _PER_PAGE)
         return response("DescribeCapacityReservations", {"CapacityReservations": shown, **more})
 
-    def _modify(self, params: Map) -> Any:
+    def _modify(self, params: Map) -> object:
         asked = request("ModifyCapacityReservationRequest", params, self._ec2["_p"])
         record = self._records.get(asked["CapacityReservationId"])
         if record is None:
@@ -273,7 +273,7 @@ class Reservations:
             record["EndDate"] = clock.moment(asked["EndDate"])
         return response("ModifyCapacityReservation", {"Return": True})
 
-    def _cancel(self, params: Map) -> Any:
+    def _cancel(self, params: Map) -> object:
         asked = request("CancelCapacityReservationRequest", params, self._ec2["_p"])
         record = self._records.get(asked["CapacityReservationId"])
         if record is None:
@@ -284,7 +284,7 @@ class Reservations:
         self._release(record)
         return response("CancelCapacityReservation", {"Return": True})
 
-    def _unknown(self, identity: str) -> Any:
+    def _unknown(self, identity: str) -> object:
         return self._ec2["_error"](*_not_found(identity), 400)
 
     def add(self, given: Map) -> None:
@@ -310,7 +310,7 @@ class Reservations:
 
     # --- Capacity Blocks
 
-    def _describe_offerings(self, params: Map) -> Any:
+    def _describe_offerings(self, params: Map) -> object:
         """Offer one block in each zone that has the type, from the requested date or from now. They have no price."""
         asked = request("DescribeCapacityBlockOfferingsRequest", params, self._ec2["_p"])
         start = clock.moment(asked["StartDateRange"]) if "StartDateRange" in asked else clock.now()
@@ -337,7 +337,7 @@ class Reservations:
 
         return zones_of(self._ec2, instance_type)
 
-    def _purchase(self, params: Map) -> Any:
+    def _purchase(self, params: Map) -> object:
         asked = request("PurchaseCapacityBlockRequest", params, self._ec2["_p"])
         offering = self._offerings.get(asked["CapacityBlockOfferingId"])
         if offering is None:

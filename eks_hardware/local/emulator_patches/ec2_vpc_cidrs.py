@@ -23,7 +23,7 @@ def install(ec2: dict[str, Any]) -> None:
     value_of, vpcs = ec2["_p"], ec2["_vpcs"]
     own_xml, own_filters = ec2["_vpc_fields_xml"], ec2["_matches_vpc_filters"]
 
-    def associate(params: Mapping[str, Any]) -> Any:
+    def associate(params: Mapping[str, object]) -> object:
         vpc_id, cidr = value_of(params, "VpcId"), value_of(params, "CidrBlock")
         if vpc_id not in vpcs:
             return ec2["_error"]("InvalidVpcID.NotFound", f"The vpc ID '{vpc_id}' does not exist", 400)
@@ -36,7 +36,7 @@ def install(ec2: dict[str, Any]) -> None:
         inner = f"<vpcId>{vpc_id}</vpcId>{_association('cidrBlockAssociation', association, cidr, 'associating')}"
         return ec2["_xml"](200, "AssociateVpcCidrBlockResponse", inner)
 
-    def disassociate(params: Mapping[str, Any]) -> Any:
+    def disassociate(params: Mapping[str, object]) -> object:
         association = value_of(params, "AssociationId")
         for vpc_id, vpc in vpcs.items():
             if cidr := vpc.get(_ADDED, {}).pop(association, None):
@@ -45,7 +45,7 @@ def install(ec2: dict[str, Any]) -> None:
         code, text = "InvalidVpcCidrBlockAssociationID.NotFound", f"The association '{association}' does not exist"
         return ec2["_error"](code, text, 400)
 
-    def described(vpc: Mapping[str, Any], *arguments: Any, **named: Any) -> str:
+    def described(vpc: Mapping[str, Any], *arguments: Any, **named: object) -> str:
         items = "".join(_association("item", key, cidr, "associated") for key, cidr in vpc.get(_ADDED, {}).items())
         return str(own_xml(vpc, *arguments, **named)).replace(_SET, items + _SET)
 

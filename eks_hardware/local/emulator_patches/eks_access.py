@@ -54,7 +54,7 @@ _ARN = "arn"
 def install(eks: dict[str, Any]) -> None:
     """Patch ministack's webhook, which lets every caller in, and asks k3s for the permissions."""
 
-    def review(cluster: str, account: str, region: str, body: bytes, secret: str) -> Any:
+    def review(cluster: str, account: str, region: str, body: bytes, secret: str) -> object:
         asked = json.loads(body)
         access = _Access(eks, cluster, account, region)
         # On loopback, but only for the API server that this emulator's owner started.
@@ -73,7 +73,7 @@ class _Access:
         self._eks = eks
         self._cluster = (cluster, account, region)
 
-    def authentication(self, spec: Map) -> dict[str, Any]:
+    def authentication(self, spec: Map) -> dict[str, object]:
         """Return the status of a TokenReview: a caller without an access entry is not authenticated."""
         principal = self._principal(str(spec.get("token", "")))
         entry = principal and self._eks["_access_entry_for_principal"](*self._cluster, principal)
@@ -87,7 +87,7 @@ class _Access:
         }
         return {"authenticated": True, "user": user}
 
-    def authorization(self, spec: Map) -> dict[str, Any]:
+    def authorization(self, spec: Map) -> dict[str, object]:
         """Return the status of a SubjectAccessReview. Another authorizer may allow what no access policy allows."""
         (principal,) = (spec.get("extra") or {}).get(_ARN) or [""]
         return {"allowed": any(_allows(rule, spec) for rule in self._rules(principal, spec))}

@@ -45,13 +45,13 @@ EC2_NAMES = frozenset({"_new_sg_id", "_security_groups"})
 """The names of ministack's modules that the patches need."""
 
 
-def install(eks: dict[str, Any], ec2: dict[str, Any]) -> None:
+def install(eks: dict[str, Any], ec2: dict[str, object]) -> None:
     """Patch the functions of ministack that make clusters and node groups."""
     _security_groups(eks, ec2)
     own_sanitize = eks["_sanitize"]
 
-    def sanitize(cluster: Map) -> dict[str, Any]:
-        shown: dict[str, Any] = own_sanitize(cluster)
+    def sanitize(cluster: Map) -> dict[str, object]:
+        shown: dict[str, object] = own_sanitize(cluster)
         if local := control.api_server():
             shown["endpoint"] = local["endpoint"]
             shown["certificateAuthority"] = {"data": local["certificate_authority"]}
@@ -68,7 +68,7 @@ def _security_groups(eks: dict[str, Any], ec2: Map) -> None:
     """
     own_create, own_delete = eks["_create_cluster"], eks["_delete_cluster"]
 
-    def create(body: Map, *arguments: Any, **options: Any) -> Any:
+    def create(body: Map, *arguments: object, **options: object) -> object:
         name = body.get("name", "")
         existed = name in eks["_clusters"]
         answer = own_create(body, *arguments, **options)
@@ -81,7 +81,7 @@ def _security_groups(eks: dict[str, Any], ec2: Map) -> None:
         network["clusterSecurityGroupId"] = _new_security_group(ec2, name, network["vpcId"])
         return eks["_json_resp"](200, {"cluster": eks["_sanitize"](record)})
 
-    def delete(name: str) -> Any:
+    def delete(name: str) -> object:
         record = eks["_clusters"].get(name)
         answer = own_delete(name)
         if record is not None:
@@ -122,11 +122,11 @@ def _node_groups(eks: dict[str, Any], groups: _Groups) -> None:
             groups.scale(cluster, str(body.get("nodegroupName")))
         return answer
 
-    def delete(cluster: str, name: str) -> Any:
+    def delete(cluster: str, name: str) -> object:
         groups.scale(cluster, name, to=0)
         return own_delete(cluster, name)
 
-    def route(method: str, path: str, headers: object, body: bytes, query: object) -> Any:
+    def route(method: str, path: str, headers: object, body: bytes, query: object) -> object:
         found = _UPDATE.fullmatch(path)
         group = eks["_nodegroups"].get("/".join(found.groups())) if found else None
         if found is None or group is None or method != "POST":

@@ -25,7 +25,7 @@ _SCOPE_NAMES = ("_request_account_id", "_request_region")
 _STATES = {"StopInstances": ("stopping", "stopped"), "TerminateInstances": ("shutting-down", "terminated")}
 
 
-def spot_interruption(instance_id: str, region: str, account: str = _ACCOUNT) -> dict[str, Any]:
+def spot_interruption(instance_id: str, region: str, account: str = _ACCOUNT) -> dict[str, object]:
     """Return the event that EC2 ends a Spot Instance.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
@@ -34,7 +34,7 @@ def spot_interruption(instance_id: str, region: str, account: str = _ACCOUNT) ->
     return _of_instance("EC2 Spot Instance Interruption Warning", detail, region, account)
 
 
-def rebalance_recommendation(instance_id: str, region: str, account: str = _ACCOUNT) -> dict[str, Any]:
+def rebalance_recommendation(instance_id: str, region: str, account: str = _ACCOUNT) -> dict[str, object]:
     """Return the event that a Spot Instance is more likely to be interrupted.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/rebalance-recommendations.html
@@ -42,7 +42,7 @@ def rebalance_recommendation(instance_id: str, region: str, account: str = _ACCO
     return _of_instance("EC2 Instance Rebalance Recommendation", {"instance-id": instance_id}, region, account)
 
 
-def state_change(instance_id: str, state: str, region: str, account: str = _ACCOUNT) -> dict[str, Any]:
+def state_change(instance_id: str, state: str, region: str, account: str = _ACCOUNT) -> dict[str, object]:
     """Return the event that an instance has another state.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/monitoring-instance-state-changes.html
@@ -53,7 +53,7 @@ def state_change(instance_id: str, state: str, region: str, account: str = _ACCO
 
 def reservation_interruption(
     instance_id: str, zone_id: str, lifecycle: str, region: str, account: str = _ACCOUNT
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the event that EC2 takes a reservation's instance back.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
@@ -68,7 +68,7 @@ def reservation_interruption(
     return _of_instance("EC2 Capacity Reservation Instance Interruption Warning", detail, region, account)
 
 
-def capacity_block(reservation: Map, what: str, region: str, account: str = _ACCOUNT) -> dict[str, Any]:
+def capacity_block(reservation: Map, what: str, region: str, account: str = _ACCOUNT) -> dict[str, object]:
     """Return the event that a Capacity Block starts (``Delivered``) or ends soon (``Expiration Warning``).
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
@@ -81,7 +81,7 @@ def capacity_block(reservation: Map, what: str, region: str, account: str = _ACC
     return _event("aws.ec2", f"Capacity Block Reservation {what}", [arn], detail, region, account)
 
 
-def scheduled_change(instance_id: str, region: str, account: str = _ACCOUNT) -> dict[str, Any]:
+def scheduled_change(instance_id: str, region: str, account: str = _ACCOUNT) -> dict[str, object]:
     """Return the event of AWS Health that EC2 retires an instance in two weeks.
 
     Source: https://docs.aws.amazon.com/health/latest/ug/aws-health-events-eventbridge-schema.html
@@ -104,12 +104,12 @@ def scheduled_change(instance_id: str, region: str, account: str = _ACCOUNT) -> 
     return _event("aws.health", "AWS Health Event", [instance_id], detail, region, account)
 
 
-def _of_instance(kind: str, detail: Map, region: str, account: str) -> dict[str, Any]:
+def _of_instance(kind: str, detail: Map, region: str, account: str) -> dict[str, object]:
     arn = f"arn:aws:ec2:{region}:{account}:instance/{detail['instance-id']}"
     return _event("aws.ec2", kind, [arn], detail, region, account)
 
 
-def _event(source: str, kind: str, resources: list[str], detail: Map, region: str, account: str) -> dict[str, Any]:
+def _event(source: str, kind: str, resources: list[str], detail: Map, region: str, account: str) -> dict[str, object]:
     return {
         "source": source,
         "detail-type": kind,
@@ -153,7 +153,7 @@ def scope(region: str, account: str = _ACCOUNT) -> Iterator[None]:
 def with_state_changes(ec2: Map, name: str, own: Callable[..., Any]) -> Callable[..., Any]:
     """Return an action that stops or terminates instances and delivers the event of each new state."""
 
-    def act(params: Map, *arguments: Any) -> Any:
+    def act(params: Map, *arguments: object) -> object:
         states = _STATES[name]
         found = {each: ec2["_instances"].get(each) for each in ec2["_parse_member_list"](params, "InstanceId")}
         ending = [each for each, record in found.items() if record and record["State"]["Name"] not in states]

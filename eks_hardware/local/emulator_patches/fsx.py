@@ -32,9 +32,9 @@ class _RefusedError(Exception):
     """FSx refuses a request; the arguments are the code and the message."""
 
 
-def with_fsx(app: Callable[..., Any]) -> Callable[..., Any]:
+def with_fsx(app: Callable[..., Any]) -> Callable[..., object]:
     """Wrap an ASGI application: it also answers calls to FSx."""
-    stored: dict[str, dict[str, Any]] = {}
+    stored: dict[str, dict[str, object]] = {}
 
     async def call(scope: Any, receive: Any, send: Any) -> None:
         by = signed(scope)
@@ -56,7 +56,7 @@ def with_fsx(app: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _create(stored: dict[str, Any], asked: Mapping[str, Any], region: str) -> dict[str, Any]:
+def _create(stored: dict[str, object], asked: Mapping[str, Any], region: str) -> dict[str, object]:
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
     subnets = [ec2["_subnets"].get(each) for each in asked["SubnetIds"]]
     if None in subnets:
@@ -80,29 +80,29 @@ def _create(stored: dict[str, Any], asked: Mapping[str, Any], region: str) -> di
     return {"FileSystem": stored[key]}
 
 
-def _known(stored: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _known(stored: Mapping[str, Any], key: str) -> dict[str, object]:
     if key not in stored:
         raise _RefusedError("FileSystemNotFound", f"File system '{key}' does not exist.")
-    found: dict[str, Any] = stored[key]
+    found: dict[str, object] = stored[key]
     return found
 
 
-def _describe(stored: dict[str, Any], asked: Mapping[str, Any], _: str) -> dict[str, Any]:
+def _describe(stored: dict[str, object], asked: Mapping[str, Any], _: str) -> dict[str, object]:
     ids = asked.get("FileSystemIds")
     return {"FileSystems": [_known(stored, each) for each in ids] if ids else list(stored.values())}
 
 
-def _delete(stored: dict[str, Any], asked: Mapping[str, Any], _: str) -> dict[str, Any]:
+def _delete(stored: dict[str, object], asked: Mapping[str, Any], _: str) -> dict[str, object]:
     _known(stored, asked["FileSystemId"])
     del stored[asked["FileSystemId"]]
     return {"FileSystemId": asked["FileSystemId"], "Lifecycle": "DELETING"}
 
 
-def _tags(stored: dict[str, Any], asked: Mapping[str, Any], _: str) -> dict[str, Any]:
+def _tags(stored: dict[str, object], asked: Mapping[str, Any], _: str) -> dict[str, object]:
     return {"Tags": _known(stored, asked["ResourceARN"].rpartition("/")[2]).get("Tags", [])}
 
 
-_ANSWERS: Mapping[str, Callable[[dict[str, Any], Mapping[str, Any], str], dict[str, Any]]] = {
+_ANSWERS: Mapping[str, Callable[[dict[str, object], Mapping[str, object], str], dict[str, object]]] = {
     "CreateFileSystem": _create,
     "DeleteFileSystem": _delete,
     "DescribeFileSystems": _describe,

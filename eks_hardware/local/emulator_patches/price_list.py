@@ -16,7 +16,7 @@ _PER_PAGE = 100
 _METAL = "Compute Instance (bare metal)"
 
 
-def priced(app: Callable[..., Any]) -> Callable[..., Any]:
+def priced(app: Callable[..., Any]) -> Callable[..., object]:
     """Wrap an ASGI application: it also answers ``GetProducts``."""
 
     async def call(scope: Any, receive: Any, send: Any) -> None:
@@ -29,7 +29,7 @@ def priced(app: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def get_products(asked: Mapping[str, Any]) -> dict[str, Any]:
+def get_products(asked: Mapping[str, Any]) -> dict[str, object]:
     """Answer ``GetProducts`` for Linux instances: with shared tenancy, and bare metal, which has no shared tenancy.
 
     There are no products of other kinds.
@@ -44,7 +44,7 @@ def get_products(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"FormatVersion": "aws_v1", "PriceList": [json.dumps(each) for each in shown], **more}
 
 
-def _products(wanted: Mapping[str, str], *, is_metal: bool) -> Iterator[dict[str, Any]]:
+def _products(wanted: Mapping[str, str], *, is_metal: bool) -> Iterator[dict[str, object]]:
     region = wanted.get("regionCode", "us-east-1")
     for name in sorted(facts.on_demand_prices()["types"]):
         price = load().price(name, region)
