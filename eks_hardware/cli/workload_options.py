@@ -53,7 +53,6 @@ OPTIONS = {
     "nodes": ("--nodes",),
     "software": ("--software",),
     "precision": ("--precision",),
-    "kv_cache_precision": ("--kv-cache",),
     "budget": ("--priority", "--budget"),
     "region": ("--region",),
     "regions": ("--region",),
@@ -116,13 +115,6 @@ _DECORATORS = (
         "checkpoint's.",
     ),
     click.option(
-        "--kv-cache",
-        "kv_cache_precision",
-        metavar="FORMAT",
-        shell_complete=completers.words_of("kv_cache_precision"),
-        help="Inference: format of the KV cache: fp8, which halves it; default: 16 bits.",
-    ),
-    click.option(
         "--software",
         metavar="LEVEL",
         shell_complete=completers.words_of("software"),
@@ -177,7 +169,8 @@ def request_of_fields(fields: Mapping[str, object], *, folder: Path | None = Non
         return request_of(document, folder=folder), document.value.only
     except StrategyError as error:
         findings = [
-            replace(each, path=option_of(each.path), message=_of_option(each), position=None) for each in error.findings
+            replace(finding, path=option_of(finding.path), message=_of_option(finding), position=None)
+            for finding in error.findings
         ]
         raise StrategyError(findings) from None
 

@@ -24,6 +24,7 @@ from eks_hardware.cli.errors import FAILED, exit_codes, fail, say
 from eks_hardware.cli.hardware_questions import DEFAULT_REGION, KINDS, SHOWN, Options, choose_hardware, region_of
 from eks_hardware.cli.next_steps import show_files, show_next
 from eks_hardware.cli.questions import at_terminal, interrupted
+from eks_hardware.cli.sections import SectionedCommand
 from eks_hardware.cli.streams import width
 from eks_hardware.cli.workload_options import given_fields, workload_options
 from eks_hardware.printable import reason
@@ -46,7 +47,13 @@ def _valid_name(context: click.Context, _: click.Parameter, name: str) -> str:
     return name
 
 
-@click.command(epilog=exit_codes("no hardware fits"))
+_SECTIONS = {
+    "More about the workload": ("users", "training_tokens", "within", "nodes", "precision", "software", "budget"),
+    "The project": ("api_access", "admin_roles", "state", "output", "project", "force"),
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS, epilog=exit_codes("no hardware fits"))
 @click.argument("name", callback=_valid_name, help="Name of the strategy, its stack and its cluster.")
 @click.option("--hardware", type=click.Choice(KINDS), help="Kind of hardware, instead of a model.")
 @workload_options

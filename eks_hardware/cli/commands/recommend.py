@@ -16,6 +16,7 @@ from eks_hardware.cli.errors import FAILED, exit_codes, fail, fail_with, tell
 from eks_hardware.cli.next_steps import show_files, show_next
 from eks_hardware.cli.output import print_json
 from eks_hardware.cli.questions import at_terminal, confirmed, interrupted
+from eks_hardware.cli.sections import SectionedCommand
 from eks_hardware.cli.workload_options import given_fields, request_or_stop, workload_options
 from eks_hardware.printable import reason
 
@@ -37,7 +38,15 @@ def _print_policy(context: click.Context, _: click.Parameter, wanted: bool) -> N
         context.exit()
 
 
-@click.command(epilog=exit_codes("no hardware fits, or errors in a file"))
+_SECTIONS = {
+    "More about the workload": ("file", "users", "training_tokens", "software"),
+    "Ranking and estimates": ("measurements", "policy", "print_policy"),
+    "Display": ("top", "everything", "help"),
+    "The written strategy": ("pick", "api_access", "project", "force"),
+}
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS, epilog=exit_codes("no hardware fits, or errors in a file"))
 @workload_options
 @click.option(
     "--region",
