@@ -298,9 +298,9 @@ def _checked(
 ) -> tuple[Finding, ...]:
     """Return the findings about fields of the file, with their positions."""
     return tuple(
-        dataclasses.replace(each, position=locate(each.path))
-        for each in check_part(strategy, lists=frozenset({_GROUPS}), today=today)
-        if each.path.startswith(_OURS) and each.code != _OF_THE_CONTROL_PLANE
+        dataclasses.replace(finding, position=locate(finding.path))
+        for finding in check_part(strategy, lists=frozenset({_GROUPS}), today=today)
+        if finding.path.startswith(_OURS) and finding.code != _OF_THE_CONTROL_PLANE
     )
 
 
@@ -310,8 +310,8 @@ def _suffixed(resolved: ResolvedStrategy, suffix: str) -> ResolvedStrategy:
         return resolved
     name = aws_names.security_group(resolved.name, f"efa-{suffix}")
     pools = tuple(
-        dataclasses.replace(each, efa_security_group_name=name) if each.efa_security_group_name else each
-        for each in resolved.node_pools
+        dataclasses.replace(pool, efa_security_group_name=name) if pool.efa_security_group_name else pool
+        for pool in resolved.node_pools
     )
     return dataclasses.replace(resolved, efa_security_group_name=name, node_pools=pools)
 
@@ -383,7 +383,7 @@ def adopted_group(
         raise _refused(path, error.errors) from None
     found = check_part(strategy, lists=frozenset({_GROUPS}))
     about = (_GROUPS, "cluster.kubernetes_version")
-    ours = [each for each in found if each.path.startswith(about)]
+    ours = [finding for finding in found if finding.path.startswith(about)]
     if faults := errors_in(ours):
         raise _refused(path, faults)
     zones = resolve(strategy).node_groups[0].zone_ids
@@ -396,7 +396,7 @@ def _known(id_: str, otherwise: str) -> str:
 
 
 def _refused(path: str, faults: Iterable[Finding]) -> ValueError:
-    return ValueError("\n".join(f"{each.code} {path}: {each.path}: {each.message}" for each in faults))
+    return ValueError("\n".join(f"{fault.code} {path}: {fault.path}: {fault.message}" for fault in faults))
 
 
 def region_of(path: str, zones: object) -> str:

@@ -204,13 +204,13 @@ def _limited(pool: NodePoolSpec, types: Sequence[InstanceType], most: int) -> It
 
 def _vcpus(nodes: Iterable[_Nodes]) -> Iterator[QuotaNeed]:
     parts: dict[tuple[str, str | None, str], list[Part]] = {}
-    for each in nodes:
-        for market in each.markets:
+    for node in nodes:
+        for market in node.markets:
             by_quota: dict[tuple[str, str | None, str], list[InstanceType]] = {}
-            for kind in each.types:
+            for kind in node.types:
                 by_quota.setdefault(_quota_of(market, kind), []).append(kind)
             for quota, types in by_quota.items():
-                parts.setdefault(quota, []).append(each.vcpus(types))
+                parts.setdefault(quota, []).append(node.vcpus(types))
     markets = list(dict.fromkeys(each.usage_class for each in CAPACITY.values()))
     for market, code, family in sorted(parts, key=lambda quota: (markets.index(quota[0]), quota[1] or "~", quota[2])):
         section, row = _vcpu_facts(market, code, family)
@@ -268,10 +268,10 @@ def _of_network(resolved: ResolvedStrategy) -> dict[str, list[Part]]:
 
 
 def _of_nodes(resolved: ResolvedStrategy, nodes: Sequence[_Nodes]) -> dict[str, list[Part]]:
-    groups = [each for each in nodes if each.pool is None]
-    largest = max(groups, key=lambda each: each.most)
-    zone_ids = sorted({zone for each in nodes for zone in each.zone_ids})
-    by_zone = [[_interface_part(each) for each in nodes if zone in each.zone_ids] for zone in zone_ids]
+    groups = [node for node in nodes if node.pool is None]
+    largest = max(groups, key=lambda group: group.most)
+    zone_ids = sorted({zone for node in nodes for zone in node.zone_ids})
+    by_zone = [[_interface_part(node) for node in nodes if zone in node.zone_ids] for zone in zone_ids]
     return {
         "network_interfaces": max(by_zone, key=lambda parts: sum(part.needed for part in parts), default=[]),
         "clusters": [Part("name", 1, 0, f"{resolved.name}")],
@@ -279,22 +279,22 @@ def _of_nodes(resolved: ResolvedStrategy, nodes: Sequence[_Nodes]) -> dict[str, 
         "nodes_per_group": [Part(largest.count, largest.most, 0, "")],
         **{f"{volume_type}_storage": list(_storage_parts(nodes, volume_type)) for volume_type in ("gp3", "io2")},
         "io2_iops": [
-            Part(f"{each.path}.disk.iops", each.most * iops, each.surge * iops, f"{each.most} nodes x {iops:,}")
-            for each in nodes
-            if (iops := sum(device.iops or 0 for device in each.devices if device.volume_type == "io2"))
+            Part(f"{node.path}.disk.iops", node.most * iops, node.surge * iops, f"{node.most} nodes x {iops:,}")
+            for node in nodes
+            if (iops := sum(device.iops or 0 for device in node.devices if device.volume_type == "io2"))
         ],
     }
 
 
 def _storage_parts(nodes: Iterable[_Nodes], volume_type: str) -> Iterator[Part]:
-    for each in nodes:
-        gib = sum(device.size_gib for device in each.devices if device.volume_type == volume_type)
+    for node in nodes:
+        gib = sum(device.size_gib for device in node.devices if device.volume_type == volume_type)
         if gib:
             yield Part(
-                f"{each.path}.disk",
-                each.most * gib / GIB_PER_TIB,
-                each.surge * gib / GIB_PER_TIB,
-                f"{each.most} nodes x {gib} GiB",
+                f"{node.path}.disk",
+                node.most * gib / GIB_PER_TIB,
+                node.surge * gib / GIB_PER_TIB,
+                f"{node.most} nodes x {gib} GiB",
             )
 
 

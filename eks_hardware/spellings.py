@@ -66,7 +66,7 @@ def capacity_words(capacities: Iterable[str]) -> str:
     >>> capacity_words(["spot", "on-demand"])
     'Spot or On-Demand'
     """
-    return " or ".join(CAPACITY[each].words for each in capacities)
+    return " or ".join(CAPACITY[capacity].words for capacity in capacities)
 
 
 def capacity_of_eks(name: str) -> str:

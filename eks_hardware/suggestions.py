@@ -50,7 +50,7 @@ def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
     if not nearest:
         return ()
     least = likeness(nearest[0], plain) - _AS_CLOSE
-    return tuple(names[each] for each in get_close_matches(plain, names, n=_CLOSEST, cutoff=max(least, _CLOSE)))
+    return tuple(names[match] for match in get_close_matches(plain, names, n=_CLOSEST, cutoff=max(least, _CLOSE)))
 
 
 def misspelt(word: str, names: Iterable[str]) -> str | None:

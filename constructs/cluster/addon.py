@@ -95,7 +95,7 @@ class Addon(Construct):
         )
         permissions: list[TerraformResource] = [*role.permissions]
         if resolved.statements:
-            document = policy(*(dict(each) for each in resolved.statements))
+            document = policy(*(dict(statement) for statement in resolved.statements))
             permissions.append(IamRolePolicy(self, "policy", name="storage", role=role.role_name, policy=document))
         association = EksPodIdentityAssociation(
             self,

@@ -83,7 +83,7 @@ class AdoptedKarpenter(Construct):
         adoption = self.adoption
         if installs:
             claim(self, adoption, "installation of", ["Karpenter"], "set node_role_name in all adoptions but one")
-        claim(self, adoption, "NodePool", [each.name for each in adoption.node_pools], "rename one of the pools")
+        claim(self, adoption, "NodePool", [pool.name for pool in adoption.node_pools], "rename one of the pools")
         if adoption.efa_security_group_name:
             name = adoption.efa_security_group_name
             claim(self, adoption, "security group", [name], "set another suffix in one of the adoption files")

@@ -30,8 +30,8 @@ def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: P
     """
     # All resources below a part, so that resources added to it later are included.
     release_needs = {
-        each.name: [needed for part in platform.release_parts(each.name) for needed in find_all(part)]
-        for each in bundle.releases
+        release.name: [needed for part in platform.release_parts(release.name) for needed in find_all(part)]
+        for release in bundle.releases
     }
     return HelmReleases(
         scope,

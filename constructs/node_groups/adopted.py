@@ -83,8 +83,8 @@ class AdoptedNodeGroup(Construct):
             vpc_id=vpc_id,
             private_subnet_ids=private_subnet_ids,
         )
-        for each in warnings:
-            Annotations.of(self).add_warning(f"{each.code} {each.path}: {each.message}")
+        for warning in warnings:
+            Annotations.of(self).add_warning(f"{warning.code} {warning.path}: {warning.message}")
         partition = facts.partition(region_of(f"{scope.node.path}/{id_}", private_subnet_ids))
         self.role = Role(
             self,

@@ -129,10 +129,10 @@ class Platform(Construct):
                 iam=iam,
             )
         self.service_roles = {
-            each.key: PodIdentityRole(
-                self, f"service-role-{each.key}", resolved=each, cluster=cluster, region=region, iam=iam
+            role.key: PodIdentityRole(
+                self, f"service-role-{role.key}", resolved=role, cluster=cluster, region=region, iam=iam
             )
-            for each in resolved.kubernetes.service_roles
+            for role in resolved.kubernetes.service_roles
         }
 
     def _define_file_systems(self, storage: ResolvedStorage) -> None:

@@ -73,18 +73,18 @@ class PodIdentityRole(Construct):
             settings=iam,
         )
         self.role_arn = role.role_arn
-        for each in resolved.policies:
+        for policy in resolved.policies:
             managed = IamPolicy(
                 self,
-                f"policy-{each.key}",
-                name=each.name,
+                f"policy-{policy.key}",
+                name=policy.name,
                 path=iam.path,
-                description=f"{description}: {each.key}",
+                description=f"{description}: {policy.key}",
                 policy=document(
-                    each.statements, partition=facts.partition(region), region=region, account_id=account_id(self)
+                    policy.statements, partition=facts.partition(region), region=region, account_id=account_id(self)
                 ),
             )
-            role.attach(f"attach-{each.key}", managed.arn)
+            role.attach(f"attach-{policy.key}", managed.arn)
         association = EksPodIdentityAssociation(
             self,
             "pod-identity",

@@ -13,7 +13,11 @@ def find_all(scope: Construct) -> list[TerraformResource]:
 
     This takes two requests to Node. The path and the type of each resource take three more.
     """
-    return [each for each in scope.node.find_all() if isinstance(each, TerraformResource)]
+    return [
+        terraform_resource
+        for terraform_resource in scope.node.find_all()
+        if isinstance(terraform_resource, TerraformResource)
+    ]
 
 
 def resources(scope: Construct, type_: str | None = None) -> Mapping[str, TerraformResource]:
@@ -35,9 +39,9 @@ def resources(scope: Construct, type_: str | None = None) -> Mapping[str, Terraf
     """
     above = f"{scope.node.path}/" if scope.node.path else ""
     return {
-        each.node.path.removeprefix(above): each
-        for each in find_all(scope)
-        if each is not scope and type_ in (None, each.terraform_resource_type)
+        terraform_resource.node.path.removeprefix(above): terraform_resource
+        for terraform_resource in find_all(scope)
+        if terraform_resource is not scope and type_ in (None, terraform_resource.terraform_resource_type)
     }
 
 

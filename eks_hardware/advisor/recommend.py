@@ -59,7 +59,7 @@ def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Seq
     catalogue = catalogue or load()
     branch = policy.branch_for(request)
     search, basis, candidates = _searched(request, branch, catalogue, only)
-    rejections = rejections_of(search.misses, {each.fit.kind.family for each in candidates})
+    rejections = rejections_of(search.misses, {candidate.fit.kind.family for candidate in candidates})
     notes = notes_of(request, branch, best_of_families(candidates), rejections, basis)
     return Recommendation(
         request=request,
@@ -113,7 +113,7 @@ def _may_cost(usd_per_hour: float, request: Request, catalogue: Catalogue, only:
     for kind in kinds:
         if search.refused(kind) is None and search.least_price(kind) <= usd_per_hour:
             search.take(kind)
-    return any(each.usd_per_hour is not None and each.usd_per_hour <= usd_per_hour for each in search.drafts)
+    return any(draft.usd_per_hour is not None and draft.usd_per_hour <= usd_per_hour for draft in search.drafts)
 
 
 def unknown_of(catalogue: Catalogue, only: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -127,8 +127,8 @@ def unknown_of(catalogue: Catalogue, only: Sequence[str]) -> Iterator[tuple[str,
 def best_of_families(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     """Return the best candidate of each family, in their order: one size, region and purchasing option each."""
     found: dict[str, Candidate] = {}
-    for each in candidates:
-        found.setdefault(each.fit.kind.family, each)
+    for candidate in candidates:
+        found.setdefault(candidate.fit.kind.family, candidate)
     return tuple(found.values())
 
 
@@ -148,7 +148,7 @@ def _is_meant(kind: InstanceType, patterns: Sequence[str]) -> bool:
     labels = [kind.name, kind.family, kind.hardware.value]
     if kind.accelerator:
         labels.append(kind.accelerator.label_name)
-    return any(fnmatchcase(label, each) or label == label_name(each) for label in labels for each in patterns)
+    return any(fnmatchcase(label, pattern) or label == label_name(pattern) for label in labels for pattern in patterns)
 
 
 # --- one type at a time
@@ -214,28 +214,28 @@ class _Search:
     def least_price(self, kind: InstanceType) -> float:
         """Return the lowest price of a node per hour in US dollars; infinite if none is known."""
         options = sold_as(self._request.workload.purchase, kind)
-        figures = (self._price(kind, region, each)[0] for region in self._request.regions for each in options)
-        return min((each.usd_per_hour for each in figures if each), default=math.inf)
+        figures = (self._price(kind, region, option)[0] for region in self._request.regions for option in options)
+        return min((figure.usd_per_hour for figure in figures if figure), default=math.inf)
 
     def drop_by_software(self) -> None:
         """Drop candidates with software below the request's; discontinued software is kept if nothing else fits."""
         wanted = self._request.workload.software or "supported"
         if wanted == "any":
             return
-        kept = [each for each in self.drafts if each.maturity == "mature" or wanted != "mature"]
+        kept = [draft for draft in self.drafts if draft.maturity == "mature" or wanted != "mature"]
         if wanted == "supported":
-            kept = [each for each in kept if each.maturity != "archived"] or kept
+            kept = [draft for draft in kept if draft.maturity != "archived"] or kept
         self._keep(kept, "SOFTWARE", lambda each: f"{each.maturity}: {each.maturity_why}")
 
     def drop_joined_nodes(self) -> None:
         """Drop replicas over several nodes if a replica fits a node of another type."""
-        kept = [each for each in self.drafts if each.fit.nodes == 1]
+        kept = [draft for draft in self.drafts if draft.fit.nodes == 1]
         if kept and not learns(self._request.workload):
             self._keep(kept, "NODES", lambda each: f"a replica needs {each.fit.nodes} nodes of {each.fit.kind.name}")
 
     def _keep(self, kept: list[Draft], code: str, why: Callable[[Draft], str]) -> None:
-        ids = {id(each) for each in kept}
-        dropped = {each.fit.kind: each for each in self.drafts if id(each) not in ids}
+        ids = {id(draft) for draft in kept}
+        dropped = {draft.fit.kind: draft for draft in self.drafts if id(draft) not in ids}
         self.drafts = kept
         self.misses += [_miss(kind, code, why(each)) for kind, each in dropped.items()]
 
@@ -260,7 +260,7 @@ class _Search:
         asked = self._request.regions
         # Regions on the same continent first.
         elsewhere = sorted(
-            self._catalogue.offered_regions(kind.name), key=lambda each: (each[:2] != asked[0][:2], each)
+            self._catalogue.offered_regions(kind.name), key=lambda region: (region[:2] != asked[0][:2], region)
         )
         more = f" and {len(elsewhere) - _REGIONS} more" if len(elsewhere) > _REGIONS else ""
         where = f"only in {', '.join(elsewhere[:_REGIONS])}{more}" if elsewhere else "nor in any known region"
@@ -286,7 +286,7 @@ class _Search:
         if isinstance(quick, Miss):
             return quick
         fitted, estimated = quick
-        unsure = tuple(each for each in latency_gates(request, estimated) if each.passed is None)
+        unsure = tuple(gate for gate in latency_gates(request, estimated) if gate.passed is None)
         if unsure:  # with a latency target, hardware of unknown speed is not recommended
             return Miss(kind=kind, gates=unsure, text=unsure[0].text)
         if request.workload.budget == "performance" and policy.way_of(request.workload) == "real-time":
@@ -364,7 +364,7 @@ class _Search:
 def _not_recommended(kind: InstanceType) -> str | None:
     """Return why a CPU type is recommended for no model; None if it can be."""
     rules = facts.ranking()["cpu"]
-    if not any(fnmatchcase(kind.family, each) for each in rules["families"]):
+    if not any(fnmatchcase(kind.family, family) for family in rules["families"]):
         return f"not a recommended CPU family: {rules['why']}"
     if kind.vcpus < rules["vcpus_at_least"]:
         return f"{kind.vcpus} vCPUs are fewer than the minimum of {rules['vcpus_at_least']}"
@@ -409,7 +409,7 @@ def _ranked(
     workload = request.workload
     cautions = policy.policy_for(request).warnings(workload, request.shape)
     drafts = _on_fewest_nodes(drafts)
-    weighed = [_weighed(each, request, branch, cautions) for each in drafts]
+    weighed = [_weighed(draft, request, branch, cautions) for draft in drafts]
     basis = basis_of(workload, weighed)
     scored = score(weighed, workload=workload, basis=basis)
     rows = sorted(
@@ -420,23 +420,23 @@ def _ranked(
     if workload.trains and not is_planned(workload) and candidates:
         longest = longest_hours(workload)
         if (candidates[0].hours or 0.0) > longest:  # a plan of years for an amount that no one gave
-            candidates = tuple(replace(each, hours=None, usd_per_run=None) for each in candidates)
+            candidates = tuple(replace(candidate, hours=None, usd_per_run=None) for candidate in candidates)
     return basis, candidates
 
 
 def _on_fewest_nodes(drafts: Sequence[Draft]) -> list[Draft]:
     """Return the sizes of each family with the fewest nodes: devices exchange data fastest within a node."""
     fewest: dict[str, int] = {}
-    for each in drafts:
-        family, nodes = each.fit.kind.family, each.fit.nodes
+    for draft in drafts:
+        family, nodes = draft.fit.kind.family, draft.fit.nodes
         fewest[family] = min(fewest.get(family, nodes), nodes)
-    return [each for each in drafts if each.fit.nodes == fewest[each.fit.kind.family]]
+    return [draft for draft in drafts if draft.fit.nodes == fewest[draft.fit.kind.family]]
 
 
 def _weighed(draft: Draft, request: Request, branch: policy.Branch, cautions: Sequence[policy.Branch]) -> Weighed:
     kind = draft.fit.kind
     chip = kind.accelerator
-    warned = any(each.match(kind) == "named" for each in cautions)
+    warned = any(caution.match(kind) == "named" for caution in cautions)
     return Weighed(
         costs={
             "usd_per_run": draft.usd_per_run,

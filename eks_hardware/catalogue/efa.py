@@ -39,9 +39,9 @@ def efa_layout(cards: Sequence[NetworkCard], maximum: int) -> tuple[EfaInterface
 
 def efa_count(layout: Sequence[EfaInterface]) -> int:
     """Return the number of interfaces of a layout that support EFA traffic."""
-    return sum(each.is_efa for each in layout)
+    return sum(efa_interface.is_efa for efa_interface in layout)
 
 
 def address_count(layout: Sequence[EfaInterface]) -> int:
     """Return the number of interfaces with an IP address of a node with this layout; 1 without a layout."""
-    return max(1, sum(each.interface_type != "efa-only" for each in layout))
+    return max(1, sum(efa_interface.interface_type != "efa-only" for efa_interface in layout))

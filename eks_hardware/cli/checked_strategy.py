@@ -31,7 +31,7 @@ class Checked(NamedTuple):
     @property
     def over_budget(self) -> bool:
         """Whether the strategy exceeds its budget."""
-        return any(each.code == _OVER_BUDGET for each in self.findings)
+        return any(finding.code == _OVER_BUDGET for finding in self.findings)
 
 
 def validated(name: str, overlays: Sequence[str] = ()) -> Validation:
@@ -64,7 +64,7 @@ def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
 
 def is_refused(found: Validation) -> bool:
     """Return whether a strategy has an error other than an exceeded budget."""
-    return any(each.code != _OVER_BUDGET for each in found.errors)
+    return any(error.code != _OVER_BUDGET for error in found.errors)
 
 
 def _count_afterwards(found: Validation, name: str, overlays: Sequence[str]) -> None:
@@ -85,8 +85,8 @@ def _counted_at_the_end(strategies: Sequence[tuple[Validation, str, Sequence[str
         code = getattr(error, "exit_code", NOT_RUN)
         raise
     finally:
-        for each in strategies if code != NOT_RUN else ():
-            _count(*each)
+        for strategy in strategies if code != NOT_RUN else ():
+            _count(*strategy)
 
 
 def _count(found: Validation, name: str, overlays: Sequence[str]) -> None:
@@ -95,5 +95,5 @@ def _count(found: Validation, name: str, overlays: Sequence[str]) -> None:
         return
     from eks_hardware.printable import counted
 
-    words = [name, *(word for each in overlays for word in ("--overlay", each))]
+    words = [name, *(word for overlay in overlays for word in ("--overlay", overlay))]
     tell(f"{counted(len(found.warnings), 'warning')}; see `eks-hardware validate {shlex.join(words)}`")

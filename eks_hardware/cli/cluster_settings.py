@@ -122,13 +122,13 @@ def caller_address() -> str | None:
 def _networks(said: str) -> tuple[str, ...]:
     if said.strip() == _PRIVATE:
         return ()
-    words = [each for each in re.split(r"[,\s]+", said) if each]
-    wrong = [each for each in words or [said] if not _is_network(each)]
+    words = [part for part in re.split(r"[,\s]+", said) if part]
+    wrong = [word for word in words or [said] if not _is_network(word)]
     if wrong:
         raise WrongAnswerError(
             f"must be one or more CIDR ranges such as {EXAMPLE}, or {_PRIVATE}, got {quoted(wrong[0])}"
         )
-    return tuple(each if "/" in each else f"{each}/32" for each in words)
+    return tuple(word if "/" in word else f"{word}/32" for word in words)
 
 
 def _is_network(said: str) -> bool:
@@ -165,7 +165,9 @@ def _faults(settings: Settings, region: str) -> tuple[Finding, ...]:
     except StrategyError as error:
         found = list(error.findings)
     errors = errors_in(found)
-    return tuple(replace(each, path=_OPTIONS.get(_field(each.path), each.path), position=None) for each in errors)
+    return tuple(
+        replace(finding, path=_OPTIONS.get(_field(finding.path), finding.path), position=None) for finding in errors
+    )
 
 
 def _field(path: str) -> str:

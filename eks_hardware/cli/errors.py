@@ -44,7 +44,7 @@ def exit_code(findings: Iterable[Finding]) -> int:
     from eks_hardware.findings import errors_in
 
     faults = errors_in(findings)
-    return NOT_RUN if any(each.position is None or each.code == "FILE_UNREADABLE" for each in faults) else FAILED
+    return NOT_RUN if any(fault.position is None or fault.code == "FILE_UNREADABLE" for fault in faults) else FAILED
 
 
 def say(message: str) -> None:

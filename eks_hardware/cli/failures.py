@@ -37,7 +37,7 @@ def start(context: click.Context, arguments: Sequence[str]) -> None:
 def as_typed(names: Sequence[str]) -> str:
     """Return the name with which the user typed an option; the first one if it is not in the arguments."""
     run = _run()
-    typed = (each.partition("=")[0] for each in reversed(run.arguments if run else ()))
+    typed = (argument.partition("=")[0] for argument in reversed(run.arguments if run else ()))
     return next((each for each in typed if each in names), names[0])
 
 
@@ -74,8 +74,8 @@ def summary(findings: Iterable[Finding]) -> str:
     from eks_hardware.validation.terminal import about_command_line, as_line
 
     return "\n".join(
-        as_line(each) if each.position or each.severity is not Severity.ERROR else about_command_line(each)
-        for each in findings
+        as_line(finding) if finding.position or finding.severity is not Severity.ERROR else about_command_line(finding)
+        for finding in findings
     )
 
 
@@ -86,7 +86,7 @@ def _errors(run: _Run) -> dict[str, object]:
 
     return {
         "error": run.message or summary(run.findings),
-        "findings": [finding_as_json(each) for each in run.findings],
+        "findings": [finding_as_json(finding) for finding in run.findings],
     }
 
 

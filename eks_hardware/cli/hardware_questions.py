@@ -63,7 +63,7 @@ def choose_hardware(said: Options, fields: dict[str, object], *, asks: bool, yes
         WriteError: there is no hardware for the task in the region.
     """
     kind = said.kind
-    other = next((each for each in fields if each not in ("task", "method")), None)
+    other = next((field for field in fields if field not in ("task", "method")), None)
     if kind and "model" in fields:
         raise click.UsageError(
             "--hardware and --model cannot be combined: --model chooses the hardware; remove one of them"
@@ -113,9 +113,9 @@ def _checked(fields: dict[str, object], field: str) -> Request | None:
     try:
         return request_of_fields(fields)[0]
     except StrategyError as error:
-        for each in error.findings:
-            if each.path == option_of(field):
-                raise WrongAnswerError(each.message) from None
+        for finding in error.findings:
+            if finding.path == option_of(field):
+                raise WrongAnswerError(finding.message) from None
         return None
 
 

@@ -89,7 +89,7 @@ def _enough(said: str, offers: Sequence[Offer], region: str) -> float | None:
     amount = _amount(said)
     if amount is None:
         return None
-    least = min(offers, key=lambda each: each.usd_per_month)
+    least = min(offers, key=lambda offer: offer.usd_per_month)
     if amount < least.usd_per_month:
         cheapest = ", the cheapest of these types" if len(offers) > 1 else ""
         raise WrongAnswerError(

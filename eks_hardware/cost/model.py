@@ -148,7 +148,7 @@ class StrategyCost:
     def usd_per_hour_at_most(self, level: Level) -> float | None:
         """Return the US dollars per hour that all items do not exceed; None if no known price bounds one of them."""
         bounds = [line.usd_per_hour_at_most(level) for line in self.lines]
-        return None if None in bounds else sum(each for each in bounds if each is not None)
+        return None if None in bounds else sum(bound for bound in bounds if bound is not None)
 
     def in_words(self, level: Level, shown: Callable[[float], str], *, hours: int = 1, between: str = " / ") -> str:
         """Return the total of some hours: one amount, its bounds if a price is unknown, or ``unknown``.

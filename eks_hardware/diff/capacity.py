@@ -79,14 +79,14 @@ def _accelerators(side: Side, catalogue: Catalogue) -> dict[str, str]:
     for group in side.resolved.node_groups:
         devices = [chip for name in group.instance_types if (chip := catalogue.get(name).accelerator)]
         if devices:
-            name = ", ".join(sorted({each.name for each in devices}))
-            found[name] = found.get(name, 0) + group.max_size * max(each.count for each in devices)
+            name = ", ".join(sorted({device.name for device in devices}))
+            found[name] = found.get(name, 0) + group.max_size * max(device.count for device in devices)
     for pool, resolved in zip(pools_of(side.strategy), side.resolved.node_pools, strict=True):
         limits = {str(name): amount for name, amount in pool.limits.items()}
         limit = limits.get(accelerator_resource(resolved.hardware) or "")
         if limit is not None:
             devices = [chip for name in resolved.instance_types if (chip := catalogue.get(name).accelerator)]
-            name = ", ".join(sorted({each.name for each in devices}))
+            name = ", ".join(sorted({device.name for device in devices}))
             found[name] = found.get(name, 0) + int(limit)
     return {f"{name} at max": str(count) for name, count in found.items()}
 

@@ -49,11 +49,11 @@ class Changes:
 
     def of(self, *actions: Action) -> tuple[ResourceChange, ...]:
         """Return resources with one of some actions."""
-        return tuple(each for each in self.resources if each.action in actions)
+        return tuple(resource for resource in self.resources if resource.action in actions)
 
     def count(self) -> Counter[Action]:
         """Return the number of resources by action."""
-        return Counter(each.action for each in self.resources)
+        return Counter(resource.action for resource in self.resources)
 
 
 def compare(

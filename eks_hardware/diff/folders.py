@@ -98,7 +98,7 @@ def folders_as_text(items: Sequence[Item], width: int = 80) -> str:
     if not items:
         return NO_CHANGE
     return "\n\n".join(
-        as_text(each.changes, width, _label(each, str)) if each.changes else _sentence(each, str) for each in items
+        as_text(item.changes, width, _label(item, str)) if item.changes else _sentence(item, str) for item in items
     )
 
 
@@ -109,8 +109,8 @@ def folders_as_markdown(items: Sequence[Item]) -> str:
     parts: list[str] = []
     left = MOST - _MOST_HEADINGS
     unnamed = 0
-    for each in items:
-        text = _report(each, _label(each, code))
+    for item in items:
+        text = _report(item, _label(item, code))
         if len(text) > left:
             heading = text.partition("\n")[0]
             text = f"{heading}\n\nThe details do not fit in a comment. `eks-hardware diff` prints them.\n"
@@ -127,14 +127,14 @@ def folders_as_markdown(items: Sequence[Item]) -> str:
 
 def folders_as_json(items: Sequence[Item]) -> dict[str, object]:
     """Return all items with stable keys."""
-    return {"version": 1, "strategies": [_item_as_json(each) for each in items]}
+    return {"version": 1, "strategies": [_item_as_json(item) for item in items]}
 
 
 def _item_as_json(item: Item) -> dict[str, object]:
     cost = item.cost
     return {
         "strategy": item.name,
-        "overlays": [each or None for each in item.overlays],
+        "overlays": [overlay or None for overlay in item.overlays],
         "change": item.change,
         "usd_per_month": {level: round(cost.usd_per_month(level), 2) for level in ("min", "max")} if cost else None,
         "diff": changes_as_json(item.changes) if item.changes else None,
@@ -166,6 +166,6 @@ def _monthly(cost: StrategyCost) -> str:
 
 def _label(item: Item, quote: Callable[[str], str]) -> str:
     """Return ``demo``, ``demo with production``, or ``demo, alone and with production``."""
-    named = ", ".join(quote(each) for each in item.overlays if each)
+    named = ", ".join(quote(overlay) for overlay in item.overlays if overlay)
     alone = ", alone and" if "" in item.overlays else ""
     return f"{quote(item.name)}{alone} with {named}" if named else quote(item.name)

@@ -51,8 +51,8 @@ def hardware_changes(before: ResolvedStrategy, after: ResolvedStrategy, catalogu
 
 def _nodes(resolved: ResolvedStrategy) -> dict[str, Node]:
     return {
-        **{field_paths.node_group(each.name): each for each in resolved.node_groups},
-        **{field_paths.node_pool(each.name): each for each in resolved.node_pools},
+        **{field_paths.node_group(group.name): group for group in resolved.node_groups},
+        **{field_paths.node_pool(pool.name): pool for pool in resolved.node_pools},
     }
 
 
@@ -84,9 +84,9 @@ def _given(facts: Mapping[str, _Lines]) -> Iterator[tuple[str, str]]:
 
 def _alike(one: Node, other: Node) -> bool:
     return type(one) is type(other) and all(
-        _unnamed(getattr(one, each.name)) == _unnamed(getattr(other, each.name))
-        for each in fields(one)
-        if each.name not in _NAMED
+        _unnamed(getattr(one, field.name)) == _unnamed(getattr(other, field.name))
+        for field in fields(one)
+        if field.name not in _NAMED
     )
 
 

@@ -23,8 +23,8 @@ def as_json(changes: Changes) -> dict[str, object]:
         "hardware": [asdict(each) for each in changes.hardware],
         "capacity": asdict(changes.capacity),
         "cost": _cost(changes),
-        "resources": None if changes.not_compared else [_resource(each) for each in changes.resources],
-        "node_pools": [{**asdict(each), "sentence": str(pool_sentence(each))} for each in changes.pools],
+        "resources": None if changes.not_compared else [_resource(resource) for resource in changes.resources],
+        "node_pools": [{**asdict(pool), "sentence": str(pool_sentence(pool))} for pool in changes.pools],
     }
 
 
@@ -50,12 +50,12 @@ def _resource(change: ResourceChange) -> dict[str, object]:
         "own": change.own,
         "causes": [
             {
-                "argument": each.argument,
-                "replaces": each.replaces,
-                "through": each.through.address if each.through else None,
-                "text": difference(each),
+                "argument": cause.argument,
+                "replaces": cause.replaces,
+                "through": cause.through.address if cause.through else None,
+                "text": difference(cause),
             }
-            for each in change.causes
+            for cause in change.causes
         ],
         "sentence": str(sentence(change)),
     }

@@ -111,12 +111,12 @@ def _point(point: Point) -> str:
 
 def _size(lines: Iterable[str]) -> int:
     """Return the characters of lines including line ends."""
-    return sum(len(each) + 1 for each in lines)
+    return sum(len(line) + 1 for line in lines)
 
 
 def _within(most: int, lines: Sequence[str]) -> tuple[Sequence[str], int]:
     """Return the first lines that fit, and the number of remaining lines."""
-    for index, size in enumerate(accumulate(len(each) + 1 for each in lines)):
+    for index, size in enumerate(accumulate(len(line) + 1 for line in lines)):
         if size > most:
             return lines[:index], len(lines) - index
     return lines, 0
@@ -145,7 +145,10 @@ def _hardware(changes: Changes) -> Iterator[str]:
 
 
 def _capacity(changes: Changes) -> Iterator[str]:
-    rows = [(_cell(each.name), _cell(each.before or ""), _cell(each.after or "")) for each in changes.capacity.amounts]
+    rows = [
+        (_cell(amount.name), _cell(amount.before or ""), _cell(amount.after or ""))
+        for amount in changes.capacity.amounts
+    ]
     yield from _table(("", "before", "after"), rows, right=(1, 2), most=_MOST_CAPACITY)
 
 
@@ -174,7 +177,9 @@ def _resources(changes: Changes, most: int) -> Iterator[str]:
     if carried or tags:
         yield from (*carried, *tags, "")
     order = list(Action)
-    every = sorted(changes.resources, key=lambda each: (order.index(each.action), each.only_tags, not each.own))
+    every = sorted(
+        changes.resources, key=lambda resource: (order.index(resource.action), resource.only_tags, not resource.own)
+    )
     rows = [
         (each.action.value, _cell(each.resource.address), "; ".join(map(_cell, sentence(each).causes)))
         for each in every

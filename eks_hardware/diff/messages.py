@@ -54,13 +54,13 @@ def sentence(change: ResourceChange, template: ResourceChange | None = None) -> 
     The changes of its launch template, ``template``, replace "gets a new version".
     """
     causes: list[Cause] = []
-    for each in [each for each in change.causes if each.replaces] or change.causes:
+    for each in [cause for cause in change.causes if cause.replaces] or change.causes:
         through = template is not None and each.through == template.resource
         causes += template.causes if template and through else [each]
     resource = change.resource
     return Sentence(
         owner=resource.owner,
-        causes=tuple(dict.fromkeys(difference(each) for each in causes)),
+        causes=tuple(dict.fromkeys(difference(cause) for cause in causes)),
         noun=resource.facts["noun"],
         name=_name(resource),
         verb=VERBS[change.action],
@@ -82,9 +82,9 @@ def _consequences(change: ResourceChange) -> Iterable[str]:
         return [*found, *(f"unless {each}" for each in change.unless)]
     if change.action is Action.UPDATE:
         # If its nodes are replaced anyway, other effects do not matter.
-        causes = [each for each in change.causes if "effect" in each.row]
-        causes = [each for each in causes if each.row.get("rolls")] or causes
-        found = list(dict.fromkeys(_effect(each) for each in causes))
+        causes = [cause for cause in change.causes if "effect" in cause.row]
+        causes = [cause for cause in causes if cause.row.get("rolls")] or causes
+        found = list(dict.fromkeys(_effect(cause) for cause in causes))
         return found or ([facts["updated"]] if "updated" in facts and not change.only_tags else [])
     return []
 

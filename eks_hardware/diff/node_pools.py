@@ -77,7 +77,7 @@ def _by_kind(bundle: Bundle) -> dict[str, dict[str, Object]]:
 def _by_alias(objects: Mapping[str, Mapping[str, Object]], name: str) -> bool:
     """Return whether an alias selects a pool's AMI."""
     node_class = objects["EC2NodeClass"].get(name, {})
-    return any("alias" in each for each in node_class.get("spec", {}).get("amiSelectorTerms", ()))
+    return any("alias" in term for term in node_class.get("spec", {}).get("amiSelectorTerms", ()))
 
 
 def _fields(kind: str, before: Object, after: Object) -> Iterator[tuple[str, Nodes]]:
@@ -103,8 +103,8 @@ def _held(pool: Object) -> bool:
     """Return whether a budget of zero covers drift at all times."""
     budgets = pool["spec"]["disruption"].get("budgets", ())
     return any(
-        str(each["nodes"]) in ("0", "0%")
-        and "Drifted" in each.get("reasons", ("Drifted",))
-        and not each.get("schedule")
-        for each in budgets
+        str(budget["nodes"]) in ("0", "0%")
+        and "Drifted" in budget.get("reasons", ("Drifted",))
+        and not budget.get("schedule")
+        for budget in budgets
     )

@@ -51,7 +51,7 @@ def notes(
         )
     if moved:
         yield _moved_charts(after)
-    if drained := [each.name for each in pools if each.action == "replaced"]:
+    if drained := [pool.name for pool in pools if pool.action == "replaced"]:
         yield (
             f"the release {POOLS_RELEASE} is uninstalled: all nodes that Karpenter created are drained and "
             f"terminated ({some(drained, _NAMED)}), regardless of disruption budgets"
@@ -86,7 +86,9 @@ def _refusals(before: ResolvedStrategy, after: ResolvedStrategy, found: tuple[Re
     Source for keys: https://github.com/hashicorp/terraform-provider-aws/blob/v5.100.0/internal/service/eks/cluster.go
     (``AssociateEncryptionConfig`` only if there was no key)
     """
-    cluster = next((each for each in found if each.resource.type == "aws_eks_cluster"), None)
+    cluster = next(
+        (resource_change for resource_change in found if resource_change.resource.type == "aws_eks_cluster"), None
+    )
     if cluster is None:
         return
     if cluster.action is Action.REPLACE:
@@ -98,13 +100,16 @@ def _refusals(before: ResolvedStrategy, after: ResolvedStrategy, found: tuple[Re
         )
         return
     existing = [network.existing and network.existing.vpc_id for network in (before.network, after.network)]
-    made = any(each.resource.type == "aws_vpc" and each.action is not Action.UPDATE for each in found)
+    made = any(
+        resource_change.resource.type == "aws_vpc" and resource_change.action is not Action.UPDATE
+        for resource_change in found
+    )
     if made or existing[0] != existing[1]:
         yield (
             "the VPC changes, but EKS cannot move a control plane to another VPC: the apply fails; destroy, then deploy"
         )
     keys = [cause for cause in cluster.causes if cause.argument == "encryption_config"]
-    if any(None not in (each.before, each.after) for each in keys):
+    if any(None not in (key.before, key.after) for key in keys):
         yield (
             "secrets_encryption names another key, but EKS keeps and needs the current one: the apply removes the "
             "cluster role's access to it, or destroys it; leave the key unchanged"

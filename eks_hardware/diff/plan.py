@@ -55,18 +55,18 @@ class ResourceChange:
     @property
     def own(self) -> bool:
         """Whether its own arguments change, not only references."""
-        decisive = [each for each in self.causes if each.replaces] or self.causes
+        decisive = [cause for cause in self.causes if cause.replaces] or self.causes
         return not self.causes or any(each.through is None for each in decisive)
 
     @property
     def only_tags(self) -> bool:
         """Whether only tags change."""
-        return bool(self.causes) and all(each.argument == TAGS for each in self.causes)
+        return bool(self.causes) and all(cause.argument == TAGS for cause in self.causes)
 
     @property
     def unless(self) -> tuple[str, ...]:
         """Conditions that avoid the replacement; empty if there are none."""
-        decisive = [each for each in self.causes if each.replaces]
+        decisive = [cause for cause in self.causes if cause.replaces]
         if not all(each.before is None and "unless" in each.row for each in decisive):
             return ()
         return tuple(each.row["unless"] for each in decisive)
@@ -85,15 +85,15 @@ def forgotten(before: Iterable[Resource], after: Iterable[Resource]) -> tuple[Re
     """
     of_iam: list[Resource] = []
     regional: list[Resource] = []
-    for each in before:
-        (of_iam if each.type.startswith("aws_iam_") else regional).append(each)
-    return (*changes(of_iam, after), *(ResourceChange(Action.FORGET, each) for each in regional))
+    for resource in before:
+        (of_iam if resource.type.startswith("aws_iam_") else regional).append(resource)
+    return (*changes(of_iam, after), *(ResourceChange(Action.FORGET, resource) for resource in regional))
 
 
 class _Plan:
     def __init__(self, before: Iterable[Resource], after: Iterable[Resource]) -> None:
-        self._before = {each.key: each for each in before}
-        self._after = {each.key: each for each in after}
+        self._before = {resource.key: resource for resource in before}
+        self._after = {resource.key: resource for resource in after}
         self._decisions: dict[tuple[str, str], ResourceChange | None] = {}
 
     def changes(self) -> Iterator[ResourceChange]:
@@ -124,10 +124,12 @@ class _Plan:
         before = self._before.get(resource.key)
         if before is None:
             return ResourceChange(Action.CREATE, resource)
-        causes = sorted(self._causes(before, resource), key=lambda each: (not each.replaces, each.through is not None))
+        causes = sorted(
+            self._causes(before, resource), key=lambda cause: (not cause.replaces, cause.through is not None)
+        )
         if not causes:
             return None
-        action = Action.REPLACE if any(each.replaces for each in causes) else Action.UPDATE
+        action = Action.REPLACE if any(cause.replaces for cause in causes) else Action.UPDATE
         return ResourceChange(action, resource, tuple(causes))
 
     def _causes(self, before: Resource, after: Resource) -> Iterator[Cause]:

@@ -97,9 +97,9 @@ class Resource:
 def resources(documents: Sequence[Document]) -> tuple[Resource, ...]:
     """Return the resources of a strategy's stack, and of the stack of its charts where it has one."""
     return tuple(
-        each
+        resource
         for document, stack in zip(documents, ("", _CHARTS_STACK), strict=False)
-        for each in _Stack(document, stack).resources()
+        for resource in _Stack(document, stack).resources()
     )
 
 

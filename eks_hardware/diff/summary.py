@@ -51,11 +51,11 @@ def outline(changes: Changes) -> Outline:
         if others:
             carried[action] = others
         if action is Action.DESTROY:
-            points += [Point(None, pool_sentence(each)) for each in changes.pools if each.action != "created"]
+            points += [Point(None, pool_sentence(pool)) for pool in changes.pools if pool.action != "created"]
     created: dict[str, Counter[str]] = {}
     for each in changes.of(Action.CREATE):
         created.setdefault(each.resource.owner, Counter())[each.resource.facts["noun"]] += 1
-    tags = sum(1 for each in changes.resources if each.only_tags)
+    tags = sum(1 for resource in changes.resources if resource.only_tags)
     return Outline(tuple(points), carried, tags, created)
 
 
@@ -66,13 +66,17 @@ def _mild(change: ResourceChange) -> bool:
 
 def _templates(found: Sequence[ResourceChange]) -> dict[str, ResourceChange]:
     """Return launch templates with a new version, by their groups. The line of the group lists their changes."""
-    groups = {each.resource.owner for each in found if each.resource.type == "aws_eks_node_group"}
+    groups = {
+        resource_change.resource.owner
+        for resource_change in found
+        if resource_change.resource.type == "aws_eks_node_group"
+    }
     return {
-        each.resource.owner: each
-        for each in found
-        if each.action is Action.UPDATE
-        and each.resource.type == "aws_launch_template"
-        and each.resource.owner in groups
+        resource_change.resource.owner: resource_change
+        for resource_change in found
+        if resource_change.action is Action.UPDATE
+        and resource_change.resource.type == "aws_launch_template"
+        and resource_change.resource.owner in groups
     }
 
 
@@ -81,8 +85,8 @@ def _points(
 ) -> Iterable[Point]:
     """Return one point per kind and owner, the worst consequences first."""
     groups: dict[tuple[str, str], list[ResourceChange]] = {}
-    for each in found:
-        groups.setdefault((each.resource.owner, each.resource.type), []).append(each)
+    for resource_change in found:
+        groups.setdefault((resource_change.resource.owner, resource_change.resource.type), []).append(resource_change)
     points = [
         Point(action, sentence(group[0], templates.get(group[0].resource.owner)), len(group) - 1)
         for group in groups.values()

@@ -50,10 +50,12 @@ def _hardware(parts: Sequence[PartChange], width: int) -> Iterator[str]:
         yield from wrapped(f"{part.path} {part.action}{renamed}", width, indent="  ")
         rows = (
             (
-                f"  {each.name}",
-                {"added": each.after, "removed": each.before}.get(part.action, f"{each.before} -> {each.after}"),
+                f"  {difference.name}",
+                {"added": difference.after, "removed": difference.before}.get(
+                    part.action, f"{difference.before} -> {difference.after}"
+                ),
             )
-            for each in part.differences
+            for difference in part.differences
         )
         yield from columns(rows, (_LABEL + 2, width - _LABEL - 3))
 

@@ -34,7 +34,7 @@ def _version(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
         "eks", "describe-cluster-versions", query="clusterVersions[].[clusterVersion,versionStatus]"
     )
     versions: dict[str, Any] = {
-        each["clusterVersion"]: each for each in aws.pages("eks", "describe_cluster_versions", "clusterVersions")
+        page["clusterVersion"]: page for page in aws.pages("eks", "describe_cluster_versions", "clusterVersions")
     }
     offered = sorted(
         (name for name, each in versions.items() if _status(each) != "UNSUPPORTED"), key=lambda name: name.split(".")
@@ -67,7 +67,7 @@ def _status(version: dict[str, Any]) -> str:
 def _addon(subject: Subject, addon: ResolvedAddon, path: str, aws: Aws) -> Iterator[Diagnosis]:
     version = subject.resolved.cluster.kubernetes_version
     found = aws.pages("eks", "describe_addon_versions", "addons", addonName=addon.name, kubernetesVersion=version)
-    offered = [each["addonVersion"] for one in found for each in one.get("addonVersions", ())]
+    offered = [addon_version["addonVersion"] for one in found for addon_version in one.get("addonVersions", ())]
     query = "addons[].addonVersions[].addonVersion"
     command = subject.command(
         "eks", "describe-addon-versions", addon_name=addon.name, kubernetes_version=version, query=query

@@ -120,7 +120,7 @@ class Report:
     @property
     def findings(self) -> tuple[Diagnosis, ...]:
         """All findings in the order of the file, then of the checks."""
-        found = [each for outcome in self.outcomes for each in outcome.findings]
+        found = [finding for outcome in self.outcomes for finding in outcome.findings]
         return tuple(
             sorted(found, key=lambda each: (each.position.line, each.position.column) if each.position else (0, 0))
         )

@@ -26,8 +26,8 @@ def probes(subject: Subject) -> Iterator[Probe]:
     """Yield one probe for the zones, then one for each group and pool."""
     yield Probe("network.zones", "zones of the account", partial(_zones, subject))
     by_path: dict[str, ResolvedNodes] = {
-        **{field_paths.node_group(each.name): each for each in subject.resolved.node_groups},
-        **{field_paths.node_pool(each.name): each for each in subject.resolved.node_pools},
+        **{field_paths.node_group(group.name): group for group in subject.resolved.node_groups},
+        **{field_paths.node_pool(pool.name): pool for pool in subject.resolved.node_pools},
     }
     for path, nodes in by_path.items():
         yield Probe(
@@ -54,9 +54,9 @@ def _zones(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
 def _offered(subject: Subject, path: str, nodes: ResolvedNodes, aws: Aws) -> Iterator[Diagnosis]:
     types, zone_ids = nodes.instance_types, nodes.zone_ids
     offered = {
-        (each["InstanceType"], each["Location"])
+        (page["InstanceType"], page["Location"])
         for start in range(0, len(types), _VALUES)
-        for each in aws.pages(
+        for page in aws.pages(
             "ec2",
             "describe_instance_type_offerings",
             "InstanceTypeOfferings",

@@ -47,10 +47,10 @@ CONDITIONS: Mapping[str, Callable[[ResolvedStrategy], bool]] = {
     "discovery_tags": lambda resolved: resolved.karpenter is not None,
     "subnet_tags": lambda resolved: bool(resolved.network.existing and resolved.network.existing.tag),
     "placement_groups": lambda resolved: (
-        any(each.placement_group_name for each in resolved.node_groups)
-        or any(each.placement_group_name for each in resolved.node_pools)
+        any(group.placement_group_name for group in resolved.node_groups)
+        or any(pool.placement_group_name for pool in resolved.node_pools)
     ),
-    "autoscaled": lambda resolved: any(each.autoscaled for each in resolved.node_groups),
+    "autoscaled": lambda resolved: any(group.autoscaled for group in resolved.node_groups),
     "policies": lambda resolved: bool(resolved.karpenter or resolved.kubernetes.service_roles),
     "queue": lambda resolved: bool(resolved.karpenter and resolved.karpenter.queue_name),
     "instance_profile": lambda resolved: bool(resolved.karpenter and resolved.karpenter.instance_profile_name),
@@ -61,7 +61,7 @@ CONDITIONS: Mapping[str, Callable[[ResolvedStrategy], bool]] = {
 
 def _volume_key(resolved: ResolvedStrategy) -> str:
     keys = (device.kms_key_arn for group in resolved.node_groups for device in group.block_devices)
-    return next((each for each in keys if each), "")
+    return next((key for key in keys if key), "")
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
@@ -91,7 +91,7 @@ def _asked(subject: Subject) -> dict[str, dict[str, list[str]]]:
         if CONDITIONS[row["when"]](resolved):
             resource = row["resource"].format(**values)
             actions = asked.setdefault(row["path"], {}).setdefault(resource, [])
-            actions += [each for each in row["actions"] if each not in actions]
+            actions += [action for action in row["actions"] if action not in actions]
     return asked
 
 

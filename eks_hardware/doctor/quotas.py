@@ -137,19 +137,19 @@ def _vcpus_in_use(subject: Subject, need: QuotaNeed, aws: Aws) -> float:
     """Return vCPUs of running instances outside this cluster, and of unused reservations."""
     running = [{"Name": "instance-state-name", "Values": ["running"]}]
     reservations = aws.pages("ec2", "describe_instances", "Reservations", Filters=running)
-    instances = [each for reservation in reservations for each in reservation.get("Instances", ())]
+    instances = [instance for reservation in reservations for instance in reservation.get("Instances", ())]
     used = 0.0
-    for each in instances:
-        lifecycle = each.get("InstanceLifecycle", "on-demand")
-        if lifecycle == need.key and not _of_this_cluster(subject, each):
-            used += _vcpus(subject, need, each["InstanceType"])
+    for instance in instances:
+        lifecycle = instance.get("InstanceLifecycle", "on-demand")
+        if lifecycle == need.key and not _of_this_cluster(subject, instance):
+            used += _vcpus(subject, need, instance["InstanceType"])
     if need.key == "on-demand":
         named = _reservations_named(subject)
-        for each in aws.pages("ec2", "describe_capacity_reservations", "CapacityReservations"):
-            counts = each.get("OwnerId") == subject.caller.account and each.get("State") in _COUNTED_STATES
-            block = each.get("ReservationType") == "capacity-block"
-            if counts and not block and each["CapacityReservationId"] not in named:
-                used += each.get("AvailableInstanceCount", 0) * _vcpus(subject, need, each["InstanceType"])
+        for page in aws.pages("ec2", "describe_capacity_reservations", "CapacityReservations"):
+            counts = page.get("OwnerId") == subject.caller.account and page.get("State") in _COUNTED_STATES
+            block = page.get("ReservationType") == "capacity-block"
+            if counts and not block and page["CapacityReservationId"] not in named:
+                used += page.get("AvailableInstanceCount", 0) * _vcpus(subject, need, page["InstanceType"])
     return used
 
 
@@ -167,7 +167,7 @@ def _vcpus(subject: Subject, need: QuotaNeed, instance_type: str) -> int:
 
 def _reservations_named(subject: Subject) -> set[str | None]:
     groups = (group.reservation.id for group in subject.strategy.node_groups if group.reservation)
-    return {*groups, *(each.id for pool in subject.pools for each in pool.reservations)}
+    return {*groups, *(reservation.id for pool in subject.pools for reservation in pool.reservations)}
 
 
 def _of_this_cluster(subject: Subject, instance: Mapping[str, object]) -> bool:
@@ -195,7 +195,7 @@ def _nat_gateways(subject: Subject, aws: Aws) -> int:
     states = [{"Name": "state", "Values": ["pending", "available", "deleting"]}]
     found = _others(subject, aws, "describe_nat_gateways", "NatGateways", Filters=states)
     subnets = {
-        each["SubnetId"]: each.get("AvailabilityZoneId") for each in aws.pages("ec2", "describe_subnets", "Subnets")
+        page["SubnetId"]: page.get("AvailabilityZoneId") for page in aws.pages("ec2", "describe_subnets", "Subnets")
     }
     zones = [subnets.get(each.get("SubnetId")) for each in found]
     return max((zones.count(zone) for zone in subject.resolved.network.nat_zone_ids), default=0)

@@ -116,7 +116,7 @@ def _by_group(subject: Subject, wanted: _Wanted, arn: str, aws: Aws) -> Iterator
         yield _not_found(subject, wanted, f"the resource group {arn} does not exist; choose one that exists", groups)
         return
     every = _every(aws)
-    ids = [each["ResourceArn"].rpartition("/")[2] for each in members]
+    ids = [member["ResourceArn"].rpartition("/")[2] for member in members]
     known = [every[each] for each in ids if each in every]
     fitting = [each for each in known if not list(_faults(subject, each, wanted))]
     if fitting:

@@ -73,4 +73,4 @@ def _has_section(value: object) -> bool:
     if isinstance(value, Resolved):
         return True
     items = list(value.values()) if isinstance(value, Mapping) else value
-    return isinstance(items, tuple | list) and bool(items) and all(isinstance(each, Resolved) for each in items)
+    return isinstance(items, tuple | list) and bool(items) and all(isinstance(item, Resolved) for item in items)

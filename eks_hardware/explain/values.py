@@ -143,7 +143,7 @@ def _overlay(overlay: resolve.CapacityOverlay) -> str:
 
 
 def _policy(policy: resolve.ServicePolicy) -> str:
-    return f"{policy.name}: {', '.join(str(each.get('Sid')) for each in policy.statements)}"
+    return f"{policy.name}: {', '.join(str(statement.get('Sid')) for statement in policy.statements)}"
 
 
 def _pairs(values: Mapping[str, str]) -> str:
@@ -181,5 +181,5 @@ def plain(value: object) -> object:
     if isinstance(value, resolve.Resolved):
         return {name: plain(each) for name, each, _ in value.explained()}
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     return value

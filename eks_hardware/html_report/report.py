@@ -49,16 +49,16 @@ class Report:
     def devices_at_max(self) -> dict[Hardware, tuple[int, int]]:
         """Maximum accelerators by kind of hardware: in node groups, and within the limits of pools."""
         groups, pools = Counter[Hardware](), Counter[Hardware]()
-        for each in self.nodes:
-            if each.devices:
-                (pools if each.is_pool else groups)[each.hardware] += each.most_devices
-        kinds = dict.fromkeys(each.hardware for each in self.nodes if each.devices)
+        for node in self.nodes:
+            if node.devices:
+                (pools if node.is_pool else groups)[node.hardware] += node.most_devices
+        kinds = dict.fromkeys(node.hardware for node in self.nodes if node.devices)
         return {kind: (groups[kind], pools[kind]) for kind in kinds}
 
     @property
     def to_raise(self) -> tuple[QuotaNeed, ...]:
         """Quotas with a default below the need."""
-        return tuple(each for each in self.quotas if falls_short(each))
+        return tuple(quota for quota in self.quotas if falls_short(quota))
 
     @property
     def small_lines(self) -> tuple[CostLine, ...]:
@@ -82,7 +82,7 @@ class Report:
     @property
     def settings(self) -> tuple[Section, ...]:
         """Every resolved value with its reason, by part."""
-        return tuple(each for each in sections(self.resolved) if each.kind in _SHOWN)
+        return tuple(section for section in sections(self.resolved) if section.kind in _SHOWN)
 
     @property
     def price_sources(self) -> tuple[tuple[str, str], ...]:

@@ -37,9 +37,9 @@ def karpenter_bundle(
     resolved = adoption.resolved
     pools = f"{karpenter.RESOURCES}-{adoption.suffix}" if adoption.suffix else karpenter.RESOURCES
     found = [
-        replace(each, name=pools) if each.name == karpenter.RESOURCES else each
-        for each in karpenter.releases(resolved, security_group_ids=adoption.security_group_ids)
-        if controller or each.name == karpenter.RESOURCES
+        replace(release, name=pools) if release.name == karpenter.RESOURCES else release
+        for release in karpenter.releases(resolved, security_group_ids=adoption.security_group_ids)
+        if controller or release.name == karpenter.RESOURCES
     ]
     if with_device_plugins:
         found += device_plugins.releases(resolved)

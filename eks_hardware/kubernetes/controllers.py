@@ -24,7 +24,7 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
 
 def _service_account(resolved: ResolvedStrategy, key: str) -> dict[str, object]:
     """Return values for the service account that has the Pod Identity association."""
-    (role,) = (each for each in resolved.kubernetes.service_roles if each.key == key)
+    (role,) = (service_role for service_role in resolved.kubernetes.service_roles if service_role.key == key)
     return {"create": True, "name": role.service_account}
 
 

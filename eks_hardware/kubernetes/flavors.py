@@ -54,7 +54,7 @@ def flavors(resolved: ResolvedStrategy) -> tuple[Flavor, ...]:
     for members in alike.values():
         name, labels = _name(members[0]), _common_labels(members)
         selected = [node for node in nodes(resolved) if labels.items() <= selecting_labels(node).items()]
-        if len(selected) == len(members) and all(each.name != name for each in found):
+        if len(selected) == len(members) and all(flavor.name != name for flavor in found):
             found.append(_flavor(name, labels, members))
         else:
             # Their labels match other nodes too.
@@ -68,11 +68,11 @@ def flavors(resolved: ResolvedStrategy) -> tuple[Flavor, ...]:
 def neuron_cores_per_device(resolved: ResolvedStrategy) -> int | None:
     """Return the fewest NeuronCores of a device on the nodes for jobs; None without such devices."""
     offers = [extended_resources_of(load().get(name)) for node in _for_jobs(resolved) for name in node.instance_types]
-    return min((each[NEURON_CORE] // each[NEURON] for each in offers if NEURON_CORE in each), default=None)
+    return min((offer[NEURON_CORE] // offer[NEURON] for offer in offers if NEURON_CORE in offer), default=None)
 
 
 def _for_jobs(resolved: ResolvedStrategy) -> list[Node]:
-    return [each for each in nodes(resolved) if each.workload != "system" and each.hardware is not Hardware.OTHER]
+    return [node for node in nodes(resolved) if node.workload != "system" and node.hardware is not Hardware.OTHER]
 
 
 def _kind(node: Node) -> tuple[object, ...]:
@@ -84,7 +84,7 @@ def _kind(node: Node) -> tuple[object, ...]:
 
 def _common_labels(members: list[Node]) -> dict[str, str]:
     first, *others = (selecting_labels(node) for node in members)
-    return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
 
 def _name(node: Node) -> str:

@@ -111,17 +111,17 @@ class Bundle:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the releases, in order."""
-        return tuple(each.name for each in self.releases)
+        return tuple(release.name for release in self.releases)
 
     @property
     def charts(self) -> tuple[ChartRelease, ...]:
         """The charts, in order."""
-        return tuple(each for each in self.releases if isinstance(each, ChartRelease))
+        return tuple(release for release in self.releases if isinstance(release, ChartRelease))
 
     @property
     def object_releases(self) -> tuple[ObjectRelease, ...]:
         """The releases of objects, in order."""
-        return tuple(each for each in self.releases if isinstance(each, ObjectRelease))
+        return tuple(release for release in self.releases if isinstance(release, ObjectRelease))
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -217,7 +217,9 @@ def among_themselves(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle
 def _behind(releases: Sequence[ChartRelease | ObjectRelease], names: AbstractSet[str]) -> AbstractSet[str]:
     """Return the releases that come after any of the names, directly or indirectly, without the names themselves."""
     found: AbstractSet[str] = frozenset()
-    while more := {each.name for each in releases if not (names | found).isdisjoint(each.after)} - names - found:
+    while (
+        more := {release.name for release in releases if not (names | found).isdisjoint(release.after)} - names - found
+    ):
         found |= more
     return found
 

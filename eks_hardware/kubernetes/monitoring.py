@@ -51,7 +51,7 @@ def _prometheus_values() -> dict[str, object]:
         "kubeControllerManager": {"enabled": False},
         "kubeScheduler": {"enabled": False},
         "kubeEtcd": {"enabled": False},
-        "prometheus": {"prometheusSpec": {f"{each}SelectorNilUsesHelmValues": False for each in selectors}},
+        "prometheus": {"prometheusSpec": {f"{selector}SelectorNilUsesHelmValues": False for selector in selectors}},
         # The chart's own toleration does not cover NoExecute taints.
         "prometheus-node-exporter": {"tolerations": [{"operator": "Exists"}]},
         "grafana": {"sidecar": {"dashboards": {"enabled": True, "label": "grafana_dashboard", "labelValue": "1"}}},

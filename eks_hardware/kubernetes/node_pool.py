@@ -27,7 +27,9 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, object]:
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
         "requirements": [
             _is_one_of(TYPE_LABEL, pool.instance_types),
-            _is_one_of(ARCHITECTURE_LABEL, [KUBERNETES_ARCHITECTURES[each] for each in pool.architectures]),
+            _is_one_of(
+                ARCHITECTURE_LABEL, [KUBERNETES_ARCHITECTURES[architecture] for architecture in pool.architectures]
+            ),
             _is_one_of("kubernetes.io/os", ["linux"]),
             _is_one_of("karpenter.sh/capacity-type", pool.capacity_types),
             # Zone ids, not names: the same zone name means different zones in different accounts.
@@ -44,7 +46,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, object]:
         "disruption": {
             "consolidationPolicy": disruption.consolidation_policy,
             "consolidateAfter": disruption.consolidate_after,
-            "budgets": [_budget(each) for each in disruption.budgets],
+            "budgets": [_budget(budget) for budget in disruption.budgets],
         },
         "limits": dict(pool.limits),
     }
@@ -122,9 +124,9 @@ def node_class(
         ),
         "subnetSelectorTerms": _subnets(pool),
         "securityGroupSelectorTerms": _security_groups(pool, security_group_ids),
-        "capacityReservationSelectorTerms": [_reservation(each) for each in pool.reservations],
+        "capacityReservationSelectorTerms": [_reservation(reservation) for reservation in pool.reservations],
         "placementGroupSelector": {"name": pool.placement_group_name} if pool.placement_group_name else None,
-        "networkInterfaces": [_interface(each) for each in pool.network_interfaces],
+        "networkInterfaces": [_interface(interface) for interface in pool.network_interfaces],
         "blockDeviceMappings": [_block_device(device) for device in pool.block_devices],
         "instanceStorePolicy": "RAID0" if pool.instance_store == "raid0" else None,
         "kubelet": _plain(pool.kubelet),

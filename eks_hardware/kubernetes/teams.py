@@ -25,7 +25,7 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ObjectRelease]:
         yield ObjectRelease(
             name=RELEASE,
             namespace=_HOLDER,
-            objects=tuple(each for team in teams for each in _objects(team, queues=queues)),
+            objects=tuple(manifest for team in teams for manifest in _objects(team, queues=queues)),
         )
 
 

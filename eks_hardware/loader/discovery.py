@@ -128,7 +128,7 @@ def _similar(name: str, names: Sequence[str]) -> str:
 def _strategies_in(folder: Path) -> list[str]:
     """Return the names of the strategy files in a folder; none if it does not exist."""
     with suppress(OSError):
-        return sorted(each.name for each in folder.iterdir() if _is_strategy(each) and _has_version(each))
+        return sorted(file.name for file in folder.iterdir() if _is_strategy(file) and _has_version(file))
     return []
 
 

@@ -97,7 +97,7 @@ def own_overlays(strategy_file: Path) -> list[str]:
 
 
 def _own_folders(strategy_file: Path) -> list[Path]:
-    return [each for each in overlay_folders(strategy_file) if each is not PACKAGED]
+    return [folder for folder in overlay_folders(strategy_file) if folder is not PACKAGED]
 
 
 def _applies(overlay_file: Path | None, strategy: yn.Mapping | None) -> bool:

@@ -123,13 +123,13 @@ def _together(items: Sequence[_Translated]) -> list[Finding]:
     """Return the findings, with one for all missing fields of a mapping, and one list of its known fields."""
     missing: dict[str, list[_Translated]] = {}
     listed: set[str] = set()
-    items = [_with_known(each, listed) for each in items]
-    for each in items:
-        if each.kind == "missing" and not each.place.is_reset():
-            missing.setdefault(each.place.parent_path, []).append(each)
+    items = [_with_known(item, listed) for item in items]
+    for item in items:
+        if item.kind == "missing" and not item.place.is_reset():
+            missing.setdefault(item.place.parent_path, []).append(item)
     several = {path: found for path, found in missing.items() if len(found) > 1}
     merged = {id(each) for found in several.values() for each in found}
-    findings = [each.finding for each in items if id(each) not in merged]
+    findings = [item.finding for item in items if id(item) not in merged]
     for path, found in several.items():
         names = joined([shown(each.place.key) for each in found], "and")
         message = f"required fields {names} are missing; add them"
@@ -339,7 +339,7 @@ def _example_of(annotation: object) -> str:
 
 def _as_yaml(arguments: Iterable[ast.keyword]) -> str:
     try:
-        given = {each.arg: ast.literal_eval(each.value) for each in arguments}
+        given = {argument.arg: ast.literal_eval(argument.value) for argument in arguments}
     except ValueError:  # a variable
         return ""
     return yaml.safe_dump(given, default_flow_style=True, width=math.inf, sort_keys=False).strip()

@@ -127,7 +127,7 @@ def run_demo(
 def stop_kept(console: Console, root: Path) -> None:
     """Stop every demo that was left running in this checkout, and remove the folders of all that ended."""
     stopped = False
-    for folder in sorted(each for each in (root / _RUNS).glob("*") if each.is_dir()):
+    for folder in sorted(file for file in (root / _RUNS).glob("*") if file.is_dir()):
         kept = _kept(folder)
         if kept is None and _is_running(folder):
             continue

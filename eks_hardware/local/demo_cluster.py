@@ -120,8 +120,8 @@ class ClusterHalf:
         """Print what differs from the strategy's file on this machine."""
         if self._options.differences:
             self._print("Different from the strategy's file on this machine:")
-            for each in self._options.differences:
-                self._print(f"- {each}")
+            for difference in self._options.differences:
+                self._print(f"- {difference}")
             self._console.print()
 
     @property
@@ -192,8 +192,8 @@ class ClusterHalf:
             raise failure
 
     def _check_all_run(self, placed: Sequence[Placed]) -> None:
-        ran = {each.sample.job for each in placed}
-        if waiting := [each for each in self._samples if each.job not in ran]:
+        ran = {pod.sample.job for pod in placed}
+        if waiting := [sample for sample in self._samples if sample.job not in ran]:
             lines = [*sample_workloads.reasons(self._cluster, waiting), *self._refused()]
             count = f"{len(waiting)} of {counted(len(self._samples), 'workload')}"
             raise DemoError(f"not running after {WORKLOADS_SECONDS:.0f} s, {count}:\n" + "\n".join(lines))
@@ -237,7 +237,8 @@ class ClusterHalf:
         items = self._cluster.request("GET", "/api/v1/nodes")["items"]
         ready = {"type": "Ready", "status": "True"}
         return sum(
-            any(ready.items() <= each.items() for each in item["status"].get("conditions", ())) for item in items
+            any(ready.items() <= condition.items() for condition in item["status"].get("conditions", ()))
+            for item in items
         )
 
     def _charts(self, summary: Summary) -> Path:
@@ -286,7 +287,7 @@ class ClusterHalf:
         return [
             f"{instance['InstanceId']} {instance['InstanceType']}"
             for instance in self._account.instances()
-            if any(each["Key"] == POOL_LABEL for each in instance.get("Tags", ()))
+            if any(tag["Key"] == POOL_LABEL for tag in instance.get("Tags", ()))
         ]
 
     def _print_notes(self, notes: Sequence[str], scaled: Sequence[str]) -> None:
@@ -303,14 +304,14 @@ class ClusterHalf:
         if scaled:
             found.append(f"The demo scaled these groups from 0 to 1 node, as an autoscaler does: {', '.join(scaled)}.")
         if self._stand_ins:
-            names = ", ".join(sorted(each.name for each in self._stand_ins))
+            names = ", ".join(sorted(chart.name for chart in self._stand_ins))
             found.append(
                 f"The charts {names} are stand-ins with the same workloads and placement. {PULL_CHARTS} downloads the "
                 "real ones, and --charts FOLDER installs them."
             )
         webhooks = self._cluster.kubectl("get", _WEBHOOKS, "-o", "name").split()
         if webhooks:
-            names = ", ".join(sorted({each.partition("/")[2] for each in webhooks}))
+            names = ", ".join(sorted({webhook.partition("/")[2] for webhook in webhooks}))
             found.append(f"The API server calls no webhooks, because no container runs. Left out: {names}.")
         self._print("Different from AWS:")
         for each in found:
@@ -355,9 +356,9 @@ def table(placed: Sequence[Placed]) -> Table:
     for name in ("Workload", "Group or pool", "Instance type", "Zone", "Devices"):
         found.add_column(name, overflow="fold")
     found.add_column("After", justify="right", no_wrap=True)
-    for each in placed:
-        sample = each.sample
-        found.add_row(sample.job, sample.node, each.instance_type, each.zone, each.devices, f"{each.seconds:.1f} s")
+    for pod in placed:
+        sample = pod.sample
+        found.add_row(sample.job, sample.node, pod.instance_type, pod.zone, pod.devices, f"{pod.seconds:.1f} s")
     return found
 
 

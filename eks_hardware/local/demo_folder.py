@@ -80,7 +80,7 @@ def _strategies(root: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, P
     paths = read_environment({**environ, **environment(root, environ)}).paths or [
         str(DEFAULT_FOLDER) if root == CHECKOUT else PROJECT_FOLDER
     ]
-    for file in find([root / each for each in paths])[0]:
+    for file in find([root / path for path in paths])[0]:
         try:
             document = parse(read_text(file, str(file)), str(file)).root
         except StrategyError:

@@ -93,7 +93,7 @@ class Kubelets:
         """Make the Nodes agree with the instances and with the device plugins, once."""
         with self._lock:
             live = {each["InstanceId"]: each for each in self._account.instances()}
-            nodes = {each["metadata"]["name"]: each for each in self._cluster.request("GET", "/api/v1/nodes")["items"]}
+            nodes = {item["metadata"]["name"]: item for item in self._cluster.request("GET", "/api/v1/nodes")["items"]}
             for name in [name for name, each in nodes.items() if not _has_instance(each, live)]:
                 self._delete(nodes.pop(name))
             for instance_id in self._machines.keys() - live.keys():
@@ -120,7 +120,7 @@ class Kubelets:
 
     def _is_elsewhere(self, instance: Map) -> bool:
         """Return whether the tags of EKS or Karpenter name another cluster of the account, which has its own nodes."""
-        tags = {each["Key"]: each["Value"] for each in instance.get("Tags") or ()}
+        tags = {tag["Key"]: tag["Value"] for tag in instance.get("Tags") or ()}
         name = next((tags[key] for key in _CLUSTER_TAGS if key in tags), None)
         if name is None:
             return False
@@ -211,9 +211,9 @@ class Kubelets:
             return Fraction(store["TotalSizeInGB"] * 10**9)
         device = _DATA_DISKS.get(booted.family) or instance.get("RootDeviceName")
         volumes = {
-            each["DeviceName"]: each["Ebs"]["VolumeId"]
-            for each in instance.get("BlockDeviceMappings") or ()
-            if "Ebs" in each
+            mapping["DeviceName"]: mapping["Ebs"]["VolumeId"]
+            for mapping in instance.get("BlockDeviceMappings") or ()
+            if "Ebs" in mapping
         }
         if device not in volumes:
             return Fraction(_DISK_GIB * GIB)

@@ -19,7 +19,7 @@ def named(strategy: Strategy, resolved: ResolvedStrategy) -> list[dict[str, Any]
 
     A reservation has the first type and zone of its group or pool.
     """
-    specs = {each.name: each for each in strategy.karpenter.node_pools} if strategy.karpenter else {}
+    specs = {node_pool.name: node_pool for node_pool in strategy.karpenter.node_pools} if strategy.karpenter else {}
     found = [*_of_groups(resolved)]
     for pool in resolved.node_pools:
         found += _of_pool(pool, is_block=_BLOCK in specs[pool.name].capacity)

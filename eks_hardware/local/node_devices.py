@@ -44,7 +44,7 @@ def plugin_sharing(configuration: str) -> GpuSharing:
     """Return the sharing in a configuration file of NVIDIA's device plugin."""
     document = yaml.safe_load(configuration) or {}
     slicing = (document.get("sharing") or {}).get("timeSlicing") or {}
-    replicas = next((each["replicas"] for each in slicing.get("resources") or () if each["name"] == GPU), 1)
+    replicas = next((resource["replicas"] for resource in slicing.get("resources") or () if resource["name"] == GPU), 1)
     return GpuSharing(replicas, slicing.get("renameByDefault", False), slicing.get("failRequestsGreaterThanOne", False))
 
 
@@ -88,14 +88,15 @@ class Devices:
         neurons = (kind.get("NeuronInfo") or {}).get("NeuronDevices") or ()
         return cls(
             # The count of a part of a GPU is 0.
-            gpus=sum(each.get("LogicalGpuCount") or each["Count"] for each in gpus if each["Manufacturer"] == "NVIDIA"),
-            neurons=sum(each["Count"] for each in neurons),
+            gpus=sum(gpu.get("LogicalGpuCount") or gpu["Count"] for gpu in gpus if gpu["Manufacturer"] == "NVIDIA"),
+            neurons=sum(neuron["Count"] for neuron in neurons),
             neuron_cores=sum(
-                each["Count"] * each["CoreInfo"]["Count"] // CORES_PER_LOGICAL_CORE.get(each["Name"].lower(), 1)
-                for each in neurons
+                neuron["Count"] * neuron["CoreInfo"]["Count"] // CORES_PER_LOGICAL_CORE.get(neuron["Name"].lower(), 1)
+                for neuron in neurons
             ),
             efas=sum(
-                str(each.get("InterfaceType")).startswith("efa") for each in instance.get("NetworkInterfaces") or ()
+                str(interface.get("InterfaceType")).startswith("efa")
+                for interface in instance.get("NetworkInterfaces") or ()
             ),
         )
 

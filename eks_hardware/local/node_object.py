@@ -133,7 +133,7 @@ def node(machine: Machine) -> dict[str, Any]:
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": _labels(machine)},
-        "spec": {"providerID": provider_id(instance), "taints": [dict(each) for each in machine.boot.taints]},
+        "spec": {"providerID": provider_id(instance), "taints": [dict(taint) for taint in machine.boot.taints]},
         "status": {
             "capacity": capacity,
             "allocatable": allocatable,
@@ -181,7 +181,9 @@ def _both(label: str, value: str) -> dict[str, str]:
 
 def _architecture(kind: Map) -> str:
     return next(
-        KUBERNETES_ARCHITECTURES[each] for each in kind["ProcessorInfo"]["SupportedArchitectures"] if each != "i386"
+        KUBERNETES_ARCHITECTURES[architecture]
+        for architecture in kind["ProcessorInfo"]["SupportedArchitectures"]
+        if architecture != "i386"
     )
 
 

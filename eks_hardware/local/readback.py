@@ -101,7 +101,7 @@ class Account:
     def instances(self) -> list[Mapping[str, Any]]:
         """Return the instances that are not terminated."""
         reservations = self.items("ec2", "describe_instances", "Reservations", **_LIVE)
-        return [each for one in reservations for each in one["Instances"]]
+        return [instance for one in reservations for instance in one["Instances"]]
 
     def inventory(self) -> dict[str, frozenset[str]]:
         """List existing resources by kind. The difference of two inventories shows new and remaining resources."""
@@ -110,7 +110,7 @@ class Account:
             for kind, service, operation, key, name, arguments in _KINDS
         }
         clusters = self.items("eks", "list_clusters", "clusters")
-        found["instance"] = frozenset(each["InstanceId"] for each in self.instances())
+        found["instance"] = frozenset(instance["InstanceId"] for instance in self.instances())
         found["EKS cluster"] = frozenset(clusters)
         found["SQS queue"] = frozenset(map(_last, self.items("sqs", "list_queues", "QueueUrls")))
         found["KMS key"] = frozenset(

@@ -139,8 +139,8 @@ def _placed(sample: Sample, pod: Object, node: Object, seconds: float) -> Placed
 
 def devices(pod: Object) -> str:
     """Return the devices that a pod requests, such as ``8 GPU, 4 EFA``; ``-`` without any."""
-    limits = (each.get("resources", {}).get("limits", {}) for each in pod["spec"]["containers"])
-    counted = {name: amount for each in limits for name, amount in each.items() if "/" in name}
+    limits = (container.get("resources", {}).get("limits", {}) for container in pod["spec"]["containers"])
+    counted = {name: amount for limit in limits for name, amount in limit.items() if "/" in name}
     return ", ".join(f"{amount} {_DEVICES.get(name, name)}" for name, amount in sorted(counted.items())) or "-"
 
 

@@ -120,7 +120,7 @@ def refuse_second(
 
 def refuse_second_name(items: Iterable[Any], field: str, message: str) -> None:
     """Raise for the first item of a list with the same name as an earlier one."""
-    refuse_second([each.name for each in items], field, "name_duplicate", message, key="name")
+    refuse_second([item.name for item in items], field, "name_duplicate", message, key="name")
 
 
 def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:

@@ -111,7 +111,7 @@ class AccessEntry(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_policies(self) -> AccessEntry:
-        policies = [each.policy for each in self.policies]
+        policies = [policy.policy for policy in self.policies]
         message = '"{value}" is listed twice; merge the two and their namespaces'
         refuse_second(policies, "policies", "access_policy_duplicate", message, key="policy")
         return self

@@ -58,10 +58,10 @@ class Stack:
     def __init__(self, document: Mapping[str, Any], state: Mapping[str, Any]) -> None:
         self._resources: Mapping[str, Mapping[str, Any]] = document.get("resource", {})
         self._attributes: dict[str, Mapping[str, object]] = {
-            f"{each['type']}.{each['name']}": instance.get("attributes") or {}
-            for each in state.get("resources", ())
-            if each.get("mode") == "managed"
-            for instance in each["instances"]
+            f"{resource['type']}.{resource['name']}": instance.get("attributes") or {}
+            for resource in state.get("resources", ())
+            if resource.get("mode") == "managed"
+            for instance in resource["instances"]
         }
 
     def missing(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -73,7 +73,7 @@ class Stack:
 
     def has(self, kind: str) -> bool:
         """Return whether the stack or its state has resources of a type."""
-        return kind in self._resources or any(each.startswith(f"{kind}.") for each in self._attributes)
+        return kind in self._resources or any(attribute.startswith(f"{kind}.") for attribute in self._attributes)
 
     def known(self, kind: str) -> frozenset[str]:
         """Return the ids of all resources of a type in the state, also of those that the stack no longer has."""

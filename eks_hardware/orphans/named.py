@@ -59,14 +59,14 @@ def _listed(
 
     def find(aws: Aws, name: str) -> str | None:
         items = aws.pages(service, operation, key, **parameters)
-        return next((str(each[id_key]) for each in items if each[name_key] == name), None)
+        return next((str(item[id_key]) for item in items if item[name_key] == name), None)
 
     return find
 
 
 def _log_group(aws: Aws, name: str) -> str | None:
     groups = aws.pages("logs", "describe_log_groups", "logGroups", logGroupNamePrefix=name)
-    return name if any(each["logGroupName"] == name for each in groups) else None
+    return name if any(group["logGroupName"] == name for group in groups) else None
 
 
 def _in_cluster(operation: str, key: str) -> Callable[[Aws, str, str], str | None]:
@@ -94,12 +94,14 @@ def _route_table(aws: Aws, id_: str) -> Mapping[str, Any]:
 
 def _route(aws: Aws, table: str, destination: str) -> str | None:
     routes = _route_table(aws, table).get("Routes", ())
-    return f"{table}_{destination}" if any(each.get("DestinationCidrBlock") == destination for each in routes) else None
+    return (
+        f"{table}_{destination}" if any(route.get("DestinationCidrBlock") == destination for route in routes) else None
+    )
 
 
 def _association(aws: Aws, subnet: str, table: str) -> str | None:
     associations = _route_table(aws, table).get("Associations", ())
-    return f"{subnet}/{table}" if any(each.get("SubnetId") == subnet for each in associations) else None
+    return f"{subnet}/{table}" if any(association.get("SubnetId") == subnet for association in associations) else None
 
 
 KINDS = (

@@ -129,14 +129,14 @@ def look(kind: Kind, stack: Stack, aws: Aws, strategy: str, region: str) -> Iter
         known |= stack.known("aws_default_security_group")
     missing = _by_name(kind, stack)
     parameters = {kind.filters: [{"Name": f"tag:{STRATEGY_TAG}", "Values": [strategy]}]}
-    for each in aws.pages("ec2", kind.operation, kind.key, **parameters):
-        id_, tags = str(each[kind.id]), {tag["Key"]: tag["Value"] for tag in each.get("Tags", ())}
-        is_ending = str(each.get("State", "")).lower() in _ENDING
-        is_other = kind.only is not None and each.get(kind.only[0]) != kind.only[1]
+    for page in aws.pages("ec2", kind.operation, kind.key, **parameters):
+        id_, tags = str(page[kind.id]), {tag["Key"]: tag["Value"] for tag in page.get("Tags", ())}
+        is_ending = str(page.get("State", "")).lower() in _ENDING
+        is_other = kind.only is not None and page.get(kind.only[0]) != kind.only[1]
         if id_ in known or is_ending or is_other or any(key.startswith(_OF_OTHERS) for key in tags):
             continue
-        name = str(each.get(kind.name[0], "")) if kind.name else tags.get("Name", "")
-        yield Found(kind.type, id_, missing.pop(name, ""), tuple(_delete(kind, id_, each, region)))
+        name = str(page.get(kind.name[0], "")) if kind.name else tags.get("Name", "")
+        yield Found(kind.type, id_, missing.pop(name, ""), tuple(_delete(kind, id_, page, region)))
 
 
 def _by_name(kind: Kind, stack: Stack) -> dict[str, str]:
@@ -165,8 +165,8 @@ def keys(stack: Stack, aws: Aws, strategy: str, region: str) -> Iterator[Found]:
         "TagFilters": [{"Key": STRATEGY_TAG, "Values": [strategy]}],
         "ResourceTypeFilters": ["kms:key"],
     }
-    for each in aws.pages("resourcegroupstaggingapi", "get_resources", "ResourceTagMappingList", **parameters):
-        id_ = str(each["ResourceARN"]).rpartition("/")[2]
+    for page in aws.pages("resourcegroupstaggingapi", "get_resources", "ResourceTagMappingList", **parameters):
+        id_ = str(page["ResourceARN"]).rpartition("/")[2]
         if id_ in known:
             continue
         if aws.call("kms", "describe_key", KeyId=id_)["KeyMetadata"]["KeyState"].lower() in _ENDING:

@@ -12,7 +12,7 @@ def administrators(cluster: ClusterSpec) -> frozenset[str]:
     by_entry = (
         entry.principal_arn
         for entry in cluster.access_entries
-        if any(each.policy == ADMIN_POLICY and not each.namespaces for each in entry.policies)
+        if any(policy.policy == ADMIN_POLICY and not policy.namespaces for policy in entry.policies)
     )
     return frozenset((*cluster.admins, *by_entry))
 

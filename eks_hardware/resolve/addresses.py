@@ -93,12 +93,12 @@ class SubnetBudget:
         Limits of pools are not counted: they protect against runaway scaling, and are seldom an intended number of
         nodes.
         """
-        return self.rest + sum(each.nodes * each.own for each in self.shares if isinstance(each.of, NodeGroupSpec))
+        return self.rest + sum(share.nodes * share.own for share in self.shares if isinstance(share.of, NodeGroupSpec))
 
     @cached_property
     def total(self) -> int:
         """Addresses that groups and pools use at max, with pods on every node, and other resources."""
-        return self.rest + sum(each.total for each in self.shares)
+        return self.rest + sum(share.total for share in self.shares)
 
 
 def usable(prefix: int) -> int:
@@ -156,15 +156,15 @@ def _budgets(strategy: Strategy, nodes: Sequence[_Nodes], choice: zones.ZoneChoi
         return
     cni = _vpc_cni_environment(strategy)
     shares: list[tuple[tuple[str, ...], Share, Share]] = []
-    for each in nodes:
-        if not each.count or not each.zone_ids:
+    for node in nodes:
+        if not node.count or not node.zone_ids:
             continue
-        here = -(-each.count // len(each.zone_ids))
-        pods = max((_for_pods(each, *places, cni) for places in _places(each)), default=0)
-        of_nodes = Share(each.of, here, _own(each), 0 if pod_cidr else pods)
+        here = -(-node.count // len(node.zone_ids))
+        pods = max((_for_pods(node, *places, cni) for places in _places(node)), default=0)
+        of_nodes = Share(node.of, here, _own(node), 0 if pod_cidr else pods)
         # The primary interface is in the nodes' subnet. Other interfaces are in the pods' subnet and have their own
         # address.
-        shares.append((each.zone_ids, of_nodes, Share(each.of, here, 1, pods)))
+        shares.append((node.zone_ids, of_nodes, Share(node.of, here, 1, pods)))
     addons = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
     endpoints = len(interface_endpoints(network, addons))
     for zone in choice.zone_ids:

@@ -24,9 +24,9 @@ def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tu
     kubernetes = strategy.kubernetes
     # Bottlerocket's NVIDIA variants run their own device plugin; a second one fails:
     # https://github.com/eksctl-io/eksctl/issues/5277
-    gpu = [each for each in nodes if each.hardware is Hardware.NVIDIA_GPU and each.ami_family == "al2023"]
-    neuron = [each for each in nodes if each.hardware.is_neuron]
-    efa = [each for each in nodes if each.efa]
+    gpu = [node for node in nodes if node.hardware is Hardware.NVIDIA_GPU and node.ami_family == "al2023"]
+    neuron = [node for node in nodes if node.hardware.is_neuron]
+    efa = [node for node in nodes if node.efa]
     if kubernetes.prometheus:
         # First, because other charts need its ServiceMonitor.
         yield "kube-prometheus-stack", "kubernetes.prometheus is true"
@@ -55,4 +55,4 @@ def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tu
 
 
 def _paths(nodes: Sequence[NodeNeeds]) -> str:
-    return ", ".join(dict.fromkeys(each.path for each in nodes))
+    return ", ".join(dict.fromkeys(node.path for node in nodes))

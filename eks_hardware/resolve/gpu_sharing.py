@@ -54,7 +54,7 @@ def gpu_shares(template: NodeTemplate, types: Sequence[InstanceType], *, bottler
 def mig_profiles(kind: InstanceType) -> Mapping[str, int] | None:
     """Return the MIG profiles of a type's GPU, with the maximum number per GPU; None for a GPU without MIG."""
     fact = _mig(kind)
-    return {each["profile"]: each["max_per_gpu"] for each in fact["profiles"]} if fact else None
+    return {profile["profile"]: profile["max_per_gpu"] for profile in fact["profiles"]} if fact else None
 
 
 def mig_bottlerocket_key(kind: InstanceType) -> str | None:

@@ -38,8 +38,8 @@ _NODE_OVERLAYS = "https://karpenter.sh/docs/concepts/nodeoverlays/"
 
 
 def _needs(path: str, nodes: Sequence[ResolvedNodes]) -> Iterator[NodeNeeds]:
-    for each in nodes:
-        yield NodeNeeds(field_paths.item(path, each.name), each.hardware, each.ami_family, bool(each.efa_interfaces))
+    for node in nodes:
+        yield NodeNeeds(field_paths.item(path, node.name), node.hardware, node.ami_family, bool(node.efa_interfaces))
 
 
 def resolve_kubernetes(

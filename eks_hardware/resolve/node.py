@@ -66,7 +66,7 @@ def pod_interfaces(kind: InstanceType, *, efa: bool, custom_networking: bool) ->
     most = kind.network_cards[0].max_interfaces if kind.network_cards else None
     if most is None:
         return None
-    layout = [each for each in kind.efa_interfaces if efa and each.network_card_index == 0]
+    layout = [interface for interface in kind.efa_interfaces if efa and interface.network_card_index == 0]
     without_address = len(layout) - address_count(layout) if layout else 0
     return most - without_address - (1 if custom_networking else 0)
 
@@ -139,7 +139,7 @@ def fewest_pods(
     for kind in types:
         addresses = pod_addresses(kind, efa=template.efa, custom_networking=custom_networking)
         pods.append((kind, None if addresses is None else min(addresses, recommended_pods(kind))))
-    return min(pods, key=lambda each: each[1] or 0)
+    return min(pods, key=lambda pod: pod[1] or 0)
 
 
 def system_settings(

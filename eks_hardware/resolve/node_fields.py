@@ -107,7 +107,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         self._spec = spec
         self._context = context
         self._catalogue = context.catalogue
-        self._types = tuple(self._catalogue.get(each) for each in types)
+        self._types = tuple(self._catalogue.get(kind) for kind in types)
         self._first = self._types[0]
         self._bottlerocket = node.ami_family(spec) == "bottlerocket"
         self._shares = gpu_shares(spec, self._types, bottlerocket=self._bottlerocket)
@@ -172,7 +172,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
 
     def zone_ids(self) -> Derived[tuple[str, ...]]:
         zone_ids = self._context.zone_ids
-        reserved = {each.zone for each in self._reservations()} - {None}
+        reserved = {reservation.zone for reservation in self._reservations()} - {None}
         if self._spec.zones:
             return stated(zone_ids)
         if reserved and reserved >= set(zone_ids):
@@ -633,8 +633,8 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
 
     def reservations(self) -> Derived[tuple[ReservationSelector, ...]]:
         selectors = tuple(
-            ReservationSelector(each.id, MappingProxyType(dict(each.tags)), each.owner_account_id)
-            for each in self._spec.reservations
+            ReservationSelector(reservation.id, MappingProxyType(dict(reservation.tags)), reservation.owner_account_id)
+            for reservation in self._spec.reservations
         )
         return stated_if(bool(selectors), selectors, "the strategy names no reservation")
 

@@ -22,7 +22,7 @@ def cited_floor(strategy: Strategy) -> tuple[Cited[str], str]:
     """Like :func:`provider_floor`, with the source of the version."""
     floor = facts.eks.cite(lambda file: file["provider_versions"]["lowest"])
     reason = "the lowest release that the tests run"
-    groups = [field_paths.item("node_groups", each.name) for each in strategy.node_groups if each.update.strategy]
+    groups = [field_paths.item("node_groups", group.name) for group in strategy.node_groups if group.update.strategy]
     fields = {
         "deletion_protection": None if strategy.cluster.deletion_protection is None else "cluster.deletion_protection",
         "control_plane_scaling_config": (

@@ -88,8 +88,10 @@ def of_node_group(group: NodeGroupSpec) -> Demand:
 
 def of_node_pool(pool: NodePoolSpec, instance_types: tuple[str, ...]) -> Demand:
     """Return the demand of a node pool: Karpenter chooses a type and a zone that has it."""
-    reserved = tuple(dict.fromkeys(each.zone for each in pool.reservations if each.zone))
-    only_reserved = not {"on-demand", "spot"} & set(pool.capacity) and all(each.zone for each in pool.reservations)
+    reserved = tuple(dict.fromkeys(reservation.zone for reservation in pool.reservations if reservation.zone))
+    only_reserved = not {"on-demand", "spot"} & set(pool.capacity) and all(
+        reservation.zone for reservation in pool.reservations
+    )
     # Karpenter uses a reservation only if its zone is among the pool's.
     fixed = reserved if only_reserved or _in_one_zone(pool) else ()
     return Demand(

@@ -59,7 +59,7 @@ def _is_scalar(value: object) -> bool:
 
 @warning("ADDON_VALUE_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
-    yield from ((each.path, each.message) for each in _names(context) if not each.sure)
+    yield from ((name.path, name.message) for name in _names(context) if not name.sure)
 
 
 def _names(context: Context) -> Iterator[_Name]:
@@ -67,7 +67,7 @@ def _names(context: Context) -> Iterator[_Name]:
     known = facts.addon_configurations()["configurations"]
     for name, values in _configured(context):
         row = known.get(name)
-        wrong = {each.path for each in wrong_values(values, row["fields"])} if row else set()
+        wrong = {value.path for value in wrong_values(values, row["fields"])} if row else set()
         for found in unknown_below(values, names_only(row["fields"])) if row else ():
             last = found.path[-1]
             if found.path[:-1] in wrong:

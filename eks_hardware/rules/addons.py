@@ -123,7 +123,7 @@ _OF_THE_CLUSTER = "pin one with the cluster's minor version, or remove this line
 
 def _has_efa_only(context: Context, node: Node) -> bool:
     return node.efa and any(
-        each.interface_type == "efa-only" for kind in context.types(node) for each in kind.efa_interfaces
+        interface.interface_type == "efa-only" for kind in context.types(node) for interface in kind.efa_interfaces
     )
 
 

@@ -134,7 +134,7 @@ def _lower_limits(pool: NodePoolSpec, types: Sequence[InstanceType], kept: float
     units = {"memory": GIB}
     whole = {name: math.floor(limit / units.get(name, 1)) for name, limit in limits.items()}
     needs = [{name: count / units.get(name, 1) for name, count in node_capacity(kind).items()} for kind in types]
-    if not any(all(each.get(name, 0) <= limit for name, limit in whole.items()) for each in needs):
+    if not any(all(need.get(name, 0) <= limit for name, limit in whole.items()) for need in needs):
         return None
     return " and ".join(
         f"{limit_path(pool, name)} to {limit}{'Gi' if name == 'memory' else ''}" for name, limit in whole.items()

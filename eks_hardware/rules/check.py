@@ -149,4 +149,4 @@ def check_loaded(loaded: LoadedStrategy, *, today: datetime.date | None = None) 
 
 def _placed(findings: list[Finding], loaded: LoadedStrategy) -> list[Finding]:
     """Return the findings with their positions in the file."""
-    return [dataclasses.replace(each, position=loaded.source.locate(each.path)) for each in findings]
+    return [dataclasses.replace(finding, position=loaded.source.locate(finding.path)) for finding in findings]

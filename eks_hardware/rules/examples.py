@@ -12,7 +12,7 @@ from eks_hardware.rules.explanations import BASE, EXAMPLE, Explanation, is_whole
 
 def found(explanation: Explanation) -> list[Finding]:
     """Return the findings of ``validate`` for ``explanation.breaks`` that have its code."""
-    return [each for each in findings(explanation.breaks, explanation.today) if each.code == explanation.code]
+    return [finding for finding in findings(explanation.breaks, explanation.today) if finding.code == explanation.code]
 
 
 def findings(text: str, today: datetime.date | None = None) -> list[Finding]:
@@ -23,4 +23,4 @@ def findings(text: str, today: datetime.date | None = None) -> list[Finding]:
     except StrategyError as error:
         return list(error.findings)
     # Examples have no lock file, which would contain the hardware for their workload.
-    return [each for each in check_loaded(loaded, today=today) if each.code != "WORKLOAD_UNCHOSEN"]
+    return [finding for finding in check_loaded(loaded, today=today) if finding.code != "WORKLOAD_UNCHOSEN"]

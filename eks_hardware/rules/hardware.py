@@ -453,7 +453,7 @@ def _zones_without_offer(
 def _zones_of_reservations(node: Node) -> set[str]:
     if isinstance(node, NodeGroupSpec):
         return {node.reservation.zone} if node.reservation else set()
-    return {each.zone for each in node.reservations if each.zone}
+    return {reservation.zone for reservation in node.reservations if reservation.zone}
 
 
 def no_zone(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
@@ -495,7 +495,7 @@ def is_open_to(context: Context, group: Node, tolerations: Sequence[object] = ()
     """Return whether a pod with these tolerations can run on a group; False if the group's taints are unknown."""
     kinds = context.types(group)
     return bool(kinds) and all(
-        not keeps_pods_off(taint.effect) or any(_tolerates(each, taint) for each in tolerations)
+        not keeps_pods_off(taint.effect) or any(_tolerates(toleration, taint) for toleration in tolerations)
         for taint in node_taints(group, kinds[0].hardware)
     )
 

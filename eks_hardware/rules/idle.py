@@ -92,7 +92,7 @@ def _open(context: Context) -> Iterator[Breach]:
         if node.accelerator_taint or not _is_accelerated(context, node) or not is_open_to(context, node):
             continue
         # Without other nodes, the system's pods have to run here.
-        if not any(isinstance(each, NodeGroupSpec) for each in others):
+        if not any(isinstance(other, NodeGroupSpec) for other in others):
             continue
         launches = "Karpenter may launch it for such a pod" if isinstance(node, NodePoolSpec) else "they keep it busy"
         yield (

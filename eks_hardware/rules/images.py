@@ -134,7 +134,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
     for release in _releases(context):
         if release.kubelet and (kubelets := _recorded(release)) and release.kubelet not in kubelets:
             minor = release.kubelet.rpartition(".")[0]
-            same = [each for each in kubelets if each.rpartition(".")[0] == minor]
+            same = [kubelet for kubelet in kubelets if kubelet.rpartition(".")[0] == minor]
             # If there is none, AMI_RELEASE_KUBERNETES reports it.
             if same:
                 right = f"{same[0]}-{release.name[1:]}"

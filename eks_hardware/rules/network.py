@@ -142,7 +142,9 @@ def _control_plane_zones(context: Context) -> Iterator[Breach]:
     if network.existing:
         field = "control_plane_subnets" if network.existing.control_plane_subnets else "private_subnets"
         path, zone_ids = f"network.existing.{field}", set(getattr(network.existing, field))
-        for zone in sorted(each for each in network.existing.control_plane_subnets if not can_have_control_plane(each)):
+        for zone in sorted(
+            subnet for subnet in network.existing.control_plane_subnets if not can_have_control_plane(subnet)
+        ):
             yield (
                 f"network.existing.control_plane_subnets.{zone}",
                 f"EKS does not support control planes in {zone}; use another zone",
@@ -379,8 +381,8 @@ def _overlapping_cidrs(context: Context) -> Iterator[Breach]:
 @error("SUBNET_NODES")
 def _nodes_do_not_fit(context: Context) -> Iterator[Breach]:
     for budget in _fullest(context, own=True):
-        groups = [each for each in budget.shares if isinstance(each.of, NodeGroupSpec)]
-        taken = [_nodes(each) + (f" x {each.own}" if each.own > 1 else "") for each in groups]
+        groups = [share for share in budget.shares if isinstance(share.of, NodeGroupSpec)]
+        taken = [_nodes(group) + (f" x {group.own}" if group.own > 1 else "") for group in groups]
         remedy = _remedy(context, budget, budget.own, pods=False)
         yield (
             _path(context, budget, groups),
@@ -391,7 +393,7 @@ def _nodes_do_not_fit(context: Context) -> Iterator[Breach]:
 @warning("SUBNET_PODS")
 def _pods_do_not_fit(context: Context) -> Iterator[Breach]:
     for budget in _fullest(context, own=False):
-        taken = [f"{_nodes(each)} x ({each.own} + {each.pods} for pods)" for each in budget.shares]
+        taken = [f"{_nodes(share)} x ({share.own} + {share.pods} for pods)" for share in budget.shares]
         yield (
             _path(context, budget, budget.shares),
             f"{_subnet(budget)}, but at their maximum size groups and pools need {_sum(budget, taken)} = "
@@ -405,7 +407,7 @@ def _fullest(context: Context, *, own: bool) -> Iterator[SubnetBudget]:
     if not context.region_known:
         return
     for role in (SubnetRole.PRIVATE, SubnetRole.POD):
-        of_role = [each for each in context.budgets if each.role is role]
+        of_role = [budget for budget in context.budgets if budget.role is role]
         nodes_fit = all(each.own <= each.usable for each in of_role)
         lacking = [each for each in of_role if (each.own if own else each.total) > each.usable]
         if lacking and own != nodes_fit:
@@ -434,7 +436,7 @@ def _path(context: Context, budget: SubnetBudget, shares: tuple[Share, ...] | li
     field = "pod_cidr" if budget.role is SubnetRole.POD else "cidr"
     if field in context.strategy.network.model_fields_set or not shares:
         return f"network.{field}"
-    most = max(shares, key=lambda each: each.total).of
+    most = max(shares, key=lambda share: share.total).of
     return node_path(most, "scaling.max" if isinstance(most, NodeGroupSpec) else "limits")
 
 

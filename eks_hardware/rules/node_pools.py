@@ -178,8 +178,8 @@ def _limit_missing(context: Context) -> Iterator[Breach]:
         if not needs:
             continue
         counted = accelerator_resource(context.types(pool)[0].hardware) or "cpu"
-        fix = f"add for example {counted}: {max(int(each.get(counted, 0)) for each in needs.values())}"
-        bounds = [resource for resource in pool.limits if any(resource in each for each in needs.values())]
+        fix = f"add for example {counted}: {max(int(need.get(counted, 0)) for need in needs.values())}"
+        bounds = [resource for resource in pool.limits if any(resource in need for need in needs.values())]
         if not bounds:
             yield node_path(pool, "limits"), f"without a limit, the pool can grow to the account's quota; {fix}"
         elif "/" in counted and not {counted, "nodes"} & set(bounds):
@@ -230,9 +230,9 @@ def _limit_small(context: Context) -> Iterator[Breach]:
         if not needs or any(map(_negative, pool.limits.values())):
             continue
         limits = {str(resource): float(amount(given)) for resource, given in pool.limits.items()}
-        if any(_fits(each, limits) for each in needs.values()):
+        if any(_fits(need, limits) for need in needs.values()):
             continue
-        least = {resource: min(each.get(resource, 0.0) for each in needs.values()) for resource in limits}
+        least = {resource: min(need.get(resource, 0.0) for need in needs.values()) for resource in limits}
         alone = [resource for resource, most in limits.items() if least[resource] > most]
         for resource in alone:
             smallest = next(name for name, each in needs.items() if each.get(resource, 0.0) == least[resource])
@@ -346,7 +346,11 @@ def _reservation_types(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         only_reserved = not {"on-demand", "spot"} & set(pool.capacity)
         kinds = context.types(pool)
-        if only_reserved and all(each.id for each in pool.reservations) and len(kinds) > len(pool.reservations):
+        if (
+            only_reserved
+            and all(reservation.id for reservation in pool.reservations)
+            and len(kinds) > len(pool.reservations)
+        ):
             yield (
                 node_path(pool, hardware_field(pool)),
                 f"a reservation is for one instance type, but the pool has {len(pool.reservations)} for {len(kinds)} "

@@ -194,7 +194,7 @@ def _kubelet_reserved(context: Context) -> Iterator[Breach]:
         for resource, room in _ROOM.items() if kinds else ():
             parts = {field: given[resource] for field, given in reserved.items() if resource in given}
             smallest = min(kinds, key=room)
-            if parts and sum((amount(each) for each in parts.values()), Fraction(0)) >= room(smallest):
+            if parts and sum((amount(part) for part in parts.values()), Fraction(0)) >= room(smallest):
                 has = f"{smallest.vcpus} vCPUs" if resource == "cpu" else f"{smallest.memory_gib:g} GiB"
                 largest = max(parts, key=lambda field: amount(parts[field]))
                 yield (

@@ -30,7 +30,7 @@ def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
         if kinds := context.types(node):
             there = zones.zones_of(context.demand(node), choice, region, context.catalogue)
             # PreferNoSchedule does not keep pods off.
-            hard = [each for each in taints(node, kinds[0].hardware) if keeps_pods_off(each.effect)]
+            hard = [taint for taint in taints(node, kinds[0].hardware) if keeps_pods_off(taint.effect)]
             keeps_off = frozenset((each.key, each.value, each.effect) for each in hard)
             for_whom = (node.purpose, frozenset(node.labels.items()), keeps_off)
             found.append(_Place(node, frozenset(kind.name for kind in kinds), frozenset(there), for_whom))

@@ -128,7 +128,9 @@ def _selects(context: Context, node: Node, values: Mapping[str, object]) -> bool
     if not isinstance(terms, list | tuple):
         return True
     return not terms or any(
-        all(_matches(node, labels, each) for each in _expressions(term)) for term in terms if isinstance(term, Mapping)
+        all(_matches(node, labels, expression) for expression in _expressions(term))
+        for term in terms
+        if isinstance(term, Mapping)
     )
 
 

@@ -71,8 +71,10 @@ TITLES = {
 def rules_pages() -> dict[str, str]:
     """Return the pages as Markdown, by file name: an index of all codes, and a page with the codes of each group."""
     groups: dict[str, list[Explanation]] = {}
-    for each in sorted(explanations().values(), key=lambda each: (TITLES[each.area], each.code)):
-        groups.setdefault(each.area, []).append(each)
+    for explanation in sorted(
+        explanations().values(), key=lambda explanation: (TITLES[explanation.area], explanation.code)
+    ):
+        groups.setdefault(explanation.area, []).append(explanation)
     return {"README.md": _index(groups), **{file_name(area): _page(area, known) for area, known in groups.items()}}
 
 
@@ -94,7 +96,7 @@ def _index(groups: Mapping[str, list[Explanation]]) -> str:
 
 def _page(area: str, group: list[Explanation]) -> str:
     head = _GROUP.format(title=TITLES[area], area=area)
-    return "\n".join([head, *(line for each in group for line in _section(each))])
+    return "\n".join([head, *(line for explanation in group for line in _section(explanation))])
 
 
 def link(code: str, folder: str = "") -> str:

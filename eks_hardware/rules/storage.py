@@ -64,7 +64,7 @@ def _fsx_zone_far(context: Context) -> Iterator[Breach]:
         return
     region, choice = context.strategy.region, context.zone_choice()
     # FSX_ZONE covers a zone without a subnet; other rules cover unknown types.
-    known = [each for each in context.nodes if each.efa and context.types(each)]
+    known = [node for node in context.nodes if node.efa and context.types(node)]
     known = [each for each in known if len(context.types(each)) >= len(each.instance_types)]
     found = {each.name: zones.zones_of(context.demand(each), choice, region, context.catalogue) for each in known}
     with_efa = sorted({zone for zone_ids in found.values() for zone in zone_ids})

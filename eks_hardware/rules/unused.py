@@ -75,7 +75,7 @@ def _silent(context: Context) -> Iterator[tuple[str, str]]:
     for name, addon in strategy.cluster.addons.items():
         if not addon.enabled:
             fields = _given(addon, ("version", "configuration"))
-            yield from ((f"cluster.addons.{name}.{each}", "'enabled' is false") for each in fields)
+            yield from ((f"cluster.addons.{name}.{field}", "'enabled' is false") for field in fields)
         else:
             yield from _off_below(addon.configuration, f"cluster.addons.{name}.configuration")
     for chart_name, chart in strategy.kubernetes.charts.items():

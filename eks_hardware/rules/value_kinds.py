@@ -133,7 +133,7 @@ def _of_kind(value: object, kind: str, path: tuple[str, ...]) -> Iterator[WrongV
             for wrong in _of_kind(each, inner, path):
                 yield WrongValue(path, f"a list of {inner}", wrong.value)
     else:
-        found = [_fits(value, each) for each in kind.split(" or ")]
+        found = [_fits(value, part) for part in kind.split(" or ")]
         if not any(fits for fits, _ in found):
             yield WrongValue(path, " or ".join(words for _, words in found), value)
 

@@ -100,7 +100,7 @@ def _why_impossible(node: Node, reach: str, kinds: list[InstanceType]) -> str | 
     without = [kind for kind in kinds if kind.hardware.is_neuron and not (node.efa and kind.supports_efa)]
     if reach == "multi-node" and without:
         names = called_all(without)
-        fix = "set efa: true" if all(each.supports_efa for each in without) else "choose trn1.32xlarge or trn2.48xlarge"
+        fix = "set efa: true" if all(kind.supports_efa for kind in without) else "choose trn1.32xlarge or trn2.48xlarge"
         return f"Neuron's collectives require EFA between nodes, which {names} does not have here; {fix}"
     return None
 
@@ -121,7 +121,7 @@ def _slow(context: Context) -> Iterator[Breach]:
             )
         elif not node.efa:
             names = called_all(kinds)
-            fix = "set efa: true" if all(each.supports_efa for each in kinds) else "choose types with it, and efa: true"
+            fix = "set efa: true" if all(kind.supports_efa for kind in kinds) else "choose types with it, and efa: true"
             yield (
                 node_path(node, field),
                 f"without EFA, NCCL on {names} uses TCP, and GPUs wait for the network; {fix}",

@@ -73,11 +73,11 @@ def _everything(cidrs: Iterable[str]) -> list[str]:
     whole = [cidr for cidr, network in networks.items() if network.prefixlen == 0]
     if whole:
         return whole
-    four = [each for each in networks.values() if isinstance(each, ipaddress.IPv4Network)]
-    six = [each for each in networks.values() if isinstance(each, ipaddress.IPv6Network)]
+    four = [network for network in networks.values() if isinstance(network, ipaddress.IPv4Network)]
+    six = [network for network in networks.values() if isinstance(network, ipaddress.IPv6Network)]
     together = {
-        4: any(each.prefixlen == 0 for each in ipaddress.collapse_addresses(four)),
-        6: any(each.prefixlen == 0 for each in ipaddress.collapse_addresses(six)),
+        4: any(address.prefixlen == 0 for address in ipaddress.collapse_addresses(four)),
+        6: any(address.prefixlen == 0 for address in ipaddress.collapse_addresses(six)),
     }
     return [cidr for cidr, network in networks.items() if together[network.version]]
 

@@ -91,7 +91,7 @@ class _Terraform:
             diagnostics = json.loads(done.stdout)["diagnostics"]
         except (ValueError, KeyError) as error:
             raise TerraformError(f"terraform validate failed: {done.stderr or done.stdout}") from error
-        return [each for each in diagnostics if each["severity"] == "error"]
+        return [diagnostic for diagnostic in diagnostics if diagnostic["severity"] == "error"]
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -261,11 +261,11 @@ def _without_empty(document: Body) -> Body:
 def _listed(diagnostics: Sequence[Mapping[str, Any]], template: Template) -> list[str]:
     paths = template.addresses()
     lines = []
-    for each in diagnostics[:_SHOWN]:
-        snippet = each.get("snippet") or {}
+    for diagnostic in diagnostics[:_SHOWN]:
+        snippet = diagnostic.get("snippet") or {}
         address = _original((snippet.get("context") or "").removeprefix("resource."))
         where = template.named(address) if address in paths else address or "the stack"
-        lines.append(f"  {where}: {' '.join((each.get('detail') or each['summary']).split())}")
+        lines.append(f"  {where}: {' '.join((diagnostic.get('detail') or diagnostic['summary']).split())}")
         if code := (snippet.get("code") or "").strip():
             lines.append(f"    {code}")
     more = len(diagnostics) - _SHOWN

@@ -19,7 +19,9 @@ def as_json(validation: Validation) -> dict[str, Any]:
         "errors": len(validation.errors),
         "warnings": len(validation.warnings),
         "ignored": len(validation.ignored),
-        "findings": [{**finding_as_json(each), "ignored": each.ignored or None} for each in validation.findings],
+        "findings": [
+            {**finding_as_json(finding), "ignored": finding.ignored or None} for finding in validation.findings
+        ],
     }
 
 

@@ -42,7 +42,7 @@ def as_sarif(validation: Validation, *, version: str, site: str = "") -> dict[st
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "results": [_result(each, codes.index(each.code)) for each in validation.findings],
+                "results": [_result(finding, codes.index(finding.code)) for finding in validation.findings],
             }
         ],
     }

@@ -92,16 +92,20 @@ def validate(
         adoptions: check files with node pools for an existing cluster as such, without overlays.
     """
     paths, not_there = find(files)
-    adopted = tuple(each for each in paths if adoptions and is_adoption(each))
-    reading = read_strategies([each for each in paths if each not in adopted], overlays)
+    adopted = tuple(path for path in paths if adoptions and is_adoption(path))
+    reading = read_strategies([path for path in paths if path not in adopted], overlays)
     fill = partial(fill or _from_lock, overlays=tuple(overlays))
-    strategies = tuple(_judged(fill(each), today) for each in reading.strategies)
+    strategies = tuple(_judged(fill(strategy), today) for strategy in reading.strategies)
     found = (
         *not_there,
         *reading.findings,
-        *(each for remains in reading.remains for each in _judged_remains(remains, fill(remains.loaded), today)),
-        *(each for _, findings in strategies for each in findings),
-        *(each for path in adopted for each in _judged_adoption(path, today)),
+        *(
+            judged_remain
+            for remains in reading.remains
+            for judged_remain in _judged_remains(remains, fill(remains.loaded), today)
+        ),
+        *(finding for _, findings in strategies for finding in findings),
+        *(finding for path in adopted for finding in _judged_adoption(path, today)),
     )
     names = tuple(display_name(path) for path in paths)
     return Validation(names, strategies, in_order(found, names), tuple(map(display_name, adopted)))

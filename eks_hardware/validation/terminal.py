@@ -59,14 +59,14 @@ def about_command_line(finding: Finding) -> str:
 def _grouped(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
     """Return findings that differ only in their positions together, in the order of the first of each."""
     groups: dict[Finding, list[Finding]] = {}
-    for each in findings:
-        groups.setdefault(each, []).append(each)
+    for finding in findings:
+        groups.setdefault(finding, []).append(finding)
     return groups.values()
 
 
 def _others(findings: Sequence[Finding]) -> str:
     """Return the places of equal findings; empty without any."""
-    places = joined([str(each.position) for each in findings], "and") if findings else ""
+    places = joined([str(finding.position) for finding in findings], "and") if findings else ""
     return f"  also in {places}" if places else ""
 
 

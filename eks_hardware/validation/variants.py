@@ -79,15 +79,15 @@ class Variants:
     @property
     def unused_overlays(self) -> tuple[str, ...]:
         """The names of overlays in the project that apply to none of the files, sorted."""
-        names = {name for each in self.each for name in own_overlays(each.file)}
-        return tuple(sorted(names - {name for each in self.each for name in each.overlays}))
+        names = {name for variant in self.each for name in own_overlays(variant.file)}
+        return tuple(sorted(names - {name for variant in self.each for name in variant.overlays}))
 
     def _used_with_an_overlay(self, finding: Finding) -> bool:
         """Return whether an entry of ``ignore`` is unused in the strategy alone, but used with an overlay."""
         if finding.code != _UNUSED or finding.position is None:
             return False
-        variants = [each for each in self.each if display_name(each.file) == finding.position.file]
-        return not all(finding in each.found.findings for each in variants)
+        variants = [variant for variant in self.each if display_name(variant.file) == finding.position.file]
+        return not all(finding in variant.found.findings for variant in variants)
 
 
 def validate_variants(
@@ -125,8 +125,8 @@ def _at_its_place(finding: Finding) -> _Placed:
 
 def _caused_by(finding: Finding, variants: Sequence[Variant]) -> Finding:
     file = finding.position.file if finding.position else ""
-    if all(display_name(each.file) == file for each in variants):
-        causes = f"with overlay {', '.join(name for each in variants for name in each.overlays)}"
+    if all(display_name(variant.file) == file for variant in variants):
+        causes = f"with overlay {', '.join(name for variant in variants for name in variant.overlays)}"
     else:
-        causes = f"for {', '.join(dict.fromkeys(each.file.stem for each in variants))}"
+        causes = f"for {', '.join(dict.fromkeys(variant.file.stem for variant in variants))}"
     return replace(finding, message=f"{finding.message} ({causes})")

@@ -72,7 +72,7 @@ def _namespace_of_queue(target: Target, request: Request) -> str:
         _refuse(f"{resolved.name} has no queues; set kubernetes: {{kueue: true}}, or omit the option")
     if target.node.workload == "system":
         _refuse(f"{target.called} is for system pods and has no queue; omit the option")
-    known = {each.hardware.value for each in flavors(resolved)}
+    known = {flavor.hardware.value for flavor in flavors(resolved)}
     wanted = target.hardware.value
     if request.queue != wanted or wanted not in known:
         _refuse(f"{shown(str(request.queue))} is not the queue of {target.called}; use {wanted}")

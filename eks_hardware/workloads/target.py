@@ -83,7 +83,7 @@ def find_target(strategy: Strategy, resolved: ResolvedStrategy, name: str, catal
         )
     template: NodeTemplate = next(each for each in (*strategy.node_groups, *pools_of(strategy)) if each.name == name)
     node = nodes[name]
-    kinds = tuple(catalogue.get(each) for each in node.instance_types)
+    kinds = tuple(catalogue.get(kind) for kind in node.instance_types)
     target = Target(resolved=resolved, node=node, template=template, kinds=kinds)
     if target.hardware is Hardware.OTHER:
         devices = sorted({kind.accelerator.name for kind in kinds if kind.accelerator})

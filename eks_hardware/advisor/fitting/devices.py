@@ -127,6 +127,8 @@ def degrees(kind: InstanceType, heads: int, *, cores: int, padded: bool = False)
     if cores < chip["cores"]:
         return (1,)
     in_cores = (
-        each for each in chip["degrees"] if each % cores == 0 and (heads % each == 0 or (padded and each <= heads))
+        degree
+        for degree in chip["degrees"]
+        if degree % cores == 0 and (heads % degree == 0 or (padded and degree <= heads))
     )
-    return tuple(each // cores for each in in_cores if each // cores <= count)
+    return tuple(core // cores for core in in_cores if core // cores <= count)

@@ -183,8 +183,8 @@ class Fitter:
     def _fit_of(self, kind: InstanceType, found: _Found, layout: Layout, of_software: tuple[Gate, ...]) -> Fit:
         chip, parallelism, memory = kind.accelerator, layout.parallelism, found.memory
         alone = chip is not None and not self._learns and layout.nodes == 1
-        said = tuple(each.text for each in of_software if each.passed and each.notable)
-        unknown = tuple(f"unknown: {each.text}" for each in of_software if each.passed is None)
+        said = tuple(gate.text for gate in of_software if gate.passed and gate.notable)
+        unknown = tuple(f"unknown: {gate.text}" for gate in of_software if gate.passed is None)
         batch: int | None = None
         if isinstance(memory, TrainingMemory):
             parts, batch = memory.parts(parallelism, batches=layout.batches), memory.run.batch_size * layout.batches
@@ -298,7 +298,7 @@ def _may_be_several(request: Request, kind: InstanceType) -> bool:
 
 
 def _refused(kind: InstanceType, *gates: Gate) -> Miss:
-    return Miss(kind=kind, gates=gates, text="; ".join(each.text for each in gates))
+    return Miss(kind=kind, gates=gates, text="; ".join(gate.text for gate in gates))
 
 
 def _short_text(request: Request, kind: InstanceType, short: Short, many: bool) -> str:

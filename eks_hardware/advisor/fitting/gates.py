@@ -315,9 +315,9 @@ def _stand(kind: InstanceType, framework: str, purpose: str) -> tuple[Maturity, 
     if not ranges:
         return None
     newest, name = fact["newest_sdk"], fact["by_name"][framework]["neuron_name"]
-    current = [each for each in ranges if each.has(newest)]
+    current = [sdk_range for sdk_range in ranges if sdk_range.has(newest)]
     if not current:
-        last = max((each.last for each in ranges if each.last), key=parts)
+        last = max((sdk_range.last for sdk_range in ranges if sdk_range.last), key=parts)
         return "archived", f"{name} ended with Neuron {last}; the newest is {newest}"
     status = current[0].status
     if status is None:

@@ -56,7 +56,7 @@ def train(memory: TrainingMemory, pool: Pool) -> Layout | Short:
     if not pool.shardings:
         return Short(missing_gib=float("inf"), devices=pool.devices)
     if not pool.degrees:
-        least = min(sum(memory.need(each)) for each in _training_layouts(memory, pool, 1))
+        least = min(sum(memory.need(layout)) for layout in _training_layouts(memory, pool, 1))
         return Short(missing_gib=least / GIB, devices=pool.devices)
     found = _first(memory, pool, pool.most_nodes)
     if found is None:
@@ -89,27 +89,27 @@ def on_nodes(
     pipeline if ``smallest``, the layout from :func:`train`, needs none.
     """
     tried: set[tuple[int, int]] = set()
-    for each in _training_layouts(memory, pool, nodes):
-        degrees = each.tensor, each.pipeline
-        if degrees in tried or (each.pipeline > 1 and smallest.parallelism.pipeline == 1):
+    for layout in _training_layouts(memory, pool, nodes):
+        degrees = layout.tensor, layout.pipeline
+        if degrees in tried or (layout.pipeline > 1 and smallest.parallelism.pipeline == 1):
             continue
-        if not _fits(memory, pool, each):
+        if not _fits(memory, pool, layout):
             continue
         tried.add(degrees)
-        larger = larger_batches and each.sharding == "zero-3"
-        batches = memory.most_batches(each, pool.available_gib * GIB, pool.host_gib * GIB) if larger else 1
-        yield Layout(nodes=nodes, parallelism=each, batches=batches)
+        larger = larger_batches and layout.sharding == "zero-3"
+        batches = memory.most_batches(layout, pool.available_gib * GIB, pool.host_gib * GIB) if larger else 1
+        yield Layout(nodes=nodes, parallelism=layout, batches=batches)
 
 
 def _first(memory: TrainingMemory, pool: Pool, nodes: int) -> Parallelism | None:
     """Return the first layout that fits on a number of nodes."""
-    return next((each for each in _training_layouts(memory, pool, nodes) if _fits(memory, pool, each)), None)
+    return next((layout for layout in _training_layouts(memory, pool, nodes) if _fits(memory, pool, layout)), None)
 
 
 def _short(memory: TrainingMemory, pool: Pool, nodes: int) -> Short:
     layouts = _training_layouts(memory, pool, nodes)
     missing, of_node = min(
-        max((_on_device(memory, pool, each), False), (_on_host(memory, pool, each), True)) for each in layouts
+        max((_on_device(memory, pool, layout), False), (_on_host(memory, pool, layout), True)) for layout in layouts
     )
     return Short(missing_gib=missing, devices=pool.devices * nodes, of_node=of_node)
 

@@ -67,20 +67,20 @@ def check_model(request: Request, target: Target, catalogue: Catalogue | None = 
     kinds = [kind for kind in catalogue.select(hardware=_HARDWARE[target]) if kind.accelerator and not kind.withdrawn]
     fitter = Fitter(request, catalogue)
     answers = [fitter.on(kind) for kind in kinds]
-    fits = sorted((each for each in answers if isinstance(each, Fit)), key=_size)
-    misses = sorted((fitter.remedied(each) for each in answers if isinstance(each, Miss)), key=_nearest)
+    fits = sorted((answer for answer in answers if isinstance(answer, Fit)), key=_size)
+    misses = sorted((fitter.remedied(answer) for answer in answers if isinstance(answer, Miss)), key=_nearest)
     if target == "gpu":
         fits = _one_a_family(fits)
-        held = {each.kind.family for each in fits}
-        misses = _one_a_family([each for each in misses if each.kind.family not in held])
-    fitting = {chip_of(each.kind) for each in fits}
+        held = {fit.kind.family for fit in fits}
+        misses = _one_a_family([miss for miss in misses if miss.kind.family not in held])
+    fitting = {chip_of(fit.kind) for fit in fits}
     chips = tuple(_chips(request, kinds, fitting))
     verdict, reason = _verdict(request, target, chips, fitting)
     changes: tuple[str, ...] = ()
     if target != "gpu":
         order = [chip.accelerator for chip in chips]
-        fits = sorted(fits, key=lambda each: order.index(chip_of(each.kind)))
-        able = [each.kind for chip in _listed_first(chips) for each in fits if chip_of(each.kind) == chip.accelerator]
+        fits = sorted(fits, key=lambda fit: order.index(chip_of(fit.kind)))
+        able = [fit.kind for chip in _listed_first(chips) for fit in fits if chip_of(fit.kind) == chip.accelerator]
         changes = tuple(_changes(asked, able[0])) if able else ()
     return ModelCheck(
         request=asked,
@@ -110,8 +110,8 @@ def _size(fitted: Fit) -> tuple[int, float, int, str]:
 
 def _one_a_family(answers: Sequence[_Answer]) -> list[_Answer]:
     first: dict[str, _Answer] = {}
-    for each in answers:
-        first.setdefault(each.kind.family, each)
+    for answer in answers:
+        first.setdefault(answer.kind.family, answer)
     return list(first.values())
 
 
@@ -132,7 +132,7 @@ def _chips(request: Request, kinds: Sequence[InstanceType], fitting: set[str]) -
             libraries=tuple(_library(row) for row in neuron_libraries(request, kind)),
             maturity=stands,
             maturity_text=why,
-            degrees=tuple(each * cores for each in degrees(kind, heads, cores=cores, padded=pads_heads(request))),
+            degrees=tuple(degree * cores for degree in degrees(kind, heads, cores=cores, padded=pads_heads(request))),
         )
 
 
@@ -156,7 +156,7 @@ def _verdict(request: Request, target: Target, chips: Sequence[ChipCheck], fitti
     if not able:
         refusals = [[gate.text for gate in chip.gates if gate.passed is False] for chip in chips]
         if all(refusals):
-            return "no", "; ".join(dict.fromkeys(text for each in refusals for text in each))
+            return "no", "; ".join(dict.fromkeys(text for refusal in refusals for text in refusal))
         return "no", f"it does not fit on any type with {' or '.join(chip.accelerator for chip in chips)}"
     if target == "gpu":
         return "yes", f"it fits on {', '.join(chip.accelerator for chip in able)}"

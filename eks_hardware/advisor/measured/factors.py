@@ -77,7 +77,7 @@ class Measured:
         The closest rows are those of the same model, else of the same precision, else all of the same accelerator.
         Rows of whole answers count for prompts and generation without rows of their own.
         """
-        of_chip = [each for each in self.rows if each.ratio and _chip(each.kind) == _chip(kind)]
+        of_chip = [row for row in self.rows if row.ratio and _chip(row.kind) == _chip(kind)]
         found = [each for each in of_chip if each.work == work]
         if not found and work in ("prompt", "generation"):
             found = [each for each in of_chip if each.work == "answer"]
@@ -91,9 +91,7 @@ class Measured:
         """
         work: Work = "memory of training" if training else "memory of inference"
         found = [
-            each
-            for each in self.rows
-            if each.work == work and each.outcome.estimate and each.kind.hardware is kind.hardware
+            row for row in self.rows if row.work == work and row.outcome.estimate and row.kind.hardware is kind.hardware
         ]
         found = [each for each in found if _chip(each.kind) == _chip(kind)] or found
         closest = _closest(found, request)
@@ -108,9 +106,9 @@ class Measured:
     def off(self) -> Iterator[tuple[str, Work, Factor]]:
         """Yield accelerator, work, and measured / estimated of all rows, in the order of the file."""
         groups: dict[tuple[str, Work], list[Compared]] = {}
-        for each in self.rows:
-            if each.ratio:
-                groups.setdefault((each.outcome.chip, each.work), []).append(each)
+        for row in self.rows:
+            if row.ratio:
+                groups.setdefault((row.outcome.chip, row.work), []).append(row)
         for (chip, work), rows in groups.items():
             if factor := _median(rows):
                 yield chip, work, factor
@@ -134,7 +132,7 @@ def said(factor: Factor) -> str:
 
 
 def _median(rows: Sequence[Compared]) -> Factor | None:
-    ratios = [each.ratio for each in rows if each.ratio]
+    ratios = [row.ratio for row in rows if row.ratio]
     return Factor(value=median(ratios), rows=len(ratios)) if ratios else None
 
 
@@ -148,7 +146,7 @@ def _closest(rows: Sequence[Compared], request: Request) -> Sequence[Compared]:
         lambda each: each.outcome.row.get("kv_cache") == workload.kv_cache_precision,
     )
     for test in alike:
-        rows = [each for each in rows if test(each)] or rows
+        rows = [row for row in rows if test(row)] or rows
     return rows
 
 

@@ -114,7 +114,7 @@ class Row(StrategyModel):
     def _is_consistent(self) -> Row:
         units = UNITS[self.kind]
         if self.unit not in units:
-            allowed = joined([quoted(each) for each in units], "or")
+            allowed = joined([quoted(unit) for unit in units], "or")
             raise _wrong("unit", f"must be {allowed} for {self.kind}, got {quoted(self.unit)}; correct it")
         if isinstance(self.figure, bool) != (self.kind == "fits"):
             needed = "true or false" if self.kind == "fits" else "a number above 0"
@@ -164,7 +164,7 @@ def read_measurements(source: Path | str, *, file: str = "<string>") -> Measured
     findings = [*_unknown_types(document), *_same_ids(document), *_unknown_models(document, shapes, folder)]
     if findings:
         raise StrategyError(findings)
-    said = (each.model_dump(exclude_unset=True) for each in document.value.rows)
+    said = (row.model_dump(exclude_unset=True) for row in document.value.rows)
     rows = [cast("MeasurementRow", row) for row in said]
     compared = (Compared(outcome=outcome(row, shapes[row["model"]]), shape=shapes[row["model"]]) for row in rows)
     return Measured(file=document.file, rows=tuple(compared))

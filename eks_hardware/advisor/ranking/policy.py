@@ -80,7 +80,7 @@ class Policy:
     def warnings(self, workload: WorkloadSpec, shape: Shape) -> tuple[Branch, ...]:
         """Return the cautions for a workload."""
         asked = _Asked.by(workload, shape)
-        return tuple(each for each in self.cautions if asked.meets(each.when))
+        return tuple(caution for caution in self.cautions if asked.meets(caution.when))
 
 
 _NO_BRANCH = Branch(
@@ -158,7 +158,7 @@ class _Asked:
             attention=workload.attention is not None,
             serving=serving,
             focus=workload.focus or ("latency" if serving == "real-time" else "throughput") if serving else None,
-            latency_ms=min((each for each in targets if each is not None), default=math.inf),
+            latency_ms=min((target for target in targets if target is not None), default=math.inf),
         )
 
     def meets(self, when: When) -> bool:

@@ -58,9 +58,9 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
         yield _POLICY[match].format(name=branch.policy)
     if branch.today and match in ("named", "instead"):
         yield f"update: {branch.today['text']}"
-    for each in cautions:
-        if each.match(kind) == "named":
-            yield f'the {each.policy} warns: "{plain(each.quote)}" ({each.document})'
+    for caution in cautions:
+        if caution.match(kind) == "named":
+            yield f'the {caution.policy} warns: "{plain(caution.quote)}" ({caution.document})'
     if draft.maturity != "mature":
         stands = "software of unknown maturity" if draft.maturity == "unknown" else f"software: {draft.maturity}"
         why = f"; {draft.maturity_why}" if draft.maturity_why else ""
@@ -136,16 +136,16 @@ def notes_of(
         return
     yield from _of_first(request, best)
     yield f"costs are compared {_BASIS_WORDS[basis]}: {rules['cost_basis'][way_of(workload)]['why']}"
-    dates = sorted({each.price_as_of for each in best if each.price_as_of})
+    dates = sorted({candidate.price_as_of for candidate in best if candidate.price_as_of})
     if dates:
         span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
         yield f"prices are from {span}, without tax, and for instances only; `eks-hardware cost` adds the rest"
-    bounded = [each.fit.kind.family for each in best if each.price_at_most]
+    bounded = [candidate.fit.kind.family for candidate in best if candidate.price_at_most]
     if bounded:
         rest = f" and {len(bounded) - _NAMED} more" if len(bounded) > _NAMED else ""
         what = "Capacity Block" if best[0].purchase == "capacity-block" else "Spot"
         yield f"{what} prices of {', '.join(bounded[:_NAMED])}{rest} are unknown: they are at most the prices shown"
-    if any(each.purchase == "spot" for each in best):
+    if any(candidate.purchase == "spot" for candidate in best):
         yield "Spot prices are a snapshot and change constantly: use them as an order of magnitude"
     yield "a region that offers an instance type may have no capacity for it"
 

@@ -42,7 +42,7 @@ def _rejection(family: str, misses: Sequence[Miss]) -> Rejection:
     code = max(codes, key=lambda each: (each in _NEARLY, each == _MEMORY, codes[each]))
     # The largest type of a family was the most likely to fit.
     spoken = min(
-        (each for each in misses if code_of(each) == code), key=lambda each: (_lacking(each), -each.kind.vcpus)
+        (miss for miss in misses if code_of(miss) == code), key=lambda each: (_lacking(each), -each.kind.vcpus)
     )
     accelerator = spoken.kind.accelerator
     text = spoken.gates[0].text if spoken.gates else spoken.text
@@ -51,8 +51,8 @@ def _rejection(family: str, misses: Sequence[Miss]) -> Rejection:
 
 def _cpu_in_one(rejections: Sequence[Rejection]) -> list[Rejection]:
     by_text: dict[tuple[str, str], list[str]] = {}
-    for each in rejections:
-        by_text.setdefault((each.code, each.text), []).append(each.family)
+    for rejection in rejections:
+        by_text.setdefault((rejection.code, rejection.text), []).append(rejection.family)
     return [
         Rejection(names[0] if len(names) == 1 else f"{len(names)} CPU families", None, code, text)
         for (code, text), names in by_text.items()
@@ -63,13 +63,13 @@ def nearest_of(misses: Sequence[Miss]) -> tuple[Miss, ...]:
     """Return the closest misses: one type of each family, sorted by what it lacks."""
     best: dict[str, Miss] = {}
     for miss in sorted(misses, key=_distance):
-        if not _FINAL & {each.code for each in miss.gates}:
+        if not _FINAL & {gate.code for gate in miss.gates}:
             best.setdefault(miss.kind.family, miss)
     return tuple(best.values())[:_NEAREST]
 
 
 def _distance(miss: Miss) -> tuple[int, float, bool, int, bool, float]:
-    codes = {each.code for each in miss.gates}
+    codes = {gate.code for gate in miss.gates}
     chip = miss.kind.accelerator
     stage = 1 if not codes else 0 if codes <= _NEARLY else 2
     memory_gib = (chip.memory_gib_total or 0.0) if chip else 0.0

@@ -93,4 +93,4 @@ def _words(name: str) -> Words:
 
 
 def _without(words: Words, variant: frozenset[str]) -> Words:
-    return tuple(each for each in words if each not in variant)
+    return tuple(word for word in words if word not in variant)

@@ -35,7 +35,7 @@ def quick_enough(request: Request, fit: Fit) -> tuple[Fit, Speed] | Miss:
     failed: tuple[Gate, ...] = ()
     for tried in (fit, *_wide_enough(request, fit)):
         estimated = speed(request, tried)
-        failed = tuple(each for each in latency_gates(request, estimated) if each.passed is False)
+        failed = tuple(gate for gate in latency_gates(request, estimated) if gate.passed is False)
         if not failed:
             return tried, estimated
     most = fit.kind.accelerator.count if fit.kind.accelerator else 1
@@ -43,7 +43,7 @@ def quick_enough(request: Request, fit: Fit) -> tuple[Fit, Speed] | Miss:
     return Miss(
         kind=fit.kind,
         gates=failed,
-        text=f"{fit.kind.name}{over}: " + "; ".join(each.text for each in failed),
+        text=f"{fit.kind.name}{over}: " + "; ".join(gate.text for gate in failed),
         remedy="allow more time, run fewer concurrent sequences, or use weights with fewer bits",
     )
 

@@ -58,7 +58,7 @@ def _one(fitter: Fitter, kind: InstanceType) -> tuple[Fit, Speed] | Miss:
     quick = quick_enough(fitter.request, fitted)
     if isinstance(quick, Miss):
         return quick
-    unsure = tuple(each for each in latency_gates(fitter.request, quick[1]) if each.passed is None)
+    unsure = tuple(gate for gate in latency_gates(fitter.request, quick[1]) if gate.passed is None)
     return Miss(kind=kind, gates=unsure, text=unsure[0].text) if unsure else quick
 
 

@@ -331,8 +331,8 @@ def _pass_seconds(devices: Devices, weights: Weights, work: _Pass) -> Estimate:
     if routed and computed > read:
         notes.append(f"experts reach {_share(routed)} of the speed of other layers{_measured(routed)}")
     waits = tuple(_delays(devices, weights, work))
-    notes += [f"{each.seconds * 1000:,.3g} ms for {each.what} (fitted)" for each in waits]
-    total = max(read, computed) + cached + sum(each.seconds for each in waits)
+    notes += [f"{wait.seconds * 1000:,.3g} ms for {wait.what} (fitted)" for wait in waits]
+    total = max(read, computed) + cached + sum(wait.seconds for wait in waits)
     return Estimate(value=total, assumptions=tuple(notes))
 
 

@@ -143,7 +143,7 @@ def types_and_efa(found: Recommendation, best: Candidate, *, spot: bool) -> tupl
         efa = best.fit.nodes > 1 and bool(best.fit.kind.efa_interfaces)
     names = [best.fit.kind.name]
     if spot and not efa:
-        names += [each.fit.kind.name for each in found.candidates if _alike(each) == _alike(best)]
+        names += [candidate.fit.kind.name for candidate in found.candidates if _alike(candidate) == _alike(best)]
     return tuple(dict.fromkeys(names))[:_MOST_TYPES], efa
 
 

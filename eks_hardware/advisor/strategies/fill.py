@@ -99,14 +99,14 @@ class _Filling:
     def _unlocked(self, question: Question, today: lock.Chosen) -> Finding:
         lock_name = lock.lock_path(self.loaded.path).name if self.loaded.path else "the lock file"
         command, path = f"run `{self._command}` and commit {lock_name}", field_paths.below(question.path, "workload")
-        others = [each for each in self.entries if each.path == question.path]
+        others = [entry for entry in self.entries if entry.path == question.path]
         if not others:
             message = (
                 f"its hardware is not locked: the recommender would choose {today.instance_types[0]} today; {command}"
             )
             return Finding("LOCK_MISSING", path, message)
         # If there are choices for several overlays, use the one with the fewest differences.
-        nearest = min(others, key=lambda each: len(differences(question.asked, each.asked)))
+        nearest = min(others, key=lambda other: len(differences(question.asked, other.asked)))
         changed = differences(question.asked, nearest.asked)
         more = f" and {len(changed) - _MOST_DIFFERENCES} more" if len(changed) > _MOST_DIFFERENCES else ""
         message = (
@@ -124,11 +124,11 @@ class _Filling:
         """Yield findings for choices that are no longer used. Choices made with other overlays are kept."""
         answered = {each.path for each in self._used}
         position = Position(display_name(lock.lock_path(self.loaded.path))) if self.loaded.path else None
-        for each in self.entries:
-            stale = each not in self._used and (each.path not in described or each.path in answered)
-            if stale and each.overlays == self.overlays:
+        for entry in self.entries:
+            stale = entry not in self._used and (entry.path not in described or entry.path in answered)
+            if stale and entry.overlays == self.overlays:
                 message = (
-                    f"the choice of {each.chosen.instance_types[0]} for {each.path} is no longer used; run "
+                    f"the choice of {entry.chosen.instance_types[0]} for {entry.path} is no longer used; run "
                     f"`{self._command}` to remove it"
                 )
                 yield Finding("LOCK_UNUSED", "", message, Severity.WARNING, position)

@@ -145,8 +145,8 @@ def _invalid(path: Path, fault: str) -> LockError:
 
 def as_text(entries: Sequence[Entry]) -> str:
     """Return the content of a lock file. The same entries always produce the same text."""
-    ordered = sorted(entries, key=lambda each: (each.path, each.overlays))
-    content = {"about": _ABOUT, "lock_version": VERSION, "choices": [as_json(each) for each in ordered]}
+    ordered = sorted(entries, key=lambda entry: (entry.path, entry.overlays))
+    content = {"about": _ABOUT, "lock_version": VERSION, "choices": [as_json(entry) for entry in ordered]}
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -132,7 +132,7 @@ def _asked(request: Request, node: Node, zone_ids: tuple[str, ...]) -> Asked:
         model = workload.model.model_dump(mode="json", exclude_none=True)
     else:
         # The content, not the path or name: a changed file is another question, a moved file is not.
-        model = {each.name: getattr(request.shape, each.name) for each in fields(request.shape)}
+        model = {field.name: getattr(request.shape, field.name) for field in fields(request.shape)}
         model = {name: value for name, value in model.items() if value is not None and name not in _NOT_ASKED}
     ami = node.ami.model_dump(mode="json", exclude_defaults=True, include={"family", "type", "image_id"})
     asked = {
@@ -161,7 +161,9 @@ def _flat(prefix: str, value: Mapping[str, object]) -> dict[str, Any]:
 
 def answer_in(entries: Sequence[Entry], question: Question) -> Entry | None:
     """Return the locked answer to a question, with any overlays."""
-    return next((each for each in entries if each.path == question.path and each.asked == dict(question.asked)), None)
+    return next(
+        (entry for entry in entries if entry.path == question.path and entry.asked == dict(question.asked)), None
+    )
 
 
 def differences(asked: Asked, locked: Asked) -> tuple[str, ...]:

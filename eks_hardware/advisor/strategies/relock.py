@@ -88,7 +88,7 @@ def relock(
         if choice.state != "kept" and (short := too_few_nodes(path, node, choice.entry.chosen, catalogue)):
             findings.append(short)
     if findings:
-        raise StrategyError(replace(each, position=loaded.source.locate(each.path)) for each in findings)
+        raise StrategyError(replace(finding, position=loaded.source.locate(finding.path)) for finding in findings)
     return _relocked(entries, choices, tuple(overlays))
 
 
@@ -119,6 +119,6 @@ def _relocked(entries: Sequence[lock.Entry], choices: Sequence[Choice], overlays
     """Return the entries with those of this run replaced. Entries of other overlays are kept."""
     replaced = [choice.before for choice in choices if choice.before]
     ours = [choice.entry for choice in choices]
-    others = [each for each in entries if each not in replaced and each.overlays != overlays]
-    removed = [each for each in entries if each not in replaced and each.overlays == overlays and each not in ours]
+    others = [entry for entry in entries if entry not in replaced and entry.overlays != overlays]
+    removed = [entry for entry in entries if entry not in replaced and entry.overlays == overlays and entry not in ours]
     return Relocked(entries=(*ours, *others), choices=tuple(choices), removed=tuple(removed))

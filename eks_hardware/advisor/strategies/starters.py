@@ -74,7 +74,7 @@ def _name(kind: str, purpose: str) -> str:
 
 def _offered(kind: str, purpose: str, region: str) -> tuple[str, ...]:
     names = facts.starters()["groups"][kind][purpose]["instance_types"]
-    return tuple(each for each in names if load().offered(each, region))
+    return tuple(name for name in names if load().offered(name, region))
 
 
 def _group(kind: str, purpose: str, name: str) -> Group:

@@ -130,7 +130,7 @@ def _cluster_lines(name: str, region: str, settings: Settings, heading: Sequence
     if settings.admins:
         yield "  creator_is_admin: true        # the role that deploys; EKS rejects it if `admins` lists it, too"
         yield "  admins:"
-        yield from (f"    - {_scalar(each)}" for each in settings.admins)
+        yield from (f"    - {_scalar(admin)}" for admin in settings.admins)
     else:
         yield "  creator_is_admin: true        # the role that deploys; add your team's other roles under `admins`"
 

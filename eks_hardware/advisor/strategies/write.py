@@ -38,7 +38,7 @@ def by_family(recommendation: Recommendation) -> Recommendation:
 
     best = best_of_families(recommendation.candidates)
     # The other sizes follow, for a group with several instance types.
-    rest = [each for each in recommendation.candidates if each not in best]
+    rest = [candidate for candidate in recommendation.candidates if candidate not in best]
     return replace(recommendation, candidates=(*best, *rest))
 
 

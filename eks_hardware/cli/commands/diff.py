@@ -96,9 +96,9 @@ def _diff_folders(
     except SynthesisError as error:
         fail(str(error))
     _print_folders(items, format_)
-    if any(each.change == "failed" for each in items):
+    if any(item.change == "failed" for item in items):
         raise Exit(FAILED)
-    _judge([each.changes for each in items if each.changes], fail_on)
+    _judge([item.changes for item in items if item.changes], fail_on)
 
 
 def _strategies(
@@ -114,12 +114,12 @@ def _strategies(
     # A folder without strategies is one before the first or after the last of them.
     variants = validate_variants([folder], overlays=named)
     found: dict[Key, Strategy | None] = {}
-    for each in variants.each:
-        overlay = each.overlays[0] if all_overlays and each.overlays else ""
-        if is_refused(each.found):
-            found[Key(each.file.stem, overlay)] = None
+    for variant in variants.each:
+        overlay = variant.overlays[0] if all_overlays and variant.overlays else ""
+        if is_refused(variant.found):
+            found[Key(variant.file.stem, overlay)] = None
         else:
-            strategy = each.found.strategies[0][0].strategy
+            strategy = variant.found.strategies[0][0].strategy
             found[Key(strategy.name, overlay)] = strategy
     errors = variants.validation.errors
     if shown and variants.each and errors:
@@ -161,7 +161,7 @@ def _fails(found: Changes, fail_on: str) -> bool:
     """Return whether something that runs is replaced or destroyed. A resource left unmanaged counts as replaced."""
     from eks_hardware.diff import Action
 
-    replaced = bool(found.of(Action.REPLACE, Action.FORGET)) or any(each.action == "replaced" for each in found.pools)
+    replaced = bool(found.of(Action.REPLACE, Action.FORGET)) or any(pool.action == "replaced" for pool in found.pools)
     if fail_on == "replace":
         return replaced
-    return replaced or bool(found.of(Action.DESTROY)) or any(each.action == "deleted" for each in found.pools)
+    return replaced or bool(found.of(Action.DESTROY)) or any(pool.action == "deleted" for pool in found.pools)

@@ -134,11 +134,11 @@ def _as_json(report: Report, loaded: LoadedStrategy) -> dict[str, object]:
         ],
         "findings": [
             {
-                **finding_as_json(each),
-                "ignored": each.ignored or None,
-                "check": each.check,
-                "command": each.command or None,
+                **finding_as_json(finding),
+                "ignored": finding.ignored or None,
+                "check": finding.check,
+                "command": finding.command or None,
             }
-            for each in report.findings
+            for finding in report.findings
         ],
     }

@@ -56,9 +56,9 @@ def explain(
 
     resolved = resolve(checked(strategy, overlays).strategy)
     for group in groups:
-        refuse_unknown("--group", group, [each.name for each in resolved.node_groups])
+        refuse_unknown("--group", group, [node_group.name for node_group in resolved.node_groups])
     for pool in pools:
-        refuse_unknown("--pool", pool, [each.name for each in resolved.node_pools])
+        refuse_unknown("--pool", pool, [node_pool.name for node_pool in resolved.node_pools])
     every = sections(resolved)
     for part in parts:
         hint = f"choose a kind ({', '.join(KINDS)}) or a part; explain without --section ends with a list of parts"

@@ -83,7 +83,7 @@ def _read(files: Sequence[str], overlays: Sequence[str]) -> tuple[Sequence[Loade
     named, default_overlays = read_environment(os.environ)
     laid_over = list(overlays) or default_overlays
     try:
-        paths = discover([named_strategy(each, named) for each in files] if files else named)
+        paths = discover([named_strategy(file, named) for file in files] if files else named)
     except StrategyError as error:
         _stop_for(error)
     reading = read_strategies(paths, laid_over)
@@ -95,9 +95,9 @@ def _read(files: Sequence[str], overlays: Sequence[str]) -> tuple[Sequence[Loade
 def _refuse_unknown(groups: Sequence[str], strategies: Sequence[LoadedStrategy]) -> None:
     from eks_hardware.advisor.strategies.questions import described_nodes
 
-    names = {node.name for each in strategies for node in described_nodes(each).values()}
-    for each in groups:
-        refuse_unknown("--group", each, sorted(names))
+    names = {node.name for strategy in strategies for node in described_nodes(strategy).values()}
+    for group in groups:
+        refuse_unknown("--group", group, sorted(names))
 
 
 def _relocked(
@@ -148,12 +148,12 @@ def _show_written(loaded: LoadedStrategy, found: Relocked, *, changed: bool) -> 
 
 def _is_changed(found: Relocked) -> bool:
     """Return whether the new lock file has other choices than the old one."""
-    return bool(found.removed) or any(each.state != "kept" for each in found.choices)
+    return bool(found.removed) or any(choice.state != "kept" for choice in found.choices)
 
 
 def _is_behind(found: Relocked) -> bool:
     """Return whether the lock file is out of date, or would be different today."""
-    return _is_changed(found) or any(each.differs_today for each in found.choices)
+    return _is_changed(found) or any(choice.differs_today for choice in found.choices)
 
 
 def _compare(loaded: LoadedStrategy, found: Relocked) -> None:
@@ -182,15 +182,15 @@ def _content(loaded: LoadedStrategy, found: Relocked) -> dict[str, object]:
         "changed": _is_changed(found),
         "choices": [
             {
-                "path": each.path,
-                "state": each.state,
-                "why": list(each.why),
-                "locked": entry(each.entry),
-                "before": entry(each.before),
-                "today": entry(each.today),
-                "differs_today": each.differs_today,
+                "path": choice.path,
+                "state": choice.state,
+                "why": list(choice.why),
+                "locked": entry(choice.entry),
+                "before": entry(choice.before),
+                "today": entry(choice.today),
+                "differs_today": choice.differs_today,
             }
-            for each in found.choices
+            for choice in found.choices
         ],
         "removed": [each.path for each in found.removed],
     }

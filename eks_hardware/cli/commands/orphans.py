@@ -114,11 +114,11 @@ def _lines(report: Report, name: str) -> Iterator[str]:
     from eks_hardware.printable import counted
 
     yield f"{name}: account {report.account}, {report.region}"
-    for each in report.orphans:
+    for orphan in report.orphans:
         yield ""
-        yield f"{each.kind} {each.id} " + (f"is {each.address}" if each.address else "is not in the stack")
+        yield f"{orphan.kind} {orphan.id} " + (f"is {orphan.address}" if orphan.address else "is not in the stack")
         # Not wrapped, to be copied.
-        yield from (f"    {command}" for command in each.commands)
+        yield from (f"    {command}" for command in orphan.commands)
     if report.not_checked:
         yield ""
         yield from (f"not checked: {each}" for each in report.not_checked)
@@ -134,8 +134,8 @@ def _as_json(report: Report, name: str) -> dict[str, object]:
         "account": report.account,
         "region": report.region,
         "orphans": [
-            {"type": each.kind, "id": each.id, "address": each.address or None, "commands": list(each.commands)}
-            for each in report.orphans
+            {"type": orphan.kind, "id": orphan.id, "address": orphan.address or None, "commands": list(orphan.commands)}
+            for orphan in report.orphans
         ],
         "not_checked": list(report.not_checked),
     }

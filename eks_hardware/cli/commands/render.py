@@ -94,8 +94,8 @@ def _content(folder: Path, written: Sequence[Path]) -> dict[str, object]:
     summary = read_summary(folder)
     return {
         "folder": str(folder),
-        "files": [each.relative_to(folder).as_posix() for each in written],
-        "releases": [{"name": each.name, "namespace": each.namespace} for each in summary.releases],
+        "files": [file.relative_to(folder).as_posix() for file in written],
+        "releases": [{"name": release.name, "namespace": release.namespace} for release in summary.releases],
         "fill_in": list(summary.fill_in),
     }
 

@@ -49,7 +49,7 @@ def rules(code: str | None, format_: str) -> None:
 
 def _list(known: list[Explanation], as_json: bool) -> None:
     if as_json:
-        print_json({"rules": [_row(each) for each in known]})
+        print_json({"rules": [_row(explanation) for explanation in known]})
         return
     for line in _lines(known, shutil.get_terminal_size().columns):
         click.echo(line)
@@ -60,20 +60,24 @@ def _lines(known: list[Explanation], width: int) -> Iterator[str]:
     from eks_hardware.explain.columns import columns, widest, wrapped
     from eks_hardware.rules.reference_page import TITLES
 
-    first = widest(each.code for each in known) + 1
-    second = widest(each.severity.value for each in known) + 1
+    first = widest(explanation.code for explanation in known) + 1
+    second = widest(explanation.severity.value for explanation in known) + 1
     third = width - first - second - 2
-    is_wide = third >= max(first, widest(word for each in known for word in each.summary.split()))
-    for area in dict.fromkeys(each.area for each in known):
+    is_wide = third >= max(first, widest(word for explanation in known for word in explanation.summary.split()))
+    for area in dict.fromkeys(explanation.area for explanation in known):
         yield click.style(TITLES[area].replace("`", ""), bold=True)
-        rules = [(each.code, each.severity.value, each.summary) for each in known if each.area == area]
+        rules = [
+            (explanation.code, explanation.severity.value, explanation.summary)
+            for explanation in known
+            if explanation.area == area
+        ]
         if is_wide:
             yield from columns(rules, (first, second, third))
         else:
             for code, severity, summary in rules:
                 yield from (code, *(f"  {line}" for line in wrapped(f"{severity}: {summary}", width - 2)))
         yield ""
-    warnings = sum(each.severity.value == "warning" for each in known)
+    warnings = sum(explanation.severity.value == "warning" for explanation in known)
     yield from wrapped(f"{len(known)} codes: {len(known) - warnings} errors, {warnings} warnings", width)
     yield from wrapped("`eks-hardware rules CODE` shows an example and its fix", width)
 

@@ -65,7 +65,7 @@ def validate(
     if format_ == "json" and str(sarif) == "-":
         raise click.UsageError("--format json and --sarif - cannot both go to stdout")
     named, default_overlays = read_environment(os.environ)
-    chosen = [named_strategy(each, named) for each in files] or named
+    chosen = [named_strategy(file, named) for file in files] or named
     if all_overlays:
         found, checked = _with_all_overlays(chosen)
     else:
@@ -104,7 +104,7 @@ def _sound(found: Validation) -> list[Strategy]:
     return [
         loaded.strategy
         for loaded, findings in found.strategies
-        if all(each.severity is not Severity.ERROR for each in findings)
+        if all(finding.severity is not Severity.ERROR for finding in findings)
     ]
 
 
@@ -114,8 +114,8 @@ def _with_all_overlays(files: Sequence[Path | str] | None) -> tuple[Validation, 
 
     variants = validate_variants(files, adoptions=True)
     checked: dict[str, list[str]] = {name: [] for name in variants.alone.files}
-    for each in variants.each:
-        checked[each.found.files[0]].extend(each.overlays)
+    for variant in variants.each:
+        checked[variant.found.files[0]].extend(variant.overlays)
     for name in variants.unused_overlays:
         tell(f"the overlay {name} applies to none of these strategies; check its `strategies` list")
     return variants.validation, checked

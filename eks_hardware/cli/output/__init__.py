@@ -94,13 +94,13 @@ def table(
     from rich.table import Table
 
     made = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style=heading)
-    for each in columns:
+    for column in columns:
         made.add_column(
-            each,
-            justify="right" if each in right else "left",
-            no_wrap=each not in fold,
-            overflow="fold" if each in fold else "ellipsis",
-            min_width=max(map(len, each.split()), default=None),  # headers break only at spaces
+            column,
+            justify="right" if column in right else "left",
+            no_wrap=column not in fold,
+            overflow="fold" if column in fold else "ellipsis",
+            min_width=max(map(len, column.split()), default=None),  # headers break only at spaces
         )
     return made
 

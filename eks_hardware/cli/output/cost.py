@@ -199,7 +199,7 @@ def _parts_table(cost: StrategyCost) -> Table:
 def _named(lines: Sequence[CostLine]) -> str:
     """Return the first line of a part without its volumes, and the number of the others."""
     first = lines[0]
-    more = sum(each.kind != "volumes" for each in lines[1:])
+    more = sum(line.kind != "volumes" for line in lines[1:])
     if first.kind != "instances":
         return f"{first.short_name} + {more} more" if more else first.short_name
     # The cost at max is that of On-Demand nodes, also for pools that prefer Spot.
@@ -215,8 +215,8 @@ def _amounts(lines: Sequence[CostLine]) -> list[str]:
         total, unknown = sum_of(lines, level), any(line.is_unknown(level) for line in lines)
         # The price of the nodes is missing: the price of their disks alone would mislead.
         if unknown and lines[0].usd_per_hour(level) is None:
-            bounds = [each.usd_per_hour_at_most(level) for each in lines]
-            return usd(None) if None in bounds else f"<={usd(sum(each or 0.0 for each in bounds))}"
+            bounds = [line.usd_per_hour_at_most(level) for line in lines]
+            return usd(None) if None in bounds else f"<={usd(sum(bound or 0.0 for bound in bounds))}"
         return f"{_usd(total)}+" if unknown else _usd(total)
 
     return [amount(level) for level in LEVELS]

@@ -66,14 +66,14 @@ def show_parts(sections: Sequence[Section]) -> None:
     width = shutil.get_terminal_size().columns
     heading = "parts (show one with --section NAME, or a kind: addons, groups, pools, charts)"
     click.secho("\n" + "\n".join(wrapped(heading, width)), bold=True)
-    widest = max(len(each.path) for each in sections)
-    for each in sections:
-        count, derived = len(each.rows), sum(row.derived for row in each.rows)
+    widest = max(len(section.path) for section in sections)
+    for section in sections:
+        count, derived = len(section.rows), sum(row.derived for row in section.rows)
         numbers = f"{count:2} value{' ' if count == 1 else 's'}, {derived:2} derived"
         if widest + len(_GAP + numbers) <= width:
-            click.echo(f"{each.path:{widest}}{_GAP}{numbers}")
+            click.echo(f"{section.path:{widest}}{_GAP}{numbers}")
         else:
-            click.echo(f"{each.path}\n{_GAP}{' '.join(numbers.split())}")
+            click.echo(f"{section.path}\n{_GAP}{' '.join(numbers.split())}")
 
 
 def _table(rows: Sequence[Row], notes: dict[str, int], width: int) -> Iterator[str]:

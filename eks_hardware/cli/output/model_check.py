@@ -32,21 +32,21 @@ def content(found: ModelCheck) -> dict[str, object]:
         "accelerators": [asdict(chip) for chip in found.chips],
         "fits": [
             {
-                "instance_type": each.kind.name,
-                "nodes": each.nodes,
-                "devices": each.devices,
-                "parallelism": asdict(each.parallelism),
-                "memory": [asdict(part) for part in each.memory],
-                "memory_gib": each.memory_gib,
-                "available_gib": each.available_gib,
-                "replicas_per_node": each.replicas_per_node,
-                "notes": each.notes,
+                "instance_type": fit.kind.name,
+                "nodes": fit.nodes,
+                "devices": fit.devices,
+                "parallelism": asdict(fit.parallelism),
+                "memory": [asdict(part) for part in fit.memory],
+                "memory_gib": fit.memory_gib,
+                "available_gib": fit.available_gib,
+                "replicas_per_node": fit.replicas_per_node,
+                "notes": fit.notes,
             }
-            for each in found.fits
+            for fit in found.fits
         ],
         "misses": [
-            {"instance_type": each.kind.name, "missing_gib": each.missing_gib, "text": each.text, "remedy": each.remedy}
-            for each in found.misses
+            {"instance_type": miss.kind.name, "missing_gib": miss.missing_gib, "text": miss.text, "remedy": miss.remedy}
+            for miss in found.misses
         ],
         "changes": found.changes,
     }
@@ -83,7 +83,7 @@ def _shown(found: ModelCheck, out: Console) -> Iterator[RenderableType]:
     if found.fits:
         yield from ("", fitted(_table(found.fits), out))
     if found.misses:
-        misses = facts((each.kind.name, _miss(each)) for each in found.misses[:_MOST_MISSES])
+        misses = facts((miss.kind.name, _miss(miss)) for miss in found.misses[:_MOST_MISSES])
         yield from ("", "[bold]Does not fit[/]", misses)
         if (more := len(found.misses) - _MOST_MISSES) > 0:
             yield f"and {more} more; --format json lists all"
@@ -102,7 +102,7 @@ def _count(parameters: int) -> str:
 def _of_chip(chip: ChipCheck) -> Iterator[tuple[str, str]]:
     marks = {True: "[green]yes[/]", False: "[red]no[/]", None: "[yellow]?[/]"}
     yield from ((marks[gate.passed], gate.text) for gate in chip.gates)
-    yield from (("", each) for each in chip.libraries[1:])
+    yield from (("", library) for library in chip.libraries[1:])
     degrees = ", ".join(map(str, chip.degrees))
     alone = "NeuronCores cannot share its attention heads evenly: each core needs memory for the whole model"
     yield marks[bool(degrees)], f"attention heads can be split over {degrees} NeuronCores" if degrees else alone
@@ -113,9 +113,9 @@ def _of_chip(chip: ChipCheck) -> Iterator[tuple[str, str]]:
 def _table(fits: tuple[Fit, ...]) -> Table:
     numbers = ("Nodes", "Devices", "GiB/device")
     found = table(("Fits on", *numbers, "Layout"), right=numbers, fold=("Layout",))
-    for each in fits:
-        memory = f"{each.memory_gib:.1f} of {each.available_gib:.1f}"
-        found.add_row(each.kind.name, str(each.nodes), str(each.devices), memory, _how(each))
+    for fit in fits:
+        memory = f"{fit.memory_gib:.1f} of {fit.available_gib:.1f}"
+        found.add_row(fit.kind.name, str(fit.nodes), str(fit.devices), memory, _how(fit))
     return found
 
 

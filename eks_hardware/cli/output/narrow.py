@@ -42,7 +42,7 @@ def is_whole(table: Table, out: Console) -> bool:
 
 
 def _words(table: Table) -> Counter[str]:
-    headers = [each.header for each in table.columns] if table.show_header else []
+    headers = [column.header for column in table.columns] if table.show_header else []
     cells = [cell for column in table.columns for cell in column.cells]
     return Counter("\n".join(_plain(each) for each in [*headers, *cells]).split())
 
@@ -51,10 +51,10 @@ def _paragraphs(table: Table, out: Console) -> Iterator[RenderableType]:
     from rich.text import Text
 
     names = 1 + next((place for place, each in enumerate(table.columns) if each.justify == "left"), 0)
-    headers = [_plain(each.header) if table.show_header else "" for each in table.columns]
-    rows = zip_longest(*(each.cells for each in table.columns), fillvalue="")
+    headers = [_plain(column.header) if table.show_header else "" for column in table.columns]
+    rows = zip_longest(*(column.cells for column in table.columns), fillvalue="")
     for row, cells in zip(table.rows, rows, strict=True):
-        texts = [_plain(each) for each in cells]
+        texts = [_plain(cell) for cell in cells]
         yield Text(" ".join(filter(None, texts[:names])), style=row.style or "")
         fields = [(header, text) for header, text in zip(headers[names:], texts[names:], strict=True) if text]
         if fields:

@@ -73,7 +73,7 @@ def content(found: Recommendation, cheaper: str | None = None) -> dict[str, obje
             {"rank": rank, **_candidate(each), "alternatives": _alternatives(each, found.candidates)}
             for rank, each in enumerate(best, 1)
         ],
-        "rejections": [asdict(each) for each in found.rejections],
+        "rejections": [asdict(rejection) for rejection in found.rejections],
         "nearest": [_miss(each) for each in found.nearest],
         "unreasonable": found.unreasonable and _plan(found.unreasonable),
         "cheaper": cheaper,
@@ -92,16 +92,16 @@ def _measurements(measured: Measured) -> dict[str, object]:
         ],
         "rows": [
             {
-                "id": each.outcome.row["id"],
-                "accelerator": each.outcome.chip,
-                "work": each.work,
-                "measured": each.outcome.row["figure"],
-                "estimate": each.outcome.estimate,
-                "unit": each.outcome.row["unit"],
-                "ratio": each.ratio,
-                "reason": each.outcome.reason,
+                "id": row.outcome.row["id"],
+                "accelerator": row.outcome.chip,
+                "work": row.work,
+                "measured": row.outcome.row["figure"],
+                "estimate": row.outcome.estimate,
+                "unit": row.outcome.row["unit"],
+                "ratio": row.ratio,
+                "reason": row.outcome.reason,
             }
-            for each in measured.rows
+            for row in measured.rows
         ],
     }
 
@@ -143,15 +143,15 @@ def _alternatives(best: Candidate, candidates: Iterable[Candidate]) -> list[dict
     """Return other sizes, regions and purchasing options of the same family."""
     return [
         {
-            "instance_type": each.fit.kind.name,
-            "nodes": each.nodes,
-            "region": each.region,
-            "purchase": each.purchase,
-            "usd_per_hour": each.usd_per_hour,
-            "score": each.score,
+            "instance_type": candidate.fit.kind.name,
+            "nodes": candidate.nodes,
+            "region": candidate.region,
+            "purchase": candidate.purchase,
+            "usd_per_hour": candidate.usd_per_hour,
+            "score": candidate.score,
         }
-        for each in candidates
-        if each is not best and each.fit.kind.family == best.fit.kind.family
+        for candidate in candidates
+        if candidate is not best and candidate.fit.kind.family == best.fit.kind.family
     ]
 
 
@@ -204,7 +204,7 @@ def show(found: Recommendation, *, top: int, everything: bool, pick: int = 1, ch
     else:
         out.print()
         out.print(_listed(_why_in_short(chosen, found)))
-    _print(out, *(each for each in found.notes if each.startswith(_URGENT)))
+    _print(out, *(note for note in found.notes if note.startswith(_URGENT)))
     if cheaper:
         _print(out, cheaper)
     _print(out, _dates(best[:top], more=len(best) - top, everything=everything), _choice(chosen))
@@ -218,11 +218,11 @@ def _off(measured: Measured, best: Sequence[Candidate]) -> Iterator[str]:
         for chip, work, factor in measured.off()
     ]
     yield f"Measured / estimated in {measured.file}: {', '.join(off) or 'no row has an estimate'}."
-    wrong = [each.outcome.row["id"] for each in measured.rows if _is_wrong(each)]
+    wrong = [row.outcome.row["id"] for row in measured.rows if _is_wrong(row)]
     if wrong:
         yield f"The estimate is wrong about what fits in {', '.join(wrong)}."
-    chips = {each.outcome.chip for each in measured.rows if each.ratio}
-    if not any(each.fit.kind.accelerator and each.fit.kind.accelerator.name in chips for each in best):
+    chips = {row.outcome.chip for row in measured.rows if row.ratio}
+    if not any(candidate.fit.kind.accelerator and candidate.fit.kind.accelerator.name in chips for candidate in best):
         yield "No candidate has a measured accelerator: speeds are unchanged."
 
 
@@ -241,7 +241,7 @@ def _explain(out: Console, found: Recommendation, best: Sequence[Candidate], top
     if found.request.measured:
         _section(out, "Measurements", _each_measured(found.request.measured))
     _section(out, "Not chosen", _rejected(found))
-    _section(out, "Notes", ((each, "") for each in found.notes if not each.startswith(_URGENT)))
+    _section(out, "Notes", ((note, "") for note in found.notes if not note.startswith(_URGENT)))
     out.print()
 
 
@@ -296,13 +296,17 @@ def _show_nothing(out: Console, found: Recommendation) -> None:
         return
     if not found.nearest:
         out.print("\n[bold]Nothing fits.[/]")
-        out.print(_listed((f"{each.code}: {each.text}", each.family) for each in found.rejections[:_SHOWN]))
+        out.print(
+            _listed(
+                (f"{rejection.code}: {rejection.text}", rejection.family) for rejection in found.rejections[:_SHOWN]
+            )
+        )
         return
     out.print("\n[bold]Nothing fits.[/] Closest:")
     out.print(
         _listed((f"{each.text}{f'; {each.remedy}' if each.remedy else ''}", each.kind.family) for each in found.nearest)
     )
-    _section(out, "Notes", ((each, "") for each in found.notes))
+    _section(out, "Notes", ((note, "") for note in found.notes))
     out.print()
     _print(out, "--format json shows why each family does not fit")
 
@@ -385,15 +389,15 @@ def _assumed(found: Recommendation) -> Iterator[str]:
 
 def _without_price(best: Sequence[Candidate]) -> Iterator[str]:
     """Yield a sentence about candidates with an unknown price, if there are any."""
-    if names := [each.fit.kind.name for each in best if each.usd_per_hour is None]:
+    if names := [candidate.fit.kind.name for candidate in best if candidate.usd_per_hour is None]:
         yield f"Price unknown: {', '.join(names)}. Ranked at the usual price of its memory."
 
 
 def _dates(best: Sequence[Candidate], *, more: int, everything: bool) -> str:
     """Return the dates of the prices, and where the rest is."""
-    dates = sorted({each.price_as_of for each in best if each.price_as_of})
+    dates = sorted({candidate.price_as_of for candidate in best if candidate.price_as_of})
     said = f"Prices: {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, no tax" if dates else "No prices"
-    at_most = " (<=: On-Demand)" if any(each.price_at_most for each in best) else ""
+    at_most = " (<=: On-Demand)" if any(candidate.price_at_most for candidate in best) else ""
     rest = [*(() if everything else ("--explain",)), *((f"--top {len(best) + more}",) if more > 0 else ())]
     return f"{said}{at_most}. More: {', '.join((*rest, '-o FILE'))}."
 
@@ -412,7 +416,7 @@ def _choice(best: Candidate) -> str:
 
 
 def _table(best: Sequence[Candidate], chosen: Candidate | None = None) -> Table:
-    run = any(each.usd_per_run is not None for each in best)
+    run = any(candidate.usd_per_run is not None for candidate in best)
     names = ("#", "Instance type", "Accelerator", "Memory GiB", "$/h", "$/run" if run else "$/M tok", "Score")
     rows = [
         (
@@ -480,7 +484,7 @@ def _why_in_short(best: Candidate, found: Recommendation) -> Iterator[tuple[str,
     layout = ", ".join(text for text, _ in _layout(best))
     speed = "" if best.tokens_per_second is None else f"; {best.tokens_per_second:,.0f} tokens/s (estimate)"
     yield f"{best.fit.memory_gib:.1f} of {best.fit.available_gib:.1f} GiB, {layout}{speed}", "fit"
-    cautions = (each for each in best.reasons[2:] if each.startswith(_CAUTIONS))
+    cautions = (reason for reason in best.reasons[2:] if reason.startswith(_CAUTIONS))
     caution = next(cautions, None)
     branch = policy.branch_for(found.request)
     if caution:
@@ -528,8 +532,8 @@ def _for_longer(best: Candidate) -> str:
     """Return the price of the nodes per hour with a commitment."""
 
     def offer(*terms: Purchase) -> str:
-        figures = [instance_figure(load(), best.fit.kind.name, best.region, each) for each in terms]
-        year, three = (usd(each.usd_per_hour * best.nodes if each else None) for each in figures)
+        figures = [instance_figure(load(), best.fit.kind.name, best.region, term) for term in terms]
+        year, three = (usd(figure.usd_per_hour * best.nodes if figure else None) for figure in figures)
         return f"{year} (1 year), {three} (3 years)" if any(figures) else "unknown"
 
     reserved, plans = offer("reserved-1y", "reserved-3y"), offer("savings-plan-1y", "savings-plan-3y")
@@ -544,10 +548,12 @@ def _regions(best: Sequence[Candidate], found: Recommendation, out: Console) -> 
     """Return the prices of the shown candidates in every requested region."""
     regions = found.request.regions
     rows = []
-    for each in best:
-        alike = [one for one in found.candidates if one.purchase == each.purchase and one.fit.kind is each.fit.kind]
+    for candidate in best:
+        alike = [
+            one for one in found.candidates if one.purchase == candidate.purchase and one.fit.kind is candidate.fit.kind
+        ]
         there = [next((one for one in alike if one.region == region), None) for region in regions]
-        rows.append((_nodes(each), [usd(one.usd_per_hour) if one else "-" for one in there]))
+        rows.append((_nodes(candidate), [usd(one.usd_per_hour) if one else "-" for one in there]))
     prices = table(("", *regions), right=regions, fold=regions, heading="dim")
     for name, figures in rows:
         prices.add_row(f"  {name}", *figures)
@@ -559,10 +565,10 @@ def _regions(best: Sequence[Candidate], found: Recommendation, out: Console) -> 
 def _rejected(found: Recommendation) -> Iterator[tuple[str, str]]:
     """Yield rejected families: those with accelerators one by one if the reason matters, the others grouped."""
     together: dict[str, list[str]] = {}
-    for each in found.rejections:
-        if each.code in _TOGETHER:
-            together.setdefault(_TOGETHER[each.code], []).append(each.family)
+    for rejection in found.rejections:
+        if rejection.code in _TOGETHER:
+            together.setdefault(_TOGETHER[rejection.code], []).append(rejection.family)
         else:
-            yield f"{each.code}: {each.text}", each.family
+            yield f"{rejection.code}: {rejection.text}", rejection.family
     for why, names in together.items():
         yield f"{why}: {', '.join(names)}", ""

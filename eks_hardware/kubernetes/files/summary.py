@@ -52,14 +52,14 @@ def read_summary(folder: Path) -> Summary:
     return Summary(
         tuple(
             ReleaseSummary(
-                each["name"],
-                each["namespace"],
-                each.get("version", ""),
-                each.get("objects", {}),
-                each.get("chart", ""),
-                each.get("values") or each.get("manifests", ""),
+                release["name"],
+                release["namespace"],
+                release.get("version", ""),
+                release.get("objects", {}),
+                release.get("chart", ""),
+                release.get("values") or release.get("manifests", ""),
             )
-            for each in listed["releases"]
+            for release in listed["releases"]
         ),
         tuple(listed.get("fill_in", ())),
     )
@@ -75,8 +75,8 @@ def summary_table(summary: Summary) -> Table:
     table.add_column("Version", no_wrap=True)
     table.add_column("Namespace", overflow="fold")
     table.add_column("Objects", overflow="fold")
-    for each in summary.releases:
-        table.add_row(each.name, each.version or "-", each.namespace, _counted(each.kinds) or "-")
+    for release in summary.releases:
+        table.add_row(release.name, release.version or "-", release.namespace, _counted(release.kinds) or "-")
     return table
 
 

@@ -87,7 +87,7 @@ class Tree:
     @property
     def charts(self) -> tuple[ChartRelease, ...]:
         """The releases of charts, in order."""
-        return tuple(each.release for each in self.releases if isinstance(each.release, ChartRelease))
+        return tuple(release.release for release in self.releases if isinstance(release.release, ChartRelease))
 
     def files(self) -> dict[str, str]:
         """Text by path, the list of releases first."""
@@ -100,7 +100,7 @@ class Tree:
         listed: dict[str, object] = {"cluster": self.name, "region": self.region}
         if self.open:
             listed["fill_in"] = [reference.value for reference in self.open]
-        listed["releases"] = [_entry(each) for each in self.releases]
+        listed["releases"] = [_entry(release) for release in self.releases]
         return listed
 
 
@@ -197,12 +197,12 @@ def _object_names(objects: Sequence[Object]) -> list[str]:
     """Return a file name for each object: ``nodepool-gpu``; with its namespace only if two would be the same."""
     identities = [
         (
-            each["kind"],
-            each["metadata"]["name"],
-            each["metadata"].get("namespace", ""),
-            each["apiVersion"].rpartition("/")[0],
+            manifest["kind"],
+            manifest["metadata"]["name"],
+            manifest["metadata"].get("namespace", ""),
+            manifest["apiVersion"].rpartition("/")[0],
         )
-        for each in objects
+        for manifest in objects
     ]
     twice = [identity for identity, count in Counter(identities).items() if count > 1]
     if twice:

@@ -91,11 +91,11 @@ class Tool:
         return told.hexdigest()[:12]
 
     def _files(self) -> list[Path]:
-        files = sorted(each for each in self.source.iterdir() if each.is_file())
+        files = sorted(file for file in self.source.iterdir() if file.is_file())
         if self.modfile == "go.mod":
             return files
         modfile = self.source / self.modfile
-        return [*(each for each in files if each.suffix == ".go"), modfile, modfile.with_suffix(".sum")]
+        return [*(file for file in files if file.suffix == ".go"), modfile, modfile.with_suffix(".sum")]
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -312,7 +312,7 @@ def missing(incomplete: Mapping[str, Found]) -> ToolsMissing:
     for tool in tools:
         of_tool = [each for each, how in tool.programs.items() if how and each not in incomplete[tool.name].paths]
         wanted += [f"{each} {tool.minor}" for each in of_tool]
-        wanted += [f"{tool.name}/{Path(each).name}" for each in tool.files]
+        wanted += [f"{tool.name}/{Path(file).name}" for file in tool.files]
     go = max((tool.oldest_go for tool in tools), key=lambda version: [int(part) for part in version.split(".")])
     text = f"missing {', '.join(map(str, tools))}: install Go {go} or newer (https://go.dev/dl)"
     if wanted:

@@ -245,10 +245,10 @@ class Instances:
         with _STARTING:
             records, refusal = self.start_up_to(int(asked["MaxCount"]), offer, {})
             if refusal and len(records) < int(asked["MinCount"]):
-                for each in records:
-                    self.discard(each)
+                for record in records:
+                    self.discard(record)
                 return self._ec2["_error"](*refusal, 400)
-        shown = [{**each, "Tags": self._ec2["_tags"].get(each["InstanceId"], [])} for each in records]
+        shown = [{**record, "Tags": self._ec2["_tags"].get(record["InstanceId"], [])} for record in records]
         identity = f"r-{self._ec2['new_uuid']().replace('-', '')[:17]}"
         return response("RunInstances", {"ReservationId": identity, "Instances": shown}, of="Reservation")
 
@@ -316,7 +316,7 @@ class Instances:
                     **data.get("CapacityReservationSpecification", {}),
                 },
                 "InstanceLifecycle": None if offer.lifecycle == "on-demand" else offer.lifecycle,
-                "NetworkInterfaces": [self._interface(each, offer.subnet) for each in interfaces],
+                "NetworkInterfaces": [self._interface(interface, offer.subnet) for interface in interfaces],
                 "Placement": {
                     **data.get("Placement", {}),
                     "AvailabilityZone": offer.zone,
@@ -346,10 +346,12 @@ class Instances:
 
     def _address(self, subnet: Map) -> str:
         """Return a free address of a subnet. AWS keeps the first four and the last for itself."""
-        living = [each for each in self._ec2["_instances"].values() if each["State"]["Name"] != "terminated"]
+        living = [
+            instance for instance in self._ec2["_instances"].values() if instance["State"]["Name"] != "terminated"
+        ]
         used = {each["PrivateIpAddress"] for each in living}
         hosts = list(ipaddress.ip_network(subnet["CidrBlock"]))[4:-1]
-        return next(str(each) for each in hosts if str(each) not in used)
+        return next(str(host) for host in hosts if str(host) not in used)
 
     def _architecture(self, image_id: str) -> str:
         stubs = [self._ec2["_stub_image_view"](*each) for each in self._ec2["_STUB_AMIS"] if each[0] == image_id]
@@ -363,7 +365,7 @@ class Instances:
                 "Status": "attached",
                 "DeleteOnTermination": True,
             },
-            "Groups": [{"GroupId": each} for each in sent.get("Groups", ())],
+            "Groups": [{"GroupId": group} for group in sent.get("Groups", ())],
             "InterfaceType": sent.get("InterfaceType", "interface"),
             "NetworkInterfaceId": f"eni-{self._ec2['new_uuid']().replace('-', '')[:17]}",
             "OwnerId": self._ec2["get_account_id"](),
@@ -405,7 +407,7 @@ class Instances:
 
 def _fleet_instance(offer: Offer, records: list[Map]) -> Map:
     return {
-        "InstanceIds": [each["InstanceId"] for each in records],
+        "InstanceIds": [record["InstanceId"] for record in records],
         "InstanceType": offer.instance_type,
         "LaunchTemplateAndOverrides": _template_and_overrides(offer),
         "Lifecycle": offer.lifecycle,
@@ -445,8 +447,8 @@ def _spot_request(instance_id: str) -> str:
 def _tags_for(specifications: Any) -> dict[str, dict[str, str]]:
     """Return the tags by resource type."""
     return {
-        each["ResourceType"]: {tag["Key"]: tag.get("Value", "") for tag in each.get("Tags", ())}
-        for each in specifications
+        specification["ResourceType"]: {tag["Key"]: tag.get("Value", "") for tag in specification.get("Tags", ())}
+        for specification in specifications
     }
 
 

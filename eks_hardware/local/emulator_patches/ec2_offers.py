@@ -106,7 +106,7 @@ def publish(ec2: Mapping[str, Any], parameter: str) -> str | None:
         return None
     image = f"ami-{hashlib.sha256(name.encode()).hexdigest()[:17]}"
     stubs = ec2["_STUB_AMIS"]
-    if all(image != each[0] for each in stubs):
+    if all(image != stub[0] for stub in stubs):
         stubs.append((image, name, f"EKS image {name}", "", "/dev/xvda", _OWNER, "amazon"))
     return image
 
@@ -136,13 +136,13 @@ def image_name(parameter: str) -> str | None:
 def al2023_versions() -> frozenset[str]:
     """Return the dates of all AL2023 releases in our data files."""
     releases = facts.karpenter()["ami_aliases"]["releases"]["al2023"]
-    return frozenset({*facts.ami_releases()["al2023"]["kubelets"], *(each["version"][1:] for each in releases)})
+    return frozenset({*facts.ami_releases()["al2023"]["kubelets"], *(release["version"][1:] for release in releases)})
 
 
 def bottlerocket_versions() -> tuple[str, ...]:
     """Return the Bottlerocket releases in our data files, the newest first."""
     releases = facts.karpenter()["ami_aliases"]["releases"]["bottlerocket"]
-    return tuple(each["version"][1:] for each in releases)
+    return tuple(release["version"][1:] for release in releases)
 
 
 class _Offers:
@@ -152,7 +152,9 @@ class _Offers:
     def describe_types(self, params: Mapping[str, object]) -> object:
         asked = request("DescribeInstanceTypesRequest", params, self._ec2["_p"])
         known, named = instance_types(), asked.get("InstanceTypes")
-        here = frozenset(each["InstanceType"] for each in _recorded_offerings("region", self._ec2["get_region"]()))
+        here = frozenset(
+            offering["InstanceType"] for offering in _recorded_offerings("region", self._ec2["get_region"]())
+        )
         for name in named or ():
             if name not in here:
                 text = f"The following supplied instance types do not exist: [{name}]"
@@ -171,10 +173,10 @@ class _Offers:
         location = asked.get("LocationType", "region")
         filters = {each["Name"]: each.get("Values", []) for each in asked.get("Filters", ())}
         found = [
-            {**each, "LocationType": location}
-            for each in self.offerings(location)
-            if each["InstanceType"] in filters.get("instance-type", [each["InstanceType"]])
-            and each["Location"] in filters.get("location", [each["Location"]])
+            {**offering, "LocationType": location}
+            for offering in self.offerings(location)
+            if offering["InstanceType"] in filters.get("instance-type", [offering["InstanceType"]])
+            and offering["Location"] in filters.get("location", [offering["Location"]])
         ]
         shown, more = page(found, asked, _OFFERINGS_PER_PAGE)
         return response("DescribeInstanceTypeOfferings", {"InstanceTypeOfferings": shown, **more})
@@ -211,8 +213,8 @@ class _Offers:
         asked = request("DescribeSpotPriceHistoryRequest", params, self._ec2["_p"])
         region = self._ec2["get_region"]()
         zones: dict[str, list[str]] = {}
-        for each in self.offerings("availability-zone"):
-            zones.setdefault(each["InstanceType"], []).append(each["Location"])
+        for offering in self.offerings("availability-zone"):
+            zones.setdefault(offering["InstanceType"], []).append(offering["Location"])
         found = [
             {
                 "AvailabilityZone": zone,
@@ -232,9 +234,9 @@ class _Offers:
         if location != "availability-zone":
             yield from _recorded_offerings(location, region)
             return
-        for each in _recorded_offerings("availability-zone-id", region):
-            if zone := self._ec2["_zone_name_for_az_id"](each["Location"]):
-                yield {**each, "Location": zone}
+        for offering in _recorded_offerings("availability-zone-id", region):
+            if zone := self._ec2["_zone_name_for_az_id"](offering["Location"]):
+                yield {**offering, "Location": zone}
 
 
 def _matches(kind: Mapping[str, object], filters: Mapping[str, Iterable[str]]) -> bool:

@@ -27,7 +27,7 @@ def install(ec2: dict[str, Any]) -> None:
         text = ec2["_p"](params, "CidrBlock")
         if text:
             cidr = ipaddress.ip_network(text)
-            there = (each["CidrBlock"] for each in ec2["_subnets"].values() if each["VpcId"] == vpc)
+            there = (subnet["CidrBlock"] for subnet in ec2["_subnets"].values() if subnet["VpcId"] == vpc)
             if any(cidr.overlaps(ipaddress.ip_network(each)) for each in there):
                 return ec2["_error"]("InvalidSubnet.Conflict", f"The CIDR '{text}' conflicts with another subnet", 400)
         return own(params)

@@ -105,7 +105,7 @@ class Reservations:
         return _EXCEEDED
 
     def _active(self) -> list[dict[str, Any]]:
-        return [each for each in self._records.values() if self._state(each) == "active"]
+        return [record for record in self._records.values() if self._state(record) == "active"]
 
     def _fits(self, record: Map, instance_type: str, zone: str, lifecycle: str) -> bool:
         same = (record["InstanceType"], record["AvailabilityZone"]) == (instance_type, zone)
@@ -197,8 +197,8 @@ class Reservations:
         return response("CreateCapacityReservation", {"CapacityReservation": self._view(record)})
 
     def _tag(self, record: Map, asked: Map) -> None:
-        tags = [each for specification in asked.get("TagSpecifications", ()) for each in specification.get("Tags", ())]
-        self._ec2["_tags"][record["CapacityReservationId"]] = [{"Value": "", **each} for each in tags]
+        tags = [tag for specification in asked.get("TagSpecifications", ()) for tag in specification.get("Tags", ())]
+        self._ec2["_tags"][record["CapacityReservationId"]] = [{"Value": "", **tag} for tag in tags]
 
     def _add(
         self,
@@ -367,8 +367,8 @@ def add(given: Map) -> None:
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
     if ec2.keys() >= {*NAMES, "_instances", "_tags", "get_account_id", "get_region", "new_uuid"}:
         with events.scope(region=given["region"]):
-            for each in given["reservations"]:
-                Reservations(ec2).add(each)
+            for reservation in given["reservations"]:
+                Reservations(ec2).add(reservation)
 
 
 def _groups() -> Any:
@@ -409,7 +409,7 @@ def _is_filter(name: str) -> bool:
 def _values(view: Map, name: str) -> list[str]:
     """Return the values of a reservation that a filter compares."""
     if name == "tag-key":
-        return [each["Key"] for each in view["Tags"]]
+        return [tag["Key"] for tag in view["Tags"]]
     if name.startswith("tag:"):
-        return [each["Value"] for each in view["Tags"] if each["Key"] == name.removeprefix("tag:")]
+        return [tag["Value"] for tag in view["Tags"] if tag["Key"] == name.removeprefix("tag:")]
     return [str(view.get("".join(part.capitalize() for part in name.split("-")), ""))]

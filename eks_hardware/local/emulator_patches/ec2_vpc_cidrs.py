@@ -29,7 +29,7 @@ def install(ec2: dict[str, Any]) -> None:
             return ec2["_error"]("InvalidVpcID.NotFound", f"The vpc ID '{vpc_id}' does not exist", 400)
         vpc = vpcs[vpc_id]
         added: dict[str, str] = vpc.setdefault(_ADDED, {})
-        if any(ipaddress.ip_network(cidr).overlaps(ipaddress.ip_network(each)) for each in _blocks(vpc)):
+        if any(ipaddress.ip_network(cidr).overlaps(ipaddress.ip_network(block)) for block in _blocks(vpc)):
             return ec2["_error"]("InvalidVpc.Range", f"The CIDR '{cidr}' conflicts with another block of the VPC", 400)
         association = f"vpc-cidr-assoc-{secrets.token_hex(8)}1"
         added[association] = cidr

@@ -77,7 +77,7 @@ def _security_groups(eks: dict[str, Any], ec2: Map) -> None:
             return answer
         network = record["resourcesVpcConfig"]
         subnets = [ec2["_subnets"].get(each) for each in network["subnetIds"]]
-        network["vpcId"] = next((each["VpcId"] for each in subnets if each), network["vpcId"])
+        network["vpcId"] = next((subnet["VpcId"] for subnet in subnets if subnet), network["vpcId"])
         network["clusterSecurityGroupId"] = _new_security_group(ec2, name, network["vpcId"])
         return eks["_json_resp"](200, {"cluster": eks["_sanitize"](record)})
 
@@ -256,7 +256,9 @@ def _node_config(given: str, cluster: Map, labels: Map, taints: Any) -> str:
     """Return the MIME document of an AL2023 node: EKS's NodeConfig, then the parts of the launch template."""
     flags = [f"--node-labels={','.join(f'{key}={value}' for key, value in labels.items())}"]
     if taints:
-        text = ",".join(f"{each['key']}={each.get('value', '')}:{kubernetes_effect(each['effect'])}" for each in taints)
+        text = ",".join(
+            f"{taint['key']}={taint.get('value', '')}:{kubernetes_effect(taint['effect'])}" for taint in taints
+        )
         flags.append(f"--register-with-taints={text}")
     config = {
         "apiVersion": "node.eks.aws/v1alpha1",
@@ -304,7 +306,7 @@ def _bottlerocket(given: str, cluster: Map, labels: Map, taints: Any) -> str:
             "node-labels": {**kubernetes.get("node-labels", {}), **labels},
         }
     )
-    for each in taints:
-        values = kubernetes.setdefault("node-taints", {}).setdefault(each["key"], [])
-        values.append(f"{each.get('value', '')}:{kubernetes_effect(each['effect'])}")
+    for taint in taints:
+        values = kubernetes.setdefault("node-taints", {}).setdefault(taint["key"], [])
+        values.append(f"{taint.get('value', '')}:{kubernetes_effect(taint['effect'])}")
     return bottlerocket_toml(settings)

@@ -62,7 +62,7 @@ def _create(stored: dict[str, object], asked: Mapping[str, Any], region: str) ->
     if None in subnets:
         raise _RefusedError("InvalidNetworkSettings", f"a subnet does not exist: {', '.join(asked['SubnetIds'])}")
     groups = asked.get("SecurityGroupIds", [])
-    if unknown := [each for each in groups if each not in ec2["_security_groups"]]:
+    if unknown := [group for group in groups if group not in ec2["_security_groups"]]:
         raise _RefusedError("InvalidNetworkSettings", f"a security group does not exist: {', '.join(unknown)}")
     key, account = f"fs-{secrets.token_hex(8)}1", ec2["get_account_id"]()
     stored[key] = {
