@@ -381,9 +381,9 @@ def adopted_group(
         strategy = parse_strategy(json.dumps(document), file=path).strategy
     except StrategyError as error:
         raise _refused(path, error.errors) from None
-    found = check_part(strategy, lists=frozenset({_GROUPS}))
+    findings = check_part(strategy, lists=frozenset({_GROUPS}))
     about = (_GROUPS, "cluster.kubernetes_version")
-    ours = [finding for finding in found if finding.path.startswith(about)]
+    ours = [finding for finding in findings if finding.path.startswith(about)]
     if faults := errors_in(ours):
         raise _refused(path, faults)
     zones = resolve(strategy).node_groups[0].zone_ids

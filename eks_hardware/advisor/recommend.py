@@ -85,14 +85,16 @@ def _searched(
     return search, *_ranked(search.drafts, request, branch, catalogue)
 
 
-def cheaper_way(found: Recommendation, *, catalogue: Catalogue | None = None, only: Sequence[str] = ()) -> str | None:
+def cheaper_way(
+    recommendation: Recommendation, *, catalogue: Catalogue | None = None, only: Sequence[str] = ()
+) -> str | None:
     """Return a sentence about a number format or method that at least halves the cost of the best candidate."""
-    if not found.candidates:
+    if not recommendation.candidates:
         return None
-    catalogue, best = catalogue or load(), found.candidates[0]
+    catalogue, best = catalogue or load(), recommendation.candidates[0]
     basis: Basis = "usd_per_run" if best.usd_per_run is not None else "usd_per_hour"
     now = getattr(best, basis)
-    for changed, option, caveat in narrower(found.request, best.fit.kind):
+    for changed, option, caveat in narrower(recommendation.request, best.fit.kind):
         if now and basis == "usd_per_hour" and not _may_cost(now / 2, changed, catalogue, only):
             continue
         branch = policy.branch_for(changed)
@@ -455,7 +457,7 @@ def _weighed(draft: Draft, request: Request, branch: policy.Branch, cautions: Se
 
 def _candidate(
     draft: Draft,
-    found: Scored,
+    scored: Scored,
     basis: Basis,
     branch: policy.Branch,
     cautions: Sequence[policy.Branch],
@@ -479,7 +481,7 @@ def _candidate(
         assumptions=draft.speed.assumptions,
         policy=branch.id if named else None,
         maturity=draft.maturity,
-        scores=found.parts,
-        score=found.total,
-        reasons=tuple(dict.fromkeys(reasons_of(draft, found, basis, branch, cautions))),
+        scores=scored.parts,
+        score=scored.total,
+        reasons=tuple(dict.fromkeys(reasons_of(draft, scored, basis, branch, cautions))),
     )

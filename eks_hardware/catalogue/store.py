@@ -67,11 +67,11 @@ class _Fields:
         return self._row.get(field)
 
 
-def _cited(place: str, row: Mapping[str, object], said: str, select: Callable[[Any], T]) -> Cited[T]:
+def _cited(place: str, row: Mapping[str, object], text: str, select: Callable[[Any], T]) -> Cited[T]:
     fields = _Fields(row)
     value = select(fields)
     names = ", ".join(each if row.get(each) is not None else f"no {each}" for each in fields.read)
-    return Cited(value, f"{place} ({names}), {said}")
+    return Cited(value, f"{place} ({names}), {text}")
 
 
 class Catalogue:

@@ -62,18 +62,18 @@ def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
     return Checked(loaded.strategy, findings)
 
 
-def is_refused(found: Validation) -> bool:
+def is_refused(validation: Validation) -> bool:
     """Return whether a strategy has an error other than an exceeded budget."""
-    return any(error.code != _OVER_BUDGET for error in found.errors)
+    return any(error.code != _OVER_BUDGET for error in validation.errors)
 
 
-def _count_afterwards(found: Validation, name: str, overlays: Sequence[str]) -> None:
+def _count_afterwards(validation: Validation, name: str, overlays: Sequence[str]) -> None:
     """Print the number of warnings at the end of the command, unless it could not run."""
     context = click.get_current_context()
     if __name__ not in context.meta:
         context.meta[__name__] = []
         context.with_resource(_counted_at_the_end(context.meta[__name__]))
-    context.meta[__name__].append((found, name, overlays))
+    context.meta[__name__].append((validation, name, overlays))
 
 
 @contextmanager
@@ -89,11 +89,11 @@ def _counted_at_the_end(strategies: Sequence[tuple[Validation, str, Sequence[str
             _count(*strategy)
 
 
-def _count(found: Validation, name: str, overlays: Sequence[str]) -> None:
+def _count(validation: Validation, name: str, overlays: Sequence[str]) -> None:
     """Print the number of warnings, and the command that shows them."""
-    if not found.warnings:
+    if not validation.warnings:
         return
     from eks_hardware.printable import counted
 
     words = [name, *(word for overlay in overlays for word in ("--overlay", overlay))]
-    tell(f"{counted(len(found.warnings), 'warning')}; see `eks-hardware validate {shlex.join(words)}`")
+    tell(f"{counted(len(validation.warnings), 'warning')}; see `eks-hardware validate {shlex.join(words)}`")

@@ -42,15 +42,15 @@ def api_access_option() -> Callable[[Function], Function]:
     )
 
 
-def with_api_access(said: str | None, region: str, *, asks: bool, confirms: bool = False) -> tuple[Settings, str]:
+def with_api_access(text: str | None, region: str, *, asks: bool, confirms: bool = False) -> tuple[Settings, str]:
     """Return settings with the networks of ``--api-access`` or this machine's address, and a sentence if detected.
 
     If it ``asks``, the user names networks where the address is unknown; if it ``confirms``, always.
     """
     from eks_hardware.advisor.strategies.strategy_text import Settings
 
-    if said is not None:
-        networks = read_option("--api-access", said, _networks)
+    if text is not None:
+        networks = read_option("--api-access", text, _networks)
         return _of_options(Settings(public_cidrs=networks), region), ""
     address = caller_address()
     network = address and f"{address}/32"
@@ -84,25 +84,25 @@ def with_admins(settings: Settings, said: Sequence[str], region: str, *, asks: b
     return ask(question, NONE, lambda answer: accepted(replace(settings, admins=_roles(answer)), region))
 
 
-def with_state(settings: Settings, said: str | None, region: str, *, asks: bool) -> Settings:
+def with_state(settings: Settings, text: str | None, region: str, *, asks: bool) -> Settings:
     """Return the settings with the place of ``--state``, or the one that the user names."""
-    if said is not None or not asks:
-        return _of_options(replace(settings, state_bucket=_bucket(said or _LOCAL)), region)
+    if text is not None or not asks:
+        return _of_options(replace(settings, state_bucket=_bucket(text or _LOCAL)), region)
     question = f"Terraform state ({_LOCAL}, or the name of an S3 bucket)"
     return ask(question, _LOCAL, lambda answer: accepted(replace(settings, state_bucket=_bucket(answer)), region))
 
 
 def _of_options(settings: Settings, region: str) -> Settings:
     """Return the settings, or end the command with the faults in its options."""
-    if found := _faults(settings, region):
-        fail_with(found)
+    if faults := _faults(settings, region):
+        fail_with(faults)
     return settings
 
 
 def accepted(settings: Settings, region: str) -> Settings:
     """Return the settings, or raise the first fault in them as a wrong answer."""
-    if found := _faults(settings, region):
-        raise WrongAnswerError(found[0].message)
+    if faults := _faults(settings, region):
+        raise WrongAnswerError(faults[0].message)
     return settings
 
 
@@ -119,11 +119,11 @@ def caller_address() -> str | None:
         return None
 
 
-def _networks(said: str) -> tuple[str, ...]:
-    if said.strip() == _PRIVATE:
+def _networks(text: str) -> tuple[str, ...]:
+    if text.strip() == _PRIVATE:
         return ()
-    words = [part for part in re.split(r"[,\s]+", said) if part]
-    wrong = [word for word in words or [said] if not _is_network(word)]
+    words = [part for part in re.split(r"[,\s]+", text) if part]
+    wrong = [word for word in words or [text] if not _is_network(word)]
     if wrong:
         raise WrongAnswerError(
             f"must be one or more CIDR ranges such as {EXAMPLE}, or {_PRIVATE}, got {quoted(wrong[0])}"
@@ -131,24 +131,24 @@ def _networks(said: str) -> tuple[str, ...]:
     return tuple(word if "/" in word else f"{word}/32" for word in words)
 
 
-def _is_network(said: str) -> bool:
+def _is_network(text: str) -> bool:
     """Return whether it is an IPv4 address, with or without a prefix length. Validation checks the rest."""
     from ipaddress import IPv4Interface
 
     try:
-        IPv4Interface(said)
+        IPv4Interface(text)
     except ValueError:
         return False
     return True
 
 
-def _roles(said: str) -> tuple[str, ...]:
+def _roles(text: str) -> tuple[str, ...]:
     """Return the ARNs in an answer. Names of roles can contain commas."""
-    return () if said == NONE else tuple(re.split(r"[,\s]+(?=arn:)", said))
+    return () if text == NONE else tuple(re.split(r"[,\s]+(?=arn:)", text))
 
 
-def _bucket(said: str) -> str | None:
-    return None if said == _LOCAL else said.removeprefix("s3://").rstrip("/")
+def _bucket(text: str) -> str | None:
+    return None if text == _LOCAL else text.removeprefix("s3://").rstrip("/")
 
 
 # Options are checked before the first question, and again with the answers.

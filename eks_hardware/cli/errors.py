@@ -33,9 +33,9 @@ _ASKED = 3
 """Names in a question; more are a list."""
 
 
-def exit_codes(found: str = "", more: str = "") -> str:
-    """Return the last line of a command's help: its exit codes. ``found`` says what 1 means for the command."""
-    one = f"1 {found}; " if found else ""
+def exit_codes(failure: str = "", more: str = "") -> str:
+    """Return the last line of a command's help: its exit codes. ``failure`` says what 1 means for the command."""
+    one = f"1 {failure}; " if failure else ""
     return f"Exit codes: 0 success; {one}2 wrong usage, or the command could not run{more}."
 
 

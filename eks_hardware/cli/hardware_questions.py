@@ -56,13 +56,13 @@ class Hardware(NamedTuple):
     text: Callable[[str, Settings], str]
 
 
-def choose_hardware(said: Options, fields: dict[str, object], *, asks: bool, yes: bool) -> Hardware:
+def choose_hardware(options: Options, fields: dict[str, object], *, asks: bool, yes: bool) -> Hardware:
     """Return the hardware for the options; ask for missing ones, or use their defaults with ``yes``.
 
     Raises:
         WriteError: there is no hardware for the task in the region.
     """
-    kind = said.kind
+    kind = options.kind
     other = next((field for field in fields if field not in ("task", "method")), None)
     if kind and "model" in fields:
         raise click.UsageError(
@@ -80,11 +80,11 @@ def choose_hardware(said: Options, fields: dict[str, object], *, asks: bool, yes
         request_or_stop({"task": DEFAULT_TASK, "model": {"parameters": DEFAULT_MODEL}, **fields})
     if kind and (fault := _task_fault(kind, fields)):
         raise click.BadParameter(fault, param_hint="--task")
-    if said.max_usd_per_month is not None:
-        amount_of_option(said.max_usd_per_month)
+    if options.max_usd_per_month is not None:
+        amount_of_option(options.max_usd_per_month)
     if not kind and "model" not in fields:
         kind = _model_or_kind(fields, asks=asks)
-    return _of_kind(kind, fields, said, asks) if kind else _of_model(fields, said, asks)
+    return _of_kind(kind, fields, options, asks) if kind else _of_model(fields, options, asks)
 
 
 def _model_or_kind(fields: dict[str, object], *, asks: bool) -> str | None:
@@ -122,7 +122,7 @@ def _checked(fields: dict[str, object], field: str) -> Request | None:
 # --- a model
 
 
-def _of_model(fields: dict[str, object], said: Options, asks: bool) -> Hardware:
+def _of_model(fields: dict[str, object], options: Options, asks: bool) -> Hardware:
     from eks_hardware.advisor.recommend import best_of_families, recommend
     from eks_hardware.advisor.strategies.write import by_family, strategy_yaml
     from eks_hardware.cli.output.recommendation import show_choices
@@ -133,7 +133,7 @@ def _of_model(fields: dict[str, object], said: Options, asks: bool) -> Hardware:
     for field, question, default in _questions(request) if asks else ():
         if field not in fields and (value := _value(fields, field, question, default)) is not None:
             fields[field] = value
-    region = _region(said.region, asks)
+    region = _region(options.region, asks)
     found = recommend(request_or_stop({**fields, "region": region})[0])
     if not found.candidates:
         fail(f"no hardware in {region} fits{_nearest(found)}", FAILED)
@@ -145,7 +145,7 @@ def _of_model(fields: dict[str, object], said: Options, asks: bool) -> Hardware:
 
     best = best_of_families(found.candidates)[:SHOWN]
     offers = [Offer(each.fit.kind.name, partial(text, number)) for number, each in enumerate(best, 1)]
-    return _chosen(offers, said, region, asks=asks)
+    return _chosen(offers, options, region, asks=asks)
 
 
 def _questions(request: Request) -> list[tuple[str, str, str]]:
@@ -184,8 +184,8 @@ def _value(fields: dict[str, object], field: str, question: str, default: str) -
     return ask(question, default, read)
 
 
-def _nearest(found: Recommendation) -> str:
-    nearest = found.nearest[0] if found.nearest else None
+def _nearest(recommendation: Recommendation) -> str:
+    nearest = recommendation.nearest[0] if recommendation.nearest else None
     return f"; closest is {nearest.kind.name}: {nearest.text} {nearest.remedy or ''}".rstrip() if nearest else ""
 
 
@@ -212,7 +212,7 @@ def _task_fault(kind: str, fields: Mapping[str, object]) -> str:
     return f"{allowed} for {_CALLED[kind]}, got {task}"
 
 
-def _of_kind(named: str, fields: dict[str, Any], said: Options, asks: bool) -> Hardware:
+def _of_kind(named: str, fields: dict[str, Any], options: Options, asks: bool) -> Hardware:
     from eks_hardware.advisor.strategies.starters import (
         KINDS,
         mixed_types,
@@ -227,7 +227,7 @@ def _of_kind(named: str, fields: dict[str, Any], said: Options, asks: bool) -> H
     task: str | None = fields.get("task")
     if task is None and (tasks := purposes(kind)):
         task = _task(tasks, asks=asks)
-    region = _region(said.region, asks, lambda said: starter_types(kind, task, said))
+    region = _region(options.region, asks, lambda said: starter_types(kind, task, said))
     types = starter_types(kind, task, region)[:SHOWN]
     mixed = {name: each[:SHOWN] for name, each in mixed_types(region).items()}
     show_types({"": types} if types else mixed, region)
@@ -237,14 +237,14 @@ def _of_kind(named: str, fields: dict[str, Any], said: Options, asks: bool) -> H
         return strategy_text(name, region, groups, settings, heading=(f"A first strategy for {_CALLED[kind]}.",))
 
     offers = [Offer(each, partial(text, number)) for number, each in enumerate(types or (_CALLED[kind],), 1)]
-    return _chosen(offers, said, region, asks=asks)
+    return _chosen(offers, options, region, asks=asks)
 
 
 # --- both
 
 
-def _chosen(offers: Sequence[Offer], said: Options, region: str, *, asks: bool) -> Hardware:
-    limit, number = limit_and_number(said.max_usd_per_month, offers, said.pick, region, asks=asks)
+def _chosen(offers: Sequence[Offer], options: Options, region: str, *, asks: bool) -> Hardware:
+    limit, number = limit_and_number(options.max_usd_per_month, offers, options.pick, region, asks=asks)
     return Hardware(region, limit, offers[number - 1].text)
 
 
@@ -254,13 +254,13 @@ def _task(tasks: Sequence[str], *, asks: bool) -> str:
     return choose("Task", tasks, default) if asks else default
 
 
-def region_of(said: Options) -> str:
+def region_of(options: Options) -> str:
     """Return the region of the options, or the default one.
 
     Raises:
         WriteError: the catalogue does not list it.
     """
-    return _region(said.region, asks=False)
+    return _region(options.region, asks=False)
 
 
 def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = str) -> str:

@@ -74,11 +74,11 @@ def force(text: str) -> Callable[[Function], Function]:
     return click.option("--force", is_flag=True, help=text)
 
 
-def model_of(said: str) -> dict[str, str]:
+def model_of(text: str) -> dict[str, str]:
     """Return the value of ``--model``, such as ``8B``, ``qwen3-8b`` or a path, as the field ``model`` of a workload.
 
     An existing file takes precedence over a public model of the same name.
     """
-    if said.endswith(".json") or Path(said).exists():
-        return {"hf_config": str(Path(said).absolute())}
-    return {"parameters" if _SIZE.fullmatch(said) else "name": said}
+    if text.endswith(".json") or Path(text).exists():
+        return {"hf_config": str(Path(text).absolute())}
+    return {"parameters" if _SIZE.fullmatch(text) else "name": text}

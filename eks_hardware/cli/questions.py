@@ -45,10 +45,10 @@ def ask(question: str, default: str | None, read: Callable[[str], Answer]) -> An
             tell(f"  {error}")
 
 
-def read_option(option: str, said: str, read: Callable[[str], Answer]) -> Answer:
+def read_option(option: str, text: str, read: Callable[[str], Answer]) -> Answer:
     """Return the result of ``read`` for the value of an option; end the command if it is a wrong answer."""
     try:
-        return read(said)
+        return read(text)
     except WrongAnswerError as error:
         raise click.BadParameter(str(error), param_hint=option) from None
 

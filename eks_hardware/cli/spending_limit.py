@@ -44,7 +44,7 @@ class Offer:
 
 
 def limit_and_number(
-    said: str | None, offers: Sequence[Offer], pick: int | None, region: str, *, asks: bool
+    text: str | None, offers: Sequence[Offer], pick: int | None, region: str, *, asks: bool
 ) -> tuple[float | None, int]:
     """Return the spending limit and the number of the chosen hardware; ask for those that no option sets.
 
@@ -53,40 +53,40 @@ def limit_and_number(
     if pick is not None and pick > len(offers):
         limits = f"from 1 to {len(offers)}" if len(offers) > 1 else "1"
         raise click.BadParameter(f"must be {limits}, got {pick}", param_hint="--pick")
-    limit = _limit(said, offers if pick is None else offers[pick - 1 : pick], region, asks=asks)
+    limit = _limit(text, offers if pick is None else offers[pick - 1 : pick], region, asks=asks)
     return limit, pick or _number(offers, limit, asks=asks)
 
 
 # --- the limit
 
 
-def amount_of_option(said: str) -> float | None:
+def amount_of_option(text: str) -> float | None:
     """Return the amount of the option; None for no limit."""
-    return read_option(OPTION, said, _amount)
+    return read_option(OPTION, text, _amount)
 
 
-def _limit(said: str | None, offers: Sequence[Offer], region: str, *, asks: bool) -> float | None:
+def _limit(text: str | None, offers: Sequence[Offer], region: str, *, asks: bool) -> float | None:
     def read(answer: str) -> float | None:
         return _enough(answer, offers, region)
 
-    if said is not None:
-        return read_option(OPTION, said, read)
+    if text is not None:
+        return read_option(OPTION, text, read)
     return ask("Spending limit in USD a month at maximum size", NONE, read) if asks else None
 
 
-def _amount(said: str) -> float | None:
-    if said == NONE:
+def _amount(text: str) -> float | None:
+    if text == NONE:
         return None
-    if found := _AMOUNT.fullmatch(said.removesuffix("USD").strip()):
+    if found := _AMOUNT.fullmatch(text.removesuffix("USD").strip()):
         return float(found[1].replace(",", ""))
-    raise WrongAnswerError(f"must be a number of US dollars such as 5000, or {NONE}, got {quoted(said)}")
+    raise WrongAnswerError(f"must be a number of US dollars such as 5000, or {NONE}, got {quoted(text)}")
 
 
-def _enough(said: str, offers: Sequence[Offer], region: str) -> float | None:
+def _enough(text: str, offers: Sequence[Offer], region: str) -> float | None:
     """Return the amount in an answer if it is enough for an offer; None for no limit."""
     from eks_hardware.advisor.strategies.strategy_text import Settings
 
-    amount = _amount(said)
+    amount = _amount(text)
     if amount is None:
         return None
     least = min(offers, key=lambda offer: offer.usd_per_month)
@@ -94,7 +94,7 @@ def _enough(said: str, offers: Sequence[Offer], region: str) -> float | None:
         cheapest = ", the cheapest of these types" if len(offers) > 1 else ""
         raise WrongAnswerError(
             f"must be at least {_usd(least.usd_per_month)}, the monthly cost at maximum size with "
-            f"{least.name}{cheapest}, got {said}; raise it, choose cheaper hardware, or use {NONE} and lower "
+            f"{least.name}{cheapest}, got {text}; raise it, choose cheaper hardware, or use {NONE} and lower "
             "scaling.max in the file"
         )
     accepted(Settings(public_cidrs=(), max_usd_per_month=amount), region)

@@ -34,9 +34,9 @@ class Number(click.ParamType[int]):
         return int(number)
 
 
-def in_full(said: str) -> str:
+def in_full(text: str) -> str:
     """Return ``16384`` for ``16k``, and other texts as they are."""
-    return str(int(said[:-1]) * 1024) if said[:-1].isdecimal() and said[-1] in "kK" else said
+    return str(int(text[:-1]) * 1024) if text[:-1].isdecimal() and text[-1] in "kK" else text
 
 
 OPTIONS = {

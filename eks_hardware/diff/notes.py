@@ -21,7 +21,7 @@ def notes(
     before: ResolvedStrategy,
     after: ResolvedStrategy,
     state: State,
-    found: tuple[ResourceChange, ...],
+    resource_changes: tuple[ResourceChange, ...],
     pools: tuple[PoolChange, ...],
     *,
     had: int | None,
@@ -60,7 +60,7 @@ def notes(
     if None not in accounts and accounts[0] != accounts[1]:
         yield f"account {accounts[0]} -> {accounts[1]}: the changes below assume one account"
     if state == "same":
-        yield from _refusals(before, after, found)
+        yield from _refusals(before, after, resource_changes)
 
 
 def charts_move(before: ResolvedStrategy, after: ResolvedStrategy) -> bool:
@@ -80,14 +80,17 @@ def _moved_charts(after: ResolvedStrategy) -> str:
     )
 
 
-def _refusals(before: ResolvedStrategy, after: ResolvedStrategy, found: tuple[ResourceChange, ...]) -> Iterator[str]:
+def _refusals(
+    before: ResolvedStrategy, after: ResolvedStrategy, resource_changes: tuple[ResourceChange, ...]
+) -> Iterator[str]:
     """Yield changes that Terraform plans and AWS refuses or ignores.
 
     Source for keys: https://github.com/hashicorp/terraform-provider-aws/blob/v5.100.0/internal/service/eks/cluster.go
     (``AssociateEncryptionConfig`` only if there was no key)
     """
     cluster = next(
-        (resource_change for resource_change in found if resource_change.resource.type == "aws_eks_cluster"), None
+        (resource_change for resource_change in resource_changes if resource_change.resource.type == "aws_eks_cluster"),
+        None,
     )
     if cluster is None:
         return
@@ -102,7 +105,7 @@ def _refusals(before: ResolvedStrategy, after: ResolvedStrategy, found: tuple[Re
     existing = [network.existing and network.existing.vpc_id for network in (before.network, after.network)]
     made = any(
         resource_change.resource.type == "aws_vpc" and resource_change.action is not Action.UPDATE
-        for resource_change in found
+        for resource_change in resource_changes
     )
     if made or existing[0] != existing[1]:
         yield (

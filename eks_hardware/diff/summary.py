@@ -64,16 +64,16 @@ def _mild(change: ResourceChange) -> bool:
     return "replaced" not in change.resource.facts
 
 
-def _templates(found: Sequence[ResourceChange]) -> dict[str, ResourceChange]:
+def _templates(resource_changes: Sequence[ResourceChange]) -> dict[str, ResourceChange]:
     """Return launch templates with a new version, by their groups. The line of the group lists their changes."""
     groups = {
         resource_change.resource.owner
-        for resource_change in found
+        for resource_change in resource_changes
         if resource_change.resource.type == "aws_eks_node_group"
     }
     return {
         resource_change.resource.owner: resource_change
-        for resource_change in found
+        for resource_change in resource_changes
         if resource_change.action is Action.UPDATE
         and resource_change.resource.type == "aws_launch_template"
         and resource_change.resource.owner in groups
@@ -81,11 +81,11 @@ def _templates(found: Sequence[ResourceChange]) -> dict[str, ResourceChange]:
 
 
 def _points(
-    action: Action, found: Sequence[ResourceChange], templates: Mapping[str, ResourceChange]
+    action: Action, resource_changes: Sequence[ResourceChange], templates: Mapping[str, ResourceChange]
 ) -> Iterable[Point]:
     """Return one point per kind and owner, the worst consequences first."""
     groups: dict[tuple[str, str], list[ResourceChange]] = {}
-    for resource_change in found:
+    for resource_change in resource_changes:
         groups.setdefault((resource_change.resource.owner, resource_change.resource.type), []).append(resource_change)
     points = [
         Point(action, sentence(group[0], templates.get(group[0].resource.owner)), len(group) - 1)

@@ -95,12 +95,12 @@ def _cluster(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
     answer = aws.found(("ResourceNotFoundException",), "eks", "describe_cluster", name=name)
     # Terraform's default tags: a cluster of this strategy has its name as a tag.
     if answer and answer["cluster"].get("tags", {}).get(STRATEGY_TAG) != name:
-        found = answer["cluster"]
+        cluster = answer["cluster"]
         yield subject.warning(
             "CLUSTER_EXISTS",
             "name",
-            f"{subject.resolved.region} already has a cluster {name} ({found.get('status', 'status unknown')}, "
-            f"Kubernetes {found.get('version', 'unknown')}) without the tag {STRATEGY_TAG}={name}: this strategy did "
+            f"{subject.resolved.region} already has a cluster {name} ({cluster.get('status', 'status unknown')}, "
+            f"Kubernetes {cluster.get('version', 'unknown')}) without the tag {STRATEGY_TAG}={name}: this strategy did "
             "not create it, and cannot create another one with this name; choose another name",
             subject.command("eks", "describe-cluster", name=name),
         )

@@ -120,9 +120,9 @@ class Report:
     @property
     def findings(self) -> tuple[Diagnosis, ...]:
         """All findings in the order of the file, then of the checks."""
-        found = [finding for outcome in self.outcomes for finding in outcome.findings]
+        findings = [finding for outcome in self.outcomes for finding in outcome.findings]
         return tuple(
-            sorted(found, key=lambda each: (each.position.line, each.position.column) if each.position else (0, 0))
+            sorted(findings, key=lambda each: (each.position.line, each.position.column) if each.position else (0, 0))
         )
 
     @property

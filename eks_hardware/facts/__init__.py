@@ -131,8 +131,8 @@ def chart_keys(key: str) -> ChartValues:
 
     A leaf is None; ``"*"`` means anything below.
     """
-    found: ChartValues = data.read(f"facts/chart_values/{key}.json")
-    return found
+    chart_values: ChartValues = data.read(f"facts/chart_values/{key}.json")
+    return chart_values
 
 
 def endpoint_services() -> tuple[str, ...]:

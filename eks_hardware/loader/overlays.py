@@ -38,7 +38,7 @@ def find_overlays(names: Iterable[str], folders: Sequence[Path | str]) -> list[P
     Raises:
         StrategyError: OVERLAY_NAME, OVERLAY_UNKNOWN; for all names at once.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     findings: list[Finding] = []
     for name in names:
         if not _NAME.fullmatch(name):
@@ -50,10 +50,10 @@ def find_overlays(names: Iterable[str], folders: Sequence[Path | str]) -> list[P
         elif (file := _find(name, folders)) is None:
             findings.append(Finding("OVERLAY_UNKNOWN", "", _unknown(name, folders)))
         else:
-            found.append(file)
+            files.append(file)
     if findings:
         raise StrategyError(findings)
-    return found
+    return files
 
 
 def _find(name: str, folders: Sequence[Path | str]) -> Path | None:

@@ -114,11 +114,11 @@ def _nvidia(cluster: Cluster, daemonset: Map) -> Plugin:
 
 def _config_map(cluster: Cluster, namespace: str, name: str) -> Mapping[str, str]:
     try:
-        found: Mapping[str, str] = cluster.request("GET", f"/api/v1/namespaces/{namespace}/configmaps/{name}").get(
+        config_map: Mapping[str, str] = cluster.request("GET", f"/api/v1/namespaces/{namespace}/configmaps/{name}").get(
             "data", {}
         )
     except ApiError as error:
         if error.status == http.client.NOT_FOUND:
             return {}
         raise
-    return found
+    return config_map

@@ -206,7 +206,7 @@ def look_in(folder: Path, platform: str) -> Mirror | None:
     provider = folder.joinpath(*PROVIDER.split("/"))
     # Terraform follows links only at the top and at the bottom of the tree (tested with 1.11).
     between = [provider, *provider.parents[:2]]
-    found: list[Mirror] = []
+    mirrors: list[Mirror] = []
     try:
         if not provider.is_dir() or any(part.is_symlink() for part in between):
             return None
@@ -218,10 +218,10 @@ def look_in(folder: Path, platform: str) -> Mirror | None:
                 version, packed = parse_version(entry.name), False
                 usable = not entry.is_symlink() and any((entry / platform).glob("terraform-provider-aws*"))
             if usable and version is not None and PROVIDER_FROM <= version < PROVIDER_BELOW:
-                found.append(Mirror(folder, version, packed))
+                mirrors.append(Mirror(folder, version, packed))
     except OSError:
         return None
-    return max(found, key=lambda mirror: (mirror.version, not mirror.packed), default=None)
+    return max(mirrors, key=lambda mirror: (mirror.version, not mirror.packed), default=None)
 
 
 def for_opentofu(root: Path, mirror: Mirror, platform: str) -> Mirror:

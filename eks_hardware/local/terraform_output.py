@@ -92,7 +92,7 @@ def _app_errors(texts: list[str]) -> list[str]:
 
 def _boxes(texts: list[str]) -> list[str]:
     """Return the contents of Terraform's error boxes, with or without the frame that a terminal adds."""
-    found: list[str] = []
+    boxes: list[str] = []
     inside = False
     for text in texts:
         stripped = text.strip()
@@ -104,5 +104,5 @@ def _boxes(texts: list[str]) -> list[str]:
         elif stripped.startswith("╵") or (inside and framed is None):
             inside = False
         if inside and content.strip():
-            found.append(content)
-    return found
+            boxes.append(content)
+    return boxes

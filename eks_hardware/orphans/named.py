@@ -82,14 +82,14 @@ def _in_cluster(operation: str, key: str) -> Callable[[Aws, str, str], str | Non
 def _pod_identity(aws: Aws, cluster: str, namespace: str, account: str) -> str | None:
     parameters = {"clusterName": cluster, "namespace": namespace, "serviceAccount": account}
     answer = aws.found(_GONE, "eks", "list_pod_identity_associations", **parameters)
-    found = answer["associations"] if answer else ()
-    return next((f"{cluster},{each['associationId']}" for each in found), None)
+    associations = answer["associations"] if answer else ()
+    return next((f"{cluster},{each['associationId']}" for each in associations), None)
 
 
 def _route_table(aws: Aws, id_: str) -> Mapping[str, Any]:
     tables = aws.pages("ec2", "describe_route_tables", "RouteTables", RouteTableIds=[id_])
-    found: Mapping[str, Any] = tables[0] if tables else {}
-    return found
+    route_table: Mapping[str, Any] = tables[0] if tables else {}
+    return route_table
 
 
 def _route(aws: Aws, table: str, destination: str) -> str | None:

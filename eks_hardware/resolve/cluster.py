@@ -130,9 +130,9 @@ class _Cluster(Resolver[ResolvedCluster]):
         row = facts.service_prices.cite(lambda file: file["control_plane"]["every_region"])
         times = round(row.value["extended"] / row.value["standard"])
         text = f"STANDARD: extended support costs {times} times as much per hour"
-        said = "upgrade_policy" in self._spec.model_fields_set
+        is_set = "upgrade_policy" in self._spec.model_fields_set
         choice = facts.choices.cite(lambda file: file["kubernetes_support"]["upgrade_policy"])
-        return chosen(said, self._spec.upgrade_policy.upper(), choice.part(str.upper), text, row)
+        return chosen(is_set, self._spec.upgrade_policy.upper(), choice.part(str.upper), text, row)
 
     def zonal_shift(self) -> Derived[bool]:
         row = facts.choices.cite(lambda file: file["zonal_shift"]["enabled"])

@@ -62,14 +62,14 @@ def rule(value: T, text: str, *sources: Source) -> Derived[T]:
     return _derived(value, Origin.RULE, text, sources)
 
 
-def stated_if(said: bool, value: T, otherwise: str, *sources: Source) -> Derived[T]:
-    """Return a value that the strategy states if ``said``, otherwise a default with the reason ``otherwise``."""
-    return stated(value) if said else default(value, otherwise, *sources)
+def stated_if(is_set: bool, value: T, otherwise: str, *sources: Source) -> Derived[T]:
+    """Return a value that the strategy states if ``is_set``, otherwise a default with the reason ``otherwise``."""
+    return stated(value) if is_set else default(value, otherwise, *sources)
 
 
-def chosen(said: bool, value: T, row: Cited[T], otherwise: str, *more: Source) -> Derived[T]:
-    """Return a value that the strategy states if ``said``, otherwise that of a row with the reason ``otherwise``."""
-    return stated(value) if said else default(row.value, otherwise, row, *more)
+def chosen(is_set: bool, value: T, row: Cited[T], otherwise: str, *more: Source) -> Derived[T]:
+    """Return a value that the strategy states if ``is_set``, otherwise that of a row with the reason ``otherwise``."""
+    return stated(value) if is_set else default(row.value, otherwise, row, *more)
 
 
 def stated_field(section: StrategyModel, field: str, row: Cited[T], otherwise: str) -> Derived[T]:

@@ -84,11 +84,11 @@ class _Karpenter(Resolver[ResolvedKarpenter]):
         return rule(name, text, aws_names.longest("instance_profile"))
 
     def queue_name(self) -> Derived[str | None]:
-        wanted, said = self._spec.interruption_queue, "interruption_queue" in self._spec.model_fields_set
+        wanted, is_set = self._spec.interruption_queue, "interruption_queue" in self._spec.model_fields_set
         name = aws_names.limited(self._cluster_name, "karpenter", limit="sqs_queue")
         enabled = facts.choices.cite(lambda file: file["karpenter_interruptions"]["enabled"])
         row = enabled.part(lambda on: name if on else None)
-        return chosen(said, name if wanted else None, row, "Karpenter drains nodes before an interruption")
+        return chosen(is_set, name if wanted else None, row, "Karpenter drains nodes before an interruption")
 
     def rules(self) -> Derived[tuple[InterruptionRule, ...]]:
         rules = tuple(_rules(self._cluster_name)) if self._spec.interruption_queue else ()

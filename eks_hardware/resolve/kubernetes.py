@@ -139,8 +139,8 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         return rule(tuple(roles), "one per chart that calls AWS")
 
     def teams(self) -> Derived[tuple[ResolvedTeam, ...]]:
-        said = "teams" in self._spec.model_fields_set
-        return stated_if(said, tuple(map(_team, self._spec.teams)), "the stack creates no namespaces")
+        is_set = "teams" in self._spec.model_fields_set
+        return stated_if(is_set, tuple(map(_team, self._spec.teams)), "the stack creates no namespaces")
 
     def neuron_monitor(self) -> Derived[bool]:
         row = facts.choices.cite(lambda file: file["neuron_monitor"]["enabled"])

@@ -109,8 +109,8 @@ class ResolvedNodePool(ResolvedNodes):
     @property
     def max_pods(self) -> int | None:
         """Maximum pods per node; None keeps the kubelet's own number."""
-        found: int | None = self.kubelet.get("maxPods")
-        return found
+        max_pods: int | None = self.kubelet.get("maxPods")
+        return max_pods
 
     @property
     def ami_alias(self) -> str | None:

@@ -140,9 +140,9 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return stated(self._context.cluster_name)
 
     def workload(self) -> Derived[str]:
-        said = "workload" in self._spec.model_fields_set
+        is_set = "workload" in self._spec.model_fields_set
         row = facts.choices.cite(lambda file: file["workload"]["purpose"])
-        return chosen(said, self._spec.purpose, row, "general: the strategy sets no workload")
+        return chosen(is_set, self._spec.purpose, row, "general: the strategy sets no workload")
 
     def hardware(self) -> Derived[Hardware]:
         return from_catalogue(self._first.hardware, self._describe(), *self._hardware_rows())

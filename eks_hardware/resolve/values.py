@@ -108,8 +108,8 @@ class Resolved:
             adapter = _type_of(type(self), name)  # type: ignore[arg-type]
             return frozen(adapter.validate_python(value))
         except ValidationError as error:
-            said = "; ".join(f"{_inside(each['loc'])}{each['msg'].lower()}" for each in error.errors())
-            raise ValueError(f"SETTING_TYPE {place}: {value!r} does not fit: {said}") from None
+            faults = "; ".join(f"{_inside(each['loc'])}{each['msg'].lower()}" for each in error.errors())
+            raise ValueError(f"SETTING_TYPE {place}: {value!r} does not fit: {faults}") from None
 
 
 def after(name: str) -> Mapping[str, str]:

@@ -192,13 +192,13 @@ def _reserved_cpus(kubelet: Kubelet, fewest: int | None) -> Iterator[Breach]:
 
 
 def _cpu_list(text: str) -> set[int] | None:
-    found: set[int] = set()
+    cpu_list: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*([0-9]{1,4})(?:-([0-9]{1,4}))?\s*", part)
         if match is None or int(match[2] or match[1]) < int(match[1]):
             return None
-        found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return found
+        cpu_list.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return cpu_list
 
 
 # --- policies

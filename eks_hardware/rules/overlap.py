@@ -25,7 +25,7 @@ class _Place:
 
 def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
     choice, region = context.zone_choice(), context.strategy.region
-    found = []
+    places = []
     for node in nodes:
         if kinds := context.types(node):
             there = zones.zones_of(context.demand(node), choice, region, context.catalogue)
@@ -33,8 +33,8 @@ def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
             hard = [taint for taint in taints(node, kinds[0].hardware) if keeps_pods_off(taint.effect)]
             keeps_off = frozenset((each.key, each.value, each.effect) for each in hard)
             for_whom = (node.purpose, frozenset(node.labels.items()), keeps_off)
-            found.append(_Place(node, frozenset(kind.name for kind in kinds), frozenset(there), for_whom))
-    return found
+            places.append(_Place(node, frozenset(kind.name for kind in kinds), frozenset(there), for_whom))
+    return places
 
 
 def _alike(one: _Place, other: _Place) -> frozenset[str]:

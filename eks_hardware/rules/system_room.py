@@ -60,20 +60,20 @@ def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
     addons = {str(name): addon.configuration for name, addon in strategy.cluster.addons.items() if addon.enabled}
     enabled = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
     installed = context.charts
-    found: list[tuple[str, int, Mapping[str, object]]] = []
+    software: list[tuple[str, int, Mapping[str, object]]] = []
     for name, row in known.items():
         if name == "karpenter":
             if strategy.karpenter:
-                found.append((name, strategy.karpenter.replicas, _values_of(context, name, "controller")))
+                software.append((name, strategy.karpenter.replicas, _values_of(context, name, "controller")))
         elif name in installed:
             values = _values_of(context, name)
-            found.append((name, _count(values, row["replicas"]), values))
+            software.append((name, _count(values, row["replicas"]), values))
         elif name in enabled:
             values = addons.get(name, {})
             part = values.get("controller") if name.endswith("csi-driver") else values
             given = part if isinstance(part, Mapping) else {}
-            found.append((name, _count(given, row["replicas"]), given))
-    return found
+            software.append((name, _count(given, row["replicas"]), given))
+    return software
 
 
 def _values_of(context: Context, chart: str, part: str = "") -> Mapping[str, object]:

@@ -19,8 +19,8 @@ def _trains(kind: InstanceType) -> str | None:
     """Return a type's support for training: ``supported``, ``small``, ``unsupported``; None if it has no such chip."""
     if kind.accelerator and kind.accelerator.kind in _INFERENCE_KINDS:
         return "unsupported"
-    found: str | None = facts.software()["neuron_chips"]["training"].get(chip_of(kind))
-    return found
+    support: str | None = facts.software()["neuron_chips"]["training"].get(chip_of(kind))
+    return support
 
 
 def _training(context: Context, verdict: str) -> Iterator[tuple[Node, str, str]]:

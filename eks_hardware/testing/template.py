@@ -275,8 +275,8 @@ class Template:
     @property
     def terraform(self) -> Body:
         """The ``terraform`` block: backend and required providers."""
-        found: Body = self._document.get("terraform", {})
-        return found
+        terraform: Body = self._document.get("terraform", {})
+        return terraform
 
     @property
     def outputs(self) -> dict[str, Any]:
@@ -285,8 +285,8 @@ class Template:
 
     def providers(self, name: str) -> list[Body]:
         """Return the configurations of a provider."""
-        found: list[Body] = self._document.get("provider", {}).get(name, [])
-        return found
+        bodies: list[Body] = self._document.get("provider", {}).get(name, [])
+        return bodies
 
     def addresses(self) -> dict[str, str]:
         """The construct paths of all resources and data sources, by address."""
@@ -318,12 +318,12 @@ class Template:
             AssertionError: if none or several match; lists them, or the differences of the closest one.
         """
         candidates = {address: body for address, body in self.resources(type_).items() if address_contains in address}
-        found = [address for address, body in candidates.items() if where is None or _agrees(where, body)]
-        if len(found) == 1:
-            return found[0]
+        addresses = [address for address, body in candidates.items() if where is None or _agrees(where, body)]
+        if len(addresses) == 1:
+            return addresses[0]
         called = f"{type_} with {address_contains!r} in its address" if address_contains else type_
-        if found:
-            raise AssertionError(f"expected one {called}, got {len(found)}:{self._listed(found)}")
+        if addresses:
+            raise AssertionError(f"expected one {called}, got {len(addresses)}:{self._listed(addresses)}")
         raise AssertionError(self._nothing_matches(called, where, candidates, type_))
 
     def resource(self, type_: str, where: object = None, *, address_contains: str = "") -> Body:
@@ -346,9 +346,9 @@ class Template:
 
     def count(self, type_: str, number: int, where: object = None) -> None:
         """Assert the number of matching resources of a type."""
-        found = self.resources(type_, where)
-        if len(found) != number:
-            raise AssertionError(f"expected {number} {type_}, got {len(found)}:{self._listed(found)}")
+        resources = self.resources(type_, where)
+        if len(resources) != number:
+            raise AssertionError(f"expected {number} {type_}, got {len(resources)}:{self._listed(resources)}")
 
     def references(self, address: str) -> frozenset[str]:
         """Return the resources and data sources that a resource references, in expressions and ``depends_on``."""

@@ -125,10 +125,10 @@ def in_order(findings: Iterable[Finding], files: Sequence[str]) -> tuple[Finding
 def _judged(filled: Filled, today: datetime.date | None) -> tuple[LoadedStrategy, tuple[Finding, ...]]:
     """Return a strategy with its findings; groups without chosen hardware are left out of the checks."""
     if filled.left_open:
-        found = check_remains(_closed(Remains(filled.loaded, frozenset(), frozenset()), filled), today=today)
+        findings = check_remains(_closed(Remains(filled.loaded, frozenset(), frozenset()), filled), today=today)
     else:
-        found = check_loaded(filled.loaded, today=today)
-    return filled.loaded, (*filled.findings, *found)
+        findings = check_loaded(filled.loaded, today=today)
+    return filled.loaded, (*filled.findings, *findings)
 
 
 def _judged_remains(remains: Remains, filled: Filled, today: datetime.date | None) -> tuple[Finding, ...]:

@@ -119,7 +119,7 @@ def validate_variants(
 
 
 def _at_its_place(finding: Finding) -> _Placed:
-    """Return a finding with what the comparison of findings leaves out: its position, and why it is ignored."""
+    """Return a finding, its position and why it is ignored. Findings are equal regardless of the last two."""
     return finding, finding.position, finding.ignored
 
 

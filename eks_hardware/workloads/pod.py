@@ -158,7 +158,7 @@ def _needs_scheduler(target: Target, size: Size) -> bool:
 
 
 def _selector(target: Target, *, queue: bool) -> dict[str, str]:
-    found = dict(target.label)
+    selector = dict(target.label)
     if queue:
-        found |= selecting_labels(target.node)
-    return found
+        selector |= selecting_labels(target.node)
+    return selector

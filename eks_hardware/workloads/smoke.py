@@ -33,12 +33,12 @@ def chosen(target: Target, size: Size, request: Request) -> tuple[Check, ...]:
         if reason := reasons[check]:
             raise WorkloadError("WORKLOAD_CHECK", "--check", f"{check} does not apply to {target.called}: {reason}")
     wanted = request.checks or CHECKS
-    found: list[Check] = [check for check in CHECKS if check in wanted and not reasons[check]]
-    if not found:
+    checks: list[Check] = [check for check in CHECKS if check in wanted and not reasons[check]]
+    if not checks:
         raise WorkloadError(
             "WORKLOAD_CHECK", "--kind", f"{target.called} has neither accelerators nor EFA to test; use --kind job"
         )
-    return tuple(found)
+    return tuple(checks)
 
 
 def _why_not(check: Check, target: Target, size: Size, nodes: int) -> str | None:

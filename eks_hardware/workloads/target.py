@@ -63,10 +63,10 @@ class Target:
         """The version of the accelerator's driver in its AMI."""
         if self.node.image_id or not (self.hardware is Hardware.NVIDIA_GPU or self.hardware.is_neuron):
             return None
-        found = software.image_driver(
+        image_driver = software.image_driver(
             self.hardware, self.node.ami_family, self.node.ami_release, self.resolved.kubernetes.kubernetes_version
         )
-        return found.driver if found else None
+        return image_driver.driver if image_driver else None
 
 
 def find_target(strategy: Strategy, resolved: ResolvedStrategy, name: str, catalogue: Catalogue) -> Target:

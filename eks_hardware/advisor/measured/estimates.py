@@ -168,9 +168,9 @@ class _Setup:
 
     def _training(self) -> float | None:
         row = self.row
-        found = self._speed(self._training_request()).tokens_per_second
+        tokens_per_second = self._speed(self._training_request()).tokens_per_second
         per = {"tokens/s": 1, "tokens/s per device": row["devices"], "sequences/s": row["input_tokens"]}
-        return None if found is None else found / per[row["unit"]]
+        return None if tokens_per_second is None else tokens_per_second / per[row["unit"]]
 
     def _encoder(self) -> float | None:
         row = self.row

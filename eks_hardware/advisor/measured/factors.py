@@ -52,8 +52,8 @@ class Compared:
     @property
     def ratio(self) -> float | None:
         """Measured / estimated speed or memory; None for `fits`, and without an estimate."""
-        found = self.outcome.ratio if self.outcome.row["kind"] in MEMORY else self.outcome.speed_ratio
-        return 1 / found if found else None
+        ratio = self.outcome.ratio if self.outcome.row["kind"] in MEMORY else self.outcome.speed_ratio
+        return 1 / ratio if ratio else None
 
 
 @dataclass(frozen=True, kw_only=True)

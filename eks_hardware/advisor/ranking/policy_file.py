@@ -42,10 +42,10 @@ class When(StrategyModel):
     kinds: tuple[Name, ...] | None = Field(
         default=None, description="Kinds of model: transformer, tabular, vision, speech, diffusion."
     )
-    not_kinds: tuple[Name, ...] | None = Field(default=None, description="object other kind of model.")
+    not_kinds: tuple[Name, ...] | None = Field(default=None, description="Any other kind of model.")
     budgets: tuple[Priority, ...] | None = Field(default=None, description="Priorities of the ranking.")
     frameworks: tuple[Framework | None, ...] | None = Field(default=None, description="Frameworks; null: none is set.")
-    not_frameworks: tuple[Framework, ...] | None = Field(default=None, description="object other framework, or none.")
+    not_frameworks: tuple[Framework, ...] | None = Field(default=None, description="Any other framework, or none.")
     precisions: tuple[WeightFormat, ...] | None = Field(default=None, description="Formats of the weights.")
     attention: bool | None = Field(default=None, description="Whether the workload requests an attention kernel.")
     serving: tuple[Serving, ...] | None = Field(default=None, description="Inference: real-time or batch.")

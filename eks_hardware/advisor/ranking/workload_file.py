@@ -45,8 +45,8 @@ class WorkloadFile(WorkloadSpec):
     @property
     def places(self) -> tuple[str, ...]:
         """The regions to compare, each once."""
-        said = (self.region,) if self.region else self.regions
-        return tuple(dict.fromkeys(said)) or DEFAULT_REGIONS
+        regions = (self.region,) if self.region else self.regions
+        return tuple(dict.fromkeys(regions)) or DEFAULT_REGIONS
 
 
 def read_workload(source: Path | str, *, file: str = "<options>") -> Document[WorkloadFile]:

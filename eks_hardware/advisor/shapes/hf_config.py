@@ -141,11 +141,11 @@ def _falcon(fields: Fields) -> ModelType:
 def _kv_heads(fields: Fields, name: str | None, heads: int) -> int:
     if name == "falcon" and not fields.flag("new_decoder_architecture", False):
         return 1 if fields.flag("multi_query", True) else heads
-    found = fields.number("key-value heads") or heads
-    if heads % found:
-        message = f"{heads} attention heads must be a multiple of {found} key-value heads; fix one of them"
+    kv_heads = fields.number("key-value heads") or heads
+    if heads % kv_heads:
+        message = f"{heads} attention heads must be a multiple of {kv_heads} key-value heads; fix one of them"
         raise ShapeError("HF_CONFIG_FIELD", message)
-    return found
+    return kv_heads
 
 
 def _dimensions(fields: Fields, row: ModelType) -> Dimensions:

@@ -74,11 +74,11 @@ def _meant(written: str) -> str:
 @cache
 def _index() -> Mapping[Words, str]:
     """Return the name of the model for each of its names, as words."""
-    found: dict[Words, str] = {}
+    index: dict[Words, str] = {}
     for name, row in rows().items():
         for words in _spellings(name, row):
-            found.setdefault(words, name)
-    return found
+            index.setdefault(words, name)
+    return index
 
 
 def _spellings(name: str, row: NamedModel) -> Iterator[Words]:

@@ -121,29 +121,31 @@ def _has_image(node: Node, kind: InstanceType) -> bool:
 # --- the choice
 
 
-def _chosen(question: Question, found: Recommendation) -> Chosen:
-    best = found.candidates[0]
+def _chosen(question: Question, recommendation: Recommendation) -> Chosen:
+    best = recommendation.candidates[0]
     bought: tuple[Capacity, ...] = question.capacity
     if isinstance(question.node, NodeGroupSpec):
         index = question.capacity.index(best.purchase) if best.purchase in question.capacity else 0
         bought = (question.capacity[index],)
-    names, efa = types_and_efa(found, best, spot="spot" in bought)
+    names, efa = types_and_efa(recommendation, best, spot="spot" in bought)
     needs = needs_of(question.request.workload, best)
     return Chosen(instance_types=names, capacity=bought, nodes=best.nodes, efa=efa, needs=needs)
 
 
-def types_and_efa(found: Recommendation, best: Candidate, *, spot: bool) -> tuple[tuple[str, ...], bool]:
+def types_and_efa(recommendation: Recommendation, best: Candidate, *, spot: bool) -> tuple[tuple[str, ...], bool]:
     """Return the types for a candidate, and whether its nodes use EFA.
 
     Spot needs several types: others with the same devices, in the order of the ranking. EFA does not connect nodes of
     different types.
     """
-    efa = found.request.efa
+    efa = recommendation.request.efa
     if efa is None:
         efa = best.fit.nodes > 1 and bool(best.fit.kind.efa_interfaces)
     names = [best.fit.kind.name]
     if spot and not efa:
-        names += [candidate.fit.kind.name for candidate in found.candidates if _alike(candidate) == _alike(best)]
+        names += [
+            candidate.fit.kind.name for candidate in recommendation.candidates if _alike(candidate) == _alike(best)
+        ]
     return tuple(dict.fromkeys(names))[:_MOST_TYPES], efa
 
 
@@ -218,11 +220,11 @@ def _no_type(question: Question) -> QuestionError:
     return QuestionError("WORKLOAD_NOTHING_FITS", field_paths.below(question.path, field), message)
 
 
-def _nothing_fits(question: Question, found: Recommendation) -> QuestionError:
+def _nothing_fits(question: Question, recommendation: Recommendation) -> QuestionError:
     field = "workload"
     message = "no hardware fits this workload; use a smaller model or a lower precision"
-    if found.nearest:
-        nearest = found.nearest[0]
+    if recommendation.nearest:
+        nearest = recommendation.nearest[0]
         field = _field(nearest)
         remedy = f"; {nearest.remedy.rstrip('.')}" if nearest.remedy else ""
         message = f"nothing fits; closest is {nearest.kind.name}: {nearest.text.rstrip('.')}{remedy}"

@@ -32,10 +32,10 @@ def cost(strategy: str, overlays: tuple[str, ...], everything: bool, format_: st
 
     read = checked(strategy, overlays)
     resolved = resolve(read.strategy)
-    found = cost_of(resolved)
+    strategy_cost = cost_of(resolved)
     if format_ == "json":
-        print_json(output.content(resolved, found))
+        print_json(output.content(resolved, strategy_cost))
     else:
-        output.show(resolved, found, everything=everything)
+        output.show(resolved, strategy_cost, everything=everything)
     if read.over_budget:
         raise Exit(FAILED)

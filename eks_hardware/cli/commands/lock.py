@@ -207,10 +207,10 @@ def _tell_nothing(loaded: LoadedStrategy) -> None:
     say(f"{loaded.file}: nothing to lock: no group or pool has `workload: {{...}}`")
 
 
-def _lines(choice: Choice, said: str) -> Iterator[str]:
+def _lines(choice: Choice, text: str) -> Iterator[str]:
     from eks_hardware.printable import shown
 
-    yield f"{choice.path}  {said}: {_hardware(choice.entry)}"
+    yield f"{choice.path}  {text}: {_hardware(choice.entry)}"
     if choice.before and choice.before.chosen != choice.entry.chosen:
         yield f"  was {_hardware(choice.before)}"
     for each in choice.why:

@@ -265,24 +265,26 @@ def _read(file: Path) -> Document[WorkloadFile]:
 
 
 def _written(
-    found: Recommendation, file: Path, pick: int, api_access: str | None, force: bool
+    recommendation: Recommendation, file: Path, pick: int, api_access: str | None, force: bool
 ) -> tuple[str, str | None] | UnknownAddressError:
     """Write the strategy as ``_write`` does; return the error if only the address is missing: the ranking is shown."""
     try:
-        return _write(found, file, pick, api_access, force)
+        return _write(recommendation, file, pick, api_access, force)
     except UnknownAddressError as error:
         return error
     except click.Abort:
         interrupted("nothing was written")
 
 
-def _write(found: Recommendation, file: Path, pick: int, api_access: str | None, force: bool) -> tuple[str, str | None]:
+def _write(
+    recommendation: Recommendation, file: Path, pick: int, api_access: str | None, force: bool
+) -> tuple[str, str | None]:
     """Write the strategy, and return the sentences about it, and its region if the API is private."""
     from eks_hardware.advisor.recommend import best_of_families
     from eks_hardware.advisor.strategies.write import WriteError, by_family, name_of, strategy_yaml, write_new
     from eks_hardware.new_project import has_schema, with_schema
 
-    shown = best_of_families(found.candidates)
+    shown = best_of_families(recommendation.candidates)
     if pick > len(shown):
         limits = f"from 1 to {len(shown)}" if len(shown) > 1 else "1"
         raise click.BadParameter(f"must be {limits}, got {pick}", param_hint="--pick")
@@ -290,7 +292,7 @@ def _write(found: Recommendation, file: Path, pick: int, api_access: str | None,
     try:
         name = name_of(file)
         settings, reach = with_api_access(api_access, chosen.region, asks=at_terminal())
-        text = strategy_yaml(by_family(found), settings, name=name, candidate=pick - 1)
+        text = strategy_yaml(by_family(recommendation), settings, name=name, candidate=pick - 1)
         write_new(file, with_schema(text) if has_schema(file) else text, force=force)
     except WriteError as error:
         fail(str(error))

@@ -97,13 +97,13 @@ def validate(
         raise Exit(exit_code(failed))
 
 
-def _sound(found: Validation) -> list[Strategy]:
+def _sound(validation: Validation) -> list[Strategy]:
     """Return the strategies without errors; quotas cannot be computed for the others."""
     from eks_hardware.findings import Severity
 
     return [
         loaded.strategy
-        for loaded, findings in found.strategies
+        for loaded, findings in validation.strategies
         if all(finding.severity is not Severity.ERROR for finding in findings)
     ]
 
@@ -121,32 +121,34 @@ def _with_all_overlays(files: Sequence[Path | str] | None) -> tuple[Validation, 
     return variants.validation, checked
 
 
-def _print(found: Validation, overlays: Mapping[str, Sequence[str]]) -> None:
+def _print(validation: Validation, overlays: Mapping[str, Sequence[str]]) -> None:
     from eks_hardware.printable import counted
     from eks_hardware.validation.terminal import as_text
 
-    wrong_names = [each for each in found.shown if each.position is None]
+    wrong_names = [each for each in validation.shown if each.position is None]
     if wrong_names:
         tell_findings(wrong_names)
-    if in_files := [each for each in found.shown if each.position]:
+    if in_files := [each for each in validation.shown if each.position]:
         click.echo(as_text(in_files, width()))
-    for file in found.adoptions:
+    for file in validation.adoptions:
         say(f"{file} was checked as node pools for an existing cluster")
     for file, names in overlays.items():
         if names:
             say(f"{file} was also checked with {counted(len(names), 'overlay')}: {', '.join(names)}")
-    ignored = f", {len(found.ignored)} ignored" if found.ignored else ""
+    ignored = f", {len(validation.ignored)} ignored" if validation.ignored else ""
     click.echo(
-        f"{counted(len(found.files), 'file')}: {counted(len(found.errors), 'error')}, "
-        f"{counted(len(found.warnings), 'warning')}{ignored}"
+        f"{counted(len(validation.files), 'file')}: {counted(len(validation.errors), 'error')}, "
+        f"{counted(len(validation.warnings), 'warning')}{ignored}"
     )
 
 
-def _write_sarif(found: Validation, file: Path) -> None:
+def _write_sarif(validation: Validation, file: Path) -> None:
     from eks_hardware import __version__
     from eks_hardware.validation.sarif import as_sarif
 
-    text = json.dumps(as_sarif(found, version=__version__, site=os.environ.get("DOCS_SITE_URL", "")), indent=2) + "\n"
+    text = (
+        json.dumps(as_sarif(validation, version=__version__, site=os.environ.get("DOCS_SITE_URL", "")), indent=2) + "\n"
+    )
     if str(file) == "-":
         click.echo(text, nl=False)
         return

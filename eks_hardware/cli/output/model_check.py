@@ -21,15 +21,15 @@ _MOST_MISSES = 6
 # --- JSON
 
 
-def content(found: ModelCheck) -> dict[str, object]:
+def content(check: ModelCheck) -> dict[str, object]:
     """Return the result with stable keys."""
     return {
-        "verdict": found.verdict,
-        "reason": found.reason,
-        "target": found.target,
-        "task": found.request.workload.task,
-        "model": asdict(found.request.shape),
-        "accelerators": [asdict(chip) for chip in found.chips],
+        "verdict": check.verdict,
+        "reason": check.reason,
+        "target": check.target,
+        "task": check.request.workload.task,
+        "model": asdict(check.request.shape),
+        "accelerators": [asdict(chip) for chip in check.chips],
         "fits": [
             {
                 "instance_type": fit.kind.name,
@@ -42,29 +42,29 @@ def content(found: ModelCheck) -> dict[str, object]:
                 "replicas_per_node": fit.replicas_per_node,
                 "notes": fit.notes,
             }
-            for fit in found.fits
+            for fit in check.fits
         ],
         "misses": [
             {"instance_type": miss.kind.name, "missing_gib": miss.missing_gib, "text": miss.text, "remedy": miss.remedy}
-            for miss in found.misses
+            for miss in check.misses
         ],
-        "changes": found.changes,
+        "changes": check.changes,
     }
 
 
 # --- text
 
 
-def show(found: ModelCheck) -> None:
+def show(check: ModelCheck) -> None:
     """Print the result."""
     out = console(highlight=True)
-    for each in _shown(found, out):
+    for each in _shown(check, out):
         out.print(each)
 
 
-def _shown(found: ModelCheck, out: Console) -> Iterator[RenderableType]:
-    shape, workload = found.request.shape, found.request.workload
-    style = {"yes": "green", "with changes": "yellow", "no": "red", "unknown": "yellow"}[found.verdict]
+def _shown(check: ModelCheck, out: Console) -> Iterator[RenderableType]:
+    shape, workload = check.request.shape, check.request.workload
+    style = {"yes": "green", "with changes": "yellow", "no": "red", "unknown": "yellow"}[check.verdict]
     heads = f"{shape.attention_heads} attention heads"
     if shape.kv_heads != shape.attention_heads:
         heads += f", {shape.kv_heads} key-value heads"
@@ -73,22 +73,22 @@ def _shown(found: ModelCheck, out: Console) -> Iterator[RenderableType]:
     yield facts(
         [
             ("Model", f"{name}, {_count(shape.parameters)} parameters, {shape.layers} layers, {heads}"),
-            ("Request", f"{workload.task} on {found.target}{framework}"),
-            ("Verdict", f"[{style}]{found.verdict}[/]: {found.reason}"),
+            ("Request", f"{workload.task} on {check.target}{framework}"),
+            ("Verdict", f"[{style}]{check.verdict}[/]: {check.reason}"),
             *(("Estimated", each) for each in shape.estimated),
         ]
     )
-    for chip in () if found.target == "gpu" else found.chips:
+    for chip in () if check.target == "gpu" else check.chips:
         yield from ("", f"[bold]{chip.accelerator}[/]", facts(_of_chip(chip)))
-    if found.fits:
-        yield from ("", fitted(_table(found.fits), out))
-    if found.misses:
-        misses = facts((miss.kind.name, _miss(miss)) for miss in found.misses[:_MOST_MISSES])
+    if check.fits:
+        yield from ("", fitted(_table(check.fits), out))
+    if check.misses:
+        misses = facts((miss.kind.name, _miss(miss)) for miss in check.misses[:_MOST_MISSES])
         yield from ("", "[bold]Does not fit[/]", misses)
-        if (more := len(found.misses) - _MOST_MISSES) > 0:
+        if (more := len(check.misses) - _MOST_MISSES) > 0:
             yield f"and {more} more; --format json lists all"
-    if found.changes:
-        changes = facts((f"{at}.", each) for at, each in enumerate(found.changes, 1))
+    if check.changes:
+        changes = facts((f"{at}.", each) for at, each in enumerate(check.changes, 1))
         yield from ("", "[bold]Required changes[/]", changes)
 
 

@@ -51,34 +51,34 @@ _TOGETHER = {
 # --- JSON
 
 
-def content(found: Recommendation, cheaper: str | None = None) -> dict[str, object]:
+def content(recommendation: Recommendation, cheaper: str | None = None) -> dict[str, object]:
     """Return the whole recommendation with stable keys."""
-    branch = policy.branch_for(found.request)
-    best = best_of_families(found.candidates)
+    branch = policy.branch_for(recommendation.request)
+    best = best_of_families(recommendation.candidates)
     return {
         "request": {
-            "workload": found.request.workload.model_dump(mode="json", exclude_unset=True),
-            "model": asdict(found.request.shape),
-            "regions": list(found.request.regions),
+            "workload": recommendation.request.workload.model_dump(mode="json", exclude_unset=True),
+            "model": asdict(recommendation.request.shape),
+            "regions": list(recommendation.request.regions),
         },
         "policy": {
-            "branch": found.branch,
-            "quote": found.branch_quote,
+            "branch": recommendation.branch,
+            "quote": recommendation.branch_quote,
             "under": branch.under,
             "document": branch.document,
             "reading": branch.reading,
             "today": branch.today and dict(branch.today),
         },
         "candidates": [
-            {"rank": rank, **_candidate(each), "alternatives": _alternatives(each, found.candidates)}
+            {"rank": rank, **_candidate(each), "alternatives": _alternatives(each, recommendation.candidates)}
             for rank, each in enumerate(best, 1)
         ],
-        "rejections": [asdict(rejection) for rejection in found.rejections],
-        "nearest": [_miss(each) for each in found.nearest],
-        "unreasonable": found.unreasonable and _plan(found.unreasonable),
+        "rejections": [asdict(rejection) for rejection in recommendation.rejections],
+        "nearest": [_miss(each) for each in recommendation.nearest],
+        "unreasonable": recommendation.unreasonable and _plan(recommendation.unreasonable),
         "cheaper": cheaper,
-        "notes": list(found.notes),
-        **({"measurements": _measurements(found.request.measured)} if found.request.measured else {}),
+        "notes": list(recommendation.notes),
+        **({"measurements": _measurements(recommendation.request.measured)} if recommendation.request.measured else {}),
     }
 
 
@@ -180,31 +180,33 @@ def _miss(miss: Miss) -> dict[str, object]:
 # --- text
 
 
-def show(found: Recommendation, *, top: int, everything: bool, pick: int = 1, cheaper: str | None = None) -> None:
+def show(
+    recommendation: Recommendation, *, top: int, everything: bool, pick: int = 1, cheaper: str | None = None
+) -> None:
     """Print at most ``top`` families on one screen; with ``everything`` all reasons, scores, rejections and notes.
 
     The last line names the choice: the candidate with the number ``pick``.
     """
     out = console()
-    best = best_of_families(found.candidates)
-    _print(out, _work(found.request))
-    if assumed := ", ".join(each.replace(" ", _UNBROKEN) for each in _assumed(found)):
+    best = best_of_families(recommendation.candidates)
+    _print(out, _work(recommendation.request))
+    if assumed := ", ".join(each.replace(" ", _UNBROKEN) for each in _assumed(recommendation)):
         _print(out, textwrap.fill(f"Assumed: {assumed}", out.width, break_on_hyphens=False).replace(_UNBROKEN, " "))
     if not best:
-        _show_nothing(out, found)
+        _show_nothing(out, recommendation)
         return
     chosen = best[min(pick, len(best)) - 1]
     out.print()
     out.print(fitted(_table(best[:top], chosen), out))
     _print(out, *_without_price(best[:top]))
-    if found.request.measured:
-        _print(out, "", *_off(found.request.measured, best))
+    if recommendation.request.measured:
+        _print(out, "", *_off(recommendation.request.measured, best))
     if everything:
-        _explain(out, found, best, top)
+        _explain(out, recommendation, best, top)
     else:
         out.print()
-        out.print(_listed(_why_in_short(chosen, found)))
-    _print(out, *(note for note in found.notes if note.startswith(_URGENT)))
+        out.print(_listed(_why_in_short(chosen, recommendation)))
+    _print(out, *(note for note in recommendation.notes if note.startswith(_URGENT)))
     if cheaper:
         _print(out, cheaper)
     _print(out, _dates(best[:top], more=len(best) - top, everything=everything), _choice(chosen))
@@ -232,16 +234,16 @@ def _is_wrong(each: Compared) -> bool:
     return row["kind"] == "fits" and estimate is not None and (estimate <= 1) is not row["figure"]
 
 
-def _explain(out: Console, found: Recommendation, best: Sequence[Candidate], top: int) -> None:
-    _section(out, "Why", _whys(best[:top], policy.policy_for(found.request).name))
-    _section(out, _title(best[0]), _winner(best[0], found))
-    if len(found.request.regions) > 1:
+def _explain(out: Console, recommendation: Recommendation, best: Sequence[Candidate], top: int) -> None:
+    _section(out, "Why", _whys(best[:top], policy.policy_for(recommendation.request).name))
+    _section(out, _title(best[0]), _winner(best[0], recommendation))
+    if len(recommendation.request.regions) > 1:
         out.print("\n[bold]Regions[/], $/h of each family's best size")
-        out.print(_regions(best[:top], found, out))
-    if found.request.measured:
-        _section(out, "Measurements", _each_measured(found.request.measured))
-    _section(out, "Not chosen", _rejected(found))
-    _section(out, "Notes", ((note, "") for note in found.notes if not note.startswith(_URGENT)))
+        out.print(_regions(best[:top], recommendation, out))
+    if recommendation.request.measured:
+        _section(out, "Measurements", _each_measured(recommendation.request.measured))
+    _section(out, "Not chosen", _rejected(recommendation))
+    _section(out, "Notes", ((note, "") for note in recommendation.notes if not note.startswith(_URGENT)))
     out.print()
 
 
@@ -257,11 +259,11 @@ def _each_measured(measured: Measured) -> Iterator[tuple[str, str]]:
             yield f"{row['id']}: {row['figure']:g} {row['unit']}, estimate {estimate:.4g}; {ratio}", ""
 
 
-def show_choices(found: Recommendation, *, top: int) -> None:
+def show_choices(recommendation: Recommendation, *, top: int) -> None:
     """Print the workload and a table of the best candidates."""
     out = console()
-    best = best_of_families(found.candidates)[:top]
-    _print(out, "", _work(found.request))
+    best = best_of_families(recommendation.candidates)[:top]
+    _print(out, "", _work(recommendation.request))
     out.print(fitted(_table(best), out))
     _print(out, *_without_price(best))
 
@@ -289,24 +291,28 @@ def show_types(groups: Mapping[str, Sequence[str]], region: str) -> None:
         _print(out, "Each group uses the first type listed. To use another, change instance_types in the file.")
 
 
-def _show_nothing(out: Console, found: Recommendation) -> None:
-    if plan := found.unreasonable:
+def _show_nothing(out: Console, recommendation: Recommendation) -> None:
+    if plan := recommendation.unreasonable:
         out.print()
         _print(out, f"Nothing reasonable: {plan.text}.", f"{plan.remedy} accepts this plan.")
         return
-    if not found.nearest:
+    if not recommendation.nearest:
         out.print("\n[bold]Nothing fits.[/]")
         out.print(
             _listed(
-                (f"{rejection.code}: {rejection.text}", rejection.family) for rejection in found.rejections[:_SHOWN]
+                (f"{rejection.code}: {rejection.text}", rejection.family)
+                for rejection in recommendation.rejections[:_SHOWN]
             )
         )
         return
     out.print("\n[bold]Nothing fits.[/] Closest:")
     out.print(
-        _listed((f"{each.text}{f'; {each.remedy}' if each.remedy else ''}", each.kind.family) for each in found.nearest)
+        _listed(
+            (f"{each.text}{f'; {each.remedy}' if each.remedy else ''}", each.kind.family)
+            for each in recommendation.nearest
+        )
     )
-    _section(out, "Notes", ((note, "") for note in found.notes))
+    _section(out, "Notes", ((note, "") for note in recommendation.notes))
     out.print()
     _print(out, "--format json shows why each family does not fit")
 
@@ -363,27 +369,27 @@ def _work(request: Request) -> str:
     return f"{workload.task.capitalize()}: {', '.join(parts)}; priority {workload.budget}; {regions}"
 
 
-def _assumed(found: Recommendation) -> Iterator[str]:
+def _assumed(recommendation: Recommendation) -> Iterator[str]:
     """Yield the options that were not given, each with its default."""
-    workload, said = found.request.workload, found.request.workload.model_fields_set
+    workload, said = recommendation.request.workload, recommendation.request.workload.model_fields_set
     if not learns(workload):
         if "concurrent_sequences" not in said and not workload.users:
             yield f"--concurrency {concurrent_sequences(workload)}"
         if "context_length" not in said:
             default = context_length(workload)
-            yield f"--context {min(default, found.request.shape.max_context_length or default)}"
-    tokens = run_tokens(found.request)
+            yield f"--context {min(default, recommendation.request.shape.max_context_length or default)}"
+    tokens = run_tokens(recommendation.request)
     if tokens and not workload.training_tokens:
         yield f"--tokens {short(tokens)}" if workload.trains else f"{short(tokens)} tokens in all"
     if workload.users and workload.think_seconds is None:
         yield f"{data.ranking()['users']['think_seconds']['value']} s between requests"
-    if "precision" not in said and found.candidates:
-        yield f"--precision {weight_format(found.request, found.candidates[0].fit.kind)}"
+    if "precision" not in said and recommendation.candidates:
+        yield f"--precision {weight_format(recommendation.request, recommendation.candidates[0].fit.kind)}"
     if "purchase" not in said:
         yield f"--capacity {workload.purchase[0]}"
     if "budget" not in said:
         yield f"--priority {workload.budget}"
-    if found.request.regions == DEFAULT_REGIONS:
+    if recommendation.request.regions == DEFAULT_REGIONS:
         yield f"--region {DEFAULT_REGIONS[0]} and {len(DEFAULT_REGIONS) - 1} more"
 
 
@@ -465,7 +471,7 @@ def _title(best: Candidate) -> str:
     return f"{_nodes(best)}, {best.purchase} in {where}"
 
 
-def _winner(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]:
+def _winner(best: Candidate, recommendation: Recommendation) -> Iterator[tuple[str, str]]:
     for part in best.fit.memory:
         yield f"{part.gib:7.2f} GiB  {part.how}", part.name
     yield f"{best.fit.memory_gib:7.2f} {_of_available(best)}", "total"
@@ -475,10 +481,10 @@ def _winner(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]
         yield each, "" if index else "assumed"
     for index, each in enumerate(best.reasons[_REASONS:]):
         yield each, "" if index else "notes"
-    yield _guide(found), "policy" if found.request.policy else "guide"
+    yield _guide(recommendation), "policy" if recommendation.request.policy else "guide"
 
 
-def _why_in_short(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]:
+def _why_in_short(best: Candidate, recommendation: Recommendation) -> Iterator[tuple[str, str]]:
     """Yield up to three lines: cost and speed; memory and layout; the first caution, or the user's own policy."""
     yield "; ".join(best.reasons[:2]), "why"
     layout = ", ".join(text for text, _ in _layout(best))
@@ -486,16 +492,16 @@ def _why_in_short(best: Candidate, found: Recommendation) -> Iterator[tuple[str,
     yield f"{best.fit.memory_gib:.1f} of {best.fit.available_gib:.1f} GiB, {layout}{speed}", "fit"
     cautions = (reason for reason in best.reasons[2:] if reason.startswith(_CAUTIONS))
     caution = next(cautions, None)
-    branch = policy.branch_for(found.request)
+    branch = policy.branch_for(recommendation.request)
     if caution:
         yield caution, "caution"
-    elif found.request.policy and branch.applies:
+    elif recommendation.request.policy and branch.applies:
         yield f'"{plain(branch.quote)}"', "policy"
 
 
-def _guide(found: Recommendation) -> str:
+def _guide(recommendation: Recommendation) -> str:
     """Return what the policy says about such workloads."""
-    branch = policy.branch_for(found.request)
+    branch = policy.branch_for(recommendation.request)
     if not branch.applies:
         return branch.reading
     where = ", ".join(each for each in (branch.under.strip("*#: "), branch.document) if each)
@@ -544,13 +550,15 @@ def _hours(hours: float) -> str:
     return f"{hours:,.0f} hours" if hours >= 10 else f"{hours:.1f} hours" if hours >= 0.1 else "minutes"
 
 
-def _regions(best: Sequence[Candidate], found: Recommendation, out: Console) -> Table:
+def _regions(best: Sequence[Candidate], recommendation: Recommendation, out: Console) -> Table:
     """Return the prices of the shown candidates in every requested region."""
-    regions = found.request.regions
+    regions = recommendation.request.regions
     rows = []
     for candidate in best:
         alike = [
-            one for one in found.candidates if one.purchase == candidate.purchase and one.fit.kind is candidate.fit.kind
+            one
+            for one in recommendation.candidates
+            if one.purchase == candidate.purchase and one.fit.kind is candidate.fit.kind
         ]
         there = [next((one for one in alike if one.region == region), None) for region in regions]
         rows.append((_nodes(candidate), [usd(one.usd_per_hour) if one else "-" for one in there]))
@@ -562,10 +570,10 @@ def _regions(best: Sequence[Candidate], found: Recommendation, out: Console) -> 
     return _listed((", ".join(map(" ".join, zip(regions, figures, strict=True))), name) for name, figures in rows)
 
 
-def _rejected(found: Recommendation) -> Iterator[tuple[str, str]]:
+def _rejected(recommendation: Recommendation) -> Iterator[tuple[str, str]]:
     """Yield rejected families: those with accelerators one by one if the reason matters, the others grouped."""
     together: dict[str, list[str]] = {}
-    for rejection in found.rejections:
+    for rejection in recommendation.rejections:
         if rejection.code in _TOGETHER:
             together.setdefault(_TOGETHER[rejection.code], []).append(rejection.family)
         else:

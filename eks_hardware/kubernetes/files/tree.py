@@ -91,10 +91,10 @@ class Tree:
 
     def files(self) -> dict[str, str]:
         """Text by path, the list of releases first."""
-        found = {RELEASES_FILE: yaml_text(self._listed())}
+        files = {RELEASES_FILE: yaml_text(self._listed())}
         for release in self.releases:
-            found |= release.files
-        return found
+            files |= release.files
+        return files
 
     def _listed(self) -> dict[str, object]:
         listed: dict[str, object] = {"cluster": self.name, "region": self.region}
@@ -173,8 +173,8 @@ def _entry(each: ReleaseFiles) -> dict[str, object]:
 
 def _open(value: object, known: Mapping[Reference, str]) -> tuple[Reference, ...]:
     """Return the references without a known value, without duplicates, sorted."""
-    found = {reference for text in texts(value) for reference in references_in(text)}
-    return tuple(sorted(found - set(known)))
+    references = {reference for text in texts(value) for reference in references_in(text)}
+    return tuple(sorted(references - set(known)))
 
 
 def _has_dollar_brace(value: object) -> bool:

@@ -275,8 +275,8 @@ def instance_types() -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def _recorded_offerings(location: str, region: str) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = _recorded(f"instance_type_offerings/{location}/{region}.json.gz")
-    return found
+    recorded_offerings: list[dict[str, str]] = _recorded(f"instance_type_offerings/{location}/{region}.json.gz")
+    return recorded_offerings
 
 
 def _recorded(path: str) -> Any:
