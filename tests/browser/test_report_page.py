@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +12,7 @@ from eks_hardware.html_report import Report, report_of, report_page
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from eks_hardware.validation import load_strategy
-from helpers.browser import browser_folder
+from helpers.browser import run_script
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.strategies import TODAY, document, group, pool
 
@@ -115,22 +113,13 @@ def seen(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
         for part, height in (("", 1840), ("top-", 875))
     ]
     wanted = {
-        "folder": str(browser_folder()),
         "widths": WIDTHS,
         "screenReader": SCREEN_READER,
         "pages": [{"name": name, "file": str(file)} for name, file in files.items()],
         "shots": shots if request.config.getoption("--update-golden") else [],
     }
-    done = subprocess.run(
-        ["node", str(_SCRIPT)],
-        input=json.dumps(wanted),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return {Look(each["name"], each["width"], each["scheme"]): each for each in json.loads(done.stdout)}
+    looks = run_script(_SCRIPT, **wanted)
+    return {Look(each["name"], each["width"], each["scheme"]): each for each in looks}
 
 
 @pytest.fixture(params=LOOKS, ids=str)

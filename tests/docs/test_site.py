@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -19,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from docs.hooks.site import on_page_markdown, public_packages
-from helpers.browser import browser_folder
+from helpers.browser import run_script
 from helpers.paths import ROOT
 from helpers.public_api import PUBLIC
 from helpers.questions import QUESTIONS
@@ -214,7 +213,6 @@ def _is_written(site: Path, page: Path) -> bool:
 def seen(site: Path) -> dict[str, Any]:
     """Return the browser's results for pages that are opened from the folder."""
     wanted = {
-        "browser": str(browser_folder()),
         "site": str(site),
         "widths": (1280, 390),
         "pages": LOOKED_AT,
@@ -223,17 +221,8 @@ def seen(site: Path) -> dict[str, Any]:
         ],
         "questions": [*FOUND],
     }
-    done = subprocess.run(
-        ["node", str(_SCRIPT)],
-        input=json.dumps(wanted),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    results: dict[str, Any] = run_script(_SCRIPT, **wanted)
+    return results
 
 
 def test_a_browser_shows_the_pages(seen: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 // Opens pages of the built site from their folder and reports what they show; the test checks the result.
 //
-// Input: {browser, site, widths, pages, phone, questions}.
+// Input: {folder, site, widths, pages, phone, questions}.
 //
 // Output: {pages: [{page, width, scheme, requests, errors, scroll, dark, outputs, cut}], wide: [page],
 // found: {question: [titles]}}.
@@ -108,7 +108,7 @@ async function search(browser, site, questions) {
   return found;
 }
 
-const { browser: folder, site, widths, pages, phone, questions } = JSON.parse(readFileSync(0, "utf-8"));
+const { folder, site, widths, pages, phone, questions } = JSON.parse(readFileSync(0, "utf-8"));
 const browser = await launch(folder, { drawn: true }); // a page gets other colors with the next frame
 try {
   const states = widths.flatMap((width) => ["light", "dark"].map((scheme) => ({ width, scheme })));

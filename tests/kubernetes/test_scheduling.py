@@ -85,20 +85,21 @@ COREDNS = pod(
 )
 
 NOWHERE: dict[str, set[str]] = {}
+CPU_NODES = {
+    "cpu-inference": {"system", "intel-amx", "graviton-spot", "graviton"},
+    "development": {"system"},
+    "gpu-inference": {"system"},
+    "gpu-training": {"system", "preprocessing"},
+    "inferentia-inference": {"system"},
+    "mixed-hardware": {"system", "cpu-inference"},
+    "trainium-training": {"system", "compile"},
+}
 
 # Requests of a pod -> by strategy, the groups and pools where it can run; nowhere in strategies that are not listed.
 PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
     "CPU": (
         CPU,
-        {
-            "cpu-inference": {"system", "intel-amx", "graviton-spot", "graviton"},
-            "development": {"system"},
-            "gpu-inference": {"system"},
-            "gpu-training": {"system", "preprocessing"},
-            "inferentia-inference": {"system"},
-            "mixed-hardware": {"system", "cpu-inference"},
-            "trainium-training": {"system", "compile"},
-        },
+        CPU_NODES,
     ),
     "12 CPUs": (
         pod({"cpu": 12}),
@@ -140,15 +141,7 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
     "a GPU, tolerating the wrong taint": (pod({GPU: 1}, NEURON_TAINT), NOWHERE),
     "a toleration for GPUs, but no GPU": (
         pod({"cpu": 1}, {"key": GPU, "operator": "Equal", "value": "false", "effect": "NoSchedule"}),
-        {
-            "cpu-inference": {"system", "intel-amx", "graviton-spot", "graviton"},
-            "development": {"system"},
-            "gpu-inference": {"system"},
-            "gpu-training": {"system", "preprocessing"},
-            "inferentia-inference": {"system"},
-            "mixed-hardware": {"system", "cpu-inference"},
-            "trainium-training": {"system", "compile"},
-        },
+        CPU_NODES,
     ),
     "4 GPUs": (
         pod({GPU: 4}, GPU_TAINT),
@@ -263,15 +256,7 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
     ),
     "CoreDNS": (
         COREDNS,
-        {
-            "cpu-inference": {"system", "intel-amx", "graviton-spot", "graviton"},
-            "development": {"system"},
-            "gpu-inference": {"system"},
-            "gpu-training": {"system", "preprocessing"},
-            "inferentia-inference": {"system"},
-            "mixed-hardware": {"system", "cpu-inference"},
-            "trainium-training": {"system", "compile"},
-        },
+        CPU_NODES,
     ),
 }
 

@@ -20,6 +20,7 @@ from eks_hardware.resolve import resolve
 from eks_hardware.rules import check
 from eks_hardware.validation import Validation, load_strategy
 from eks_hardware.validation import validate as validate_with
+from helpers.advisor import config_file
 from helpers.findings import codes
 from helpers.locking import WORKLOAD, FakeRecommender, candidate, group_line, pool_lines, write_strategy
 from helpers.strategies import TODAY, write_overlay
@@ -447,17 +448,7 @@ def test_an_unknown_region_is_reported_once(tmp_path: Path) -> None:
 
 
 def hf_config(folder: Path, **changes: Any) -> None:
-    content = {
-        "model_type": "llama",
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "vocab_size": 128256,
-        "max_position_embeddings": 131072,
-        **changes,
-    }
+    content = json.loads(config_file("llama-3.1-8b").read_text(encoding="utf-8")) | changes
     folder.mkdir(exist_ok=True)
     (folder / "config.json").write_text(json.dumps(content), encoding="utf-8")
 

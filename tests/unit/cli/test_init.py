@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
+import shutil
 import sys
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from eks_hardware.models import S3BackendSpec, SpendingLimit
 from eks_hardware.spellings import TRAINED_FORMATS, Precision, Priority, Task, WeightFormat
 from eks_hardware.validation import load_strategy, validate
 from helpers import cli
+from helpers.advisor import config_file
 from helpers.cases import in_one_test
 from helpers.strategies import TODAY
 
@@ -94,17 +95,7 @@ def test_the_next_commands_are_printed(project: bool) -> None:
 
 
 def test_by_a_config_of_hugging_face() -> None:
-    content = {
-        "model_type": "llama",
-        "hidden_size": 8192,
-        "intermediate_size": 28672,
-        "num_hidden_layers": 80,
-        "num_attention_heads": 64,
-        "num_key_value_heads": 8,
-        "vocab_size": 128256,
-        "max_position_embeddings": 131072,
-    }
-    Path("config.json").write_text(json.dumps(content), encoding="utf-8")
+    shutil.copyfile(config_file("llama-3.1-70b"), "config.json")
     code, said = outcome("demo", "--model", "config.json", "--task", "inference")
     assert code == 0, said
     assert "llama" in Path("demo.yaml").read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 from eks_hardware import facts
 from eks_hardware.cli import app, cluster_settings
 from eks_hardware.validation import validate
+from helpers.advisor import config_file
 from helpers.recommend_command import asked, run
 
 US = "region: us-west-2"
@@ -318,19 +320,7 @@ def test_a_size_in_a_smaller_unit() -> None:
 
 
 def test_a_config_of_hugging_face_is_found_beside_the_file(tmp_path: Path) -> None:
-    config = {
-        "model_type": "llama",
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "vocab_size": 128256,
-        "tie_word_embeddings": False,
-        "max_position_embeddings": 131072,
-        "torch_dtype": "bfloat16",
-    }
-    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    shutil.copyfile(config_file("llama-3.1-8b"), tmp_path / "config.json")
     file = tmp_path / "workload.yaml"
     file.write_text(CHAT.replace("parameters: 8B, architecture: llama", "hf_config: config.json"), encoding="utf-8")
     beside = recommended_json(f"--from {file}")
