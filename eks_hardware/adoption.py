@@ -286,7 +286,7 @@ def _resolved(
     adoption: Adoption, today: datetime.date | None, locate: Callable[[str], Position | None]
 ) -> ResolvedAdoption:
     strategy = _strategy(adoption)
-    shown = tuple(each for each in _checked(strategy, today, locate) if not each.ignored)
+    shown = tuple(finding for finding in _checked(strategy, today, locate) if not finding.ignored)
     if errors_in(shown):
         raise StrategyError(shown)
     resolved = _suffixed(resolve(strategy), adoption.suffix)

@@ -13,7 +13,10 @@ def visible(text: str, *, kept: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(
-        each if each in kept or each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text
+        character
+        if character in kept or character.isprintable()
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
     )
 
 

@@ -142,7 +142,7 @@ def _nodes(strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue)
             path=path,
             count=f"{path}.limits",
             types=types,
-            markets=tuple(dict.fromkeys(CAPACITY[each].usage_class for each in pool.capacity)),
+            markets=tuple(dict.fromkeys(CAPACITY[capacity].usage_class for capacity in pool.capacity)),
             zone_ids=of_pool.zone_ids,
             most=_most_nodes(pool, types),
             # Karpenter counts replacement nodes toward the pool's limits.
@@ -211,7 +211,7 @@ def _vcpus(nodes: Iterable[_Nodes]) -> Iterator[QuotaNeed]:
                 by_quota.setdefault(_quota_of(market, kind), []).append(kind)
             for quota, types in by_quota.items():
                 parts.setdefault(quota, []).append(node.vcpus(types))
-    markets = list(dict.fromkeys(each.usage_class for each in CAPACITY.values()))
+    markets = list(dict.fromkeys(spelling.usage_class for spelling in CAPACITY.values()))
     for market, code, family in sorted(parts, key=lambda quota: (markets.index(quota[0]), quota[1] or "~", quota[2])):
         section, row = _vcpu_facts(market, code, family)
         yield _need(market, code, section, row, parts[market, code, family])

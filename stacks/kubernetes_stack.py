@@ -58,6 +58,6 @@ class KubernetesStack(TerraformStack):
             "kubernetes",
             bundle=hardware.bundle,
             # A reference and its output have the same name.
-            references={each: state.get_string(each.value) for each in Reference},
+            references={reference: state.get_string(reference.value) for reference in Reference},
         )
         self.add_dependency(hardware)

@@ -112,7 +112,7 @@ class Cluster(Construct):
         # Read once: each read of an attribute is a request to Node.
         self.cluster_name, self.endpoint = cluster.name, cluster.endpoint
         self.cluster_security_group_id = cluster.vpc_config.cluster_security_group_id
-        access = [each for entry in resolved.access_entries for each in self._access(entry)]
+        access = [entry_resource for entry in resolved.access_entries for entry_resource in self._access(entry)]
         before_nodes = [each for addon in resolved.addons if addon.before_nodes for each in self._addon(addon).ready]
         self.ready = (cluster, *access, *before_nodes)
         self.ref = ClusterRef(

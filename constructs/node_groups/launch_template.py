@@ -13,7 +13,7 @@ from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
 
 # Placeholders for the cluster's details in the user data of your own image.
 _NAME, _ENDPOINT, _CERTIFICATE, _SERVICE_CIDR = (
-    f"@eks-hardware:{each}@" for each in ("name", "endpoint", "certificate", "service-cidr")
+    f"@eks-hardware:{field}@" for field in ("name", "endpoint", "certificate", "service-cidr")
 )
 _NODE_CONFIG_DETAILS = {
     "cluster": {

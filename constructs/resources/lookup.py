@@ -61,8 +61,8 @@ def resource(scope: Construct, path: str) -> TerraformResource:
         >>> resource(platform, "nodes-system").add_override("timeouts.create", "60m")
     """
     found = resources(scope)
-    for each in (path, f"{path}/Resource"):
-        if each in found:
-            return found[each]
+    for address in (path, f"{path}/Resource"):
+        if address in found:
+            return found[address]
     near = did_you_mean(path, [each.removesuffix("/Resource") for each in found]) if found else "it has no resources"
     raise ValueError(f"RESOURCE_UNKNOWN {path}: there is no such resource below {scope.node.path or 'the app'}; {near}")

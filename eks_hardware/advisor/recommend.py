@@ -120,7 +120,7 @@ def _may_cost(usd_per_hour: float, request: Request, catalogue: Catalogue, only:
 
 def unknown_of(catalogue: Catalogue, only: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield words of ``only`` that match nothing in a catalogue, each with suggestions."""
-    known = {*catalogue.families, *catalogue.accelerators, *(each.value for each in Hardware), *catalogue.names}
+    known = {*catalogue.families, *catalogue.accelerators, *(hardware.value for hardware in Hardware), *catalogue.names}
     for word in only:
         if word not in catalogue and not any(_is_meant(kind, [word.lower()]) for kind in _considered(catalogue, ())):
             yield word, close(word, known)
@@ -227,13 +227,13 @@ class _Search:
         kept = [draft for draft in self.drafts if draft.maturity == "mature" or wanted != "mature"]
         if wanted == "supported":
             kept = [draft for draft in kept if draft.maturity != "archived"] or kept
-        self._keep(kept, "SOFTWARE", lambda each: f"{each.maturity}: {each.maturity_why}")
+        self._keep(kept, "SOFTWARE", lambda draft: f"{draft.maturity}: {draft.maturity_why}")
 
     def drop_joined_nodes(self) -> None:
         """Drop replicas over several nodes if a replica fits a node of another type."""
         kept = [draft for draft in self.drafts if draft.fit.nodes == 1]
         if kept and not learns(self._request.workload):
-            self._keep(kept, "NODES", lambda each: f"a replica needs {each.fit.nodes} nodes of {each.fit.kind.name}")
+            self._keep(kept, "NODES", lambda draft: f"a replica needs {draft.fit.nodes} nodes of {draft.fit.kind.name}")
 
     def _keep(self, kept: list[Draft], code: str, why: Callable[[Draft], str]) -> None:
         ids = {id(draft) for draft in kept}

@@ -129,11 +129,11 @@ def files(prices: Iterable[Prices], names: Iterable[str]) -> dict[str, str]:
     on_demand, spot = facts.on_demand_prices(), facts.spot_prices()
     rows, sources = on_demand["types"], on_demand["sources"]
     spot_rows, spot_sources = spot["types"], spot["sources"]
-    for each in given:
-        row: Sourced = {"as_of": each.as_of, "source": each.source, "note": None}
-        key = _key(each)
-        rows = merged(rows, each.on_demand, key, _newer(sources, each.as_of))
-        spot_rows = merged(spot_rows, each.spot, key, _newer(spot_sources, each.as_of))
+    for price in given:
+        row: Sourced = {"as_of": price.as_of, "source": price.source, "note": None}
+        key = _key(price)
+        rows = merged(rows, price.on_demand, key, _newer(sources, price.as_of))
+        spot_rows = merged(spot_rows, price.spot, key, _newer(spot_sources, price.as_of))
         sources, spot_sources = {**sources, key: row}, {**spot_sources, key: row}
     if any(each.on_demand for each in given):
         head = {"_about": on_demand["_about"], "unit": on_demand["unit"], "sources": _used(sources, rows)}

@@ -82,10 +82,10 @@ def words_of(*fields: str) -> Completer:
 
         properties = WorkloadSpec.model_json_schema()["properties"]
         choices = [
-            each
+            word
             for schema in (properties[field] for field in fields)
             for part in (schema, schema.get("items", {}), *schema.get("anyOf", ()))
-            for each in part.get("enum", [part["const"]] if "const" in part else [])
+            for word in part.get("enum", [part["const"]] if "const" in part else [])
         ]
         return _beginning(incomplete, choices)
 

@@ -96,7 +96,7 @@ def refuse_unknown(option: str, value: str | None, known: Sequence[str], otherwi
 def _hint(value: str, known: Sequence[str], otherwise: str | None) -> str:
     from eks_hardware.suggestions import LISTED, did_you_mean, question, some
 
-    longer = [each for each in known if each.startswith((f"{value}_", f"{value}-"))]
+    longer = [name for name in known if name.startswith((f"{value}_", f"{value}-"))]
     if longer:
         few = len(longer) <= _ASKED
         return question(longer) if few else f"those that start with {value} are {some(longer, LISTED)}"

@@ -38,7 +38,7 @@ def as_typed(names: Sequence[str]) -> str:
     """Return the name with which the user typed an option; the first one if it is not in the arguments."""
     run = _run()
     typed = (argument.partition("=")[0] for argument in reversed(run.arguments if run else ()))
-    return next((each for each in typed if each in names), names[0])
+    return next((word for word in typed if word in names), names[0])
 
 
 def record_message(message: str) -> None:

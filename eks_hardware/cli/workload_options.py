@@ -132,8 +132,8 @@ _DECORATORS = (
 
 def workload_options(function: Function) -> Function:
     """Add the options that describe a workload, from ``--task`` to ``--priority``."""
-    for each in reversed(_DECORATORS):
-        function = each(function)
+    for decorator in reversed(_DECORATORS):
+        function = decorator(function)
     return function
 
 

@@ -30,7 +30,7 @@ def oldest_price(cost: StrategyCost, today: datetime.date) -> OldestPrice | None
     found = [(day, line, source) for line in cost.lines for day, source in _dated(line)]
     if not found:
         return None
-    as_of, line, source = min(found, key=lambda each: first_day(each[0]))
+    as_of, line, source = min(found, key=lambda price: first_day(price[0]))
     return OldestPrice(line, as_of, source, (today - first_day(as_of)).days)
 
 

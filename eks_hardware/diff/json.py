@@ -20,7 +20,7 @@ def as_json(changes: Changes) -> dict[str, object]:
         "changed": changes.any,
         "counts": None if changes.not_compared else {action.value: count[action] for action in Action},
         "notes": list(changes.notes),
-        "hardware": [asdict(each) for each in changes.hardware],
+        "hardware": [asdict(hardware) for hardware in changes.hardware],
         "capacity": asdict(changes.capacity),
         "cost": _cost(changes),
         "resources": None if changes.not_compared else [_resource(resource) for resource in changes.resources],

@@ -157,7 +157,7 @@ def _cost(changes: Changes) -> Iterator[str]:
     yield from _table(("US dollars", "before", "after", "change"), cost_rows(cost), right=(1, 2, 3))
     unknown = dict.fromkeys((*cost.unknown_after, *cost.unknown_before))
     if unknown:
-        names, more = _within(_MOST_UNPRICED, [code(each) for each in unknown])
+        names, more = _within(_MOST_UNPRICED, [code(item) for item in unknown])
         rest = [f"{more} more"] if more else []
         yield f"Not included, because the price is unknown: {', '.join([*names, *rest])}."
         yield ""

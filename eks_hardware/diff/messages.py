@@ -101,8 +101,8 @@ def difference(cause: Cause) -> str:
         name = _name(cause.through)
         return f"the {cause.through.facts['noun']}{f' {name}' if name else ''} {verb}"
     before, after = (
-        of_api(each) if cause.row.get("lower") and isinstance(each, str) else _parsed(each)
-        for each in (cause.before, cause.after)
+        of_api(side) if cause.row.get("lower") and isinstance(side, str) else _parsed(side)
+        for side in (cause.before, cause.after)
     )
     text = ", ".join(dict.fromkeys(_differences(before, after)))
     return f"{shown} {text}" if 0 < len(text) <= _LONG and "\n" not in text else f"{shown} changed"
@@ -146,7 +146,7 @@ def _differences(before: Any, after: Any, name: str = "") -> Iterator[str]:
 
 
 def _are_blocks(value: object) -> bool:
-    return isinstance(value, Sequence) and bool(value) and all(isinstance(each, Mapping) for each in value)
+    return isinstance(value, Sequence) and bool(value) and all(isinstance(item, Mapping) for item in value)
 
 
 def _text(value: object) -> str:
@@ -159,7 +159,7 @@ def _text(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={_text(each)}" for key, each in value.items())
     if isinstance(value, tuple | list):
-        return ", ".join(_text(each) for each in value)
+        return ", ".join(_text(item) for item in value)
     return str(value)
 
 

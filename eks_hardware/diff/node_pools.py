@@ -54,7 +54,7 @@ def pool_changes(
             for kind in ("NodePool", "EC2NodeClass")
             for field, nodes in _fields(kind, old[kind].get(name, {}), new[kind].get(name, {}))
         ]
-        if kubernetes_versions[0] != kubernetes_versions[1] and all(_by_alias(each, name) for each in (old, new)):
+        if kubernetes_versions[0] != kubernetes_versions[1] and all(_by_alias(side, name) for side in (old, new)):
             version = " -> ".join(kubernetes_versions)
             rows.append((f"kubernetes_version {version}", facts.replacements()["karpenter"]["kubernetes_version"]))
         if uninstalled:
@@ -68,9 +68,9 @@ def pool_changes(
 
 def _by_kind(bundle: Bundle) -> dict[str, dict[str, Object]]:
     objects: dict[str, dict[str, Object]] = {kind: {} for kind in _KINDS}
-    for each in bundle.objects:
-        if each["kind"] in objects:
-            objects[each["kind"]][each["metadata"]["name"]] = each
+    for manifest in bundle.objects:
+        if manifest["kind"] in objects:
+            objects[manifest["kind"]][manifest["metadata"]["name"]] = manifest
     return objects
 
 

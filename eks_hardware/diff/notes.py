@@ -129,7 +129,7 @@ def _version_refusals(before: str, after: str) -> Iterator[str]:
     https://github.com/hashicorp/terraform-provider-aws/blob/v5.100.0/internal/service/eks/cluster.go
     (UpdateClusterVersion)
     """
-    (major, old), (_, new) = (map(int, each.split(".")) for each in (before, after))
+    (major, old), (_, new) = (map(int, side.split(".")) for side in (before, after))
     if new > old + 1:
         yield (
             f"Kubernetes {before} -> {after}: EKS upgrades one minor version at a time; deploy {major}.{old + 1} first"

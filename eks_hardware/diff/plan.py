@@ -99,13 +99,13 @@ class _Plan:
     def changes(self) -> Iterator[ResourceChange]:
         found = tuple(self._found())
         gone = {
-            (each.resource.type, each.resource.owner)
-            for each in found
-            if each.action in (Action.REPLACE, Action.DESTROY)
+            (cause.resource.type, cause.resource.owner)
+            for cause in found
+            if cause.action in (Action.REPLACE, Action.DESTROY)
         }
-        for each in found:
-            freed = (each.resource.facts.get("used_by"), each.resource.owner) in gone
-            yield replace(each, freed=True) if freed else each
+        for cause in found:
+            freed = (cause.resource.facts.get("used_by"), cause.resource.owner) in gone
+            yield replace(cause, freed=True) if freed else cause
 
     def _found(self) -> Iterator[ResourceChange]:
         for resource in self._after.values():

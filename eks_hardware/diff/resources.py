@@ -108,11 +108,11 @@ def references_in(value: object) -> Iterator[Reference]:
     if isinstance(value, Reference):
         yield value
     elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from references_in(each)
+        for item in value.values():
+            yield from references_in(item)
     elif isinstance(value, tuple):
-        for each in value:
-            yield from references_in(each)
+        for item in value:
+            yield from references_in(item)
     elif isinstance(value, str) and "${" in value:
         yield from (Reference(*found) for found in _REFERENCE.findall(value))
 

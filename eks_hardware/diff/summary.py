@@ -42,19 +42,19 @@ def outline(changes: Changes) -> Outline:
     points: list[Point] = []
     carried: dict[Action, Counter[str]] = {}
     for action in (Action.REPLACE, Action.DESTROY, Action.FORGET, Action.UPDATE):
-        found = [each for each in changes.of(action) if not each.only_tags]
+        found = [change for change in changes.of(action) if not change.only_tags]
         templates = _templates(found)
-        found = [each for each in found if each not in templates.values()]
-        own = [each for each in found if each.own or each.resource.owner in templates]
+        found = [change for change in found if change not in templates.values()]
+        own = [change for change in found if change.own or change.resource.owner in templates]
         points += _points(action, own, templates)
-        others = Counter(each.resource.facts["noun"] for each in sorted(found, key=_mild) if each not in own)
+        others = Counter(change.resource.facts["noun"] for change in sorted(found, key=_mild) if change not in own)
         if others:
             carried[action] = others
         if action is Action.DESTROY:
             points += [Point(None, pool_sentence(pool)) for pool in changes.pools if pool.action != "created"]
     created: dict[str, Counter[str]] = {}
-    for each in changes.of(Action.CREATE):
-        created.setdefault(each.resource.owner, Counter())[each.resource.facts["noun"]] += 1
+    for change in changes.of(Action.CREATE):
+        created.setdefault(change.resource.owner, Counter())[change.resource.facts["noun"]] += 1
     tags = sum(1 for resource in changes.resources if resource.only_tags)
     return Outline(tuple(points), carried, tags, created)
 
@@ -141,5 +141,5 @@ def cost_rows(cost: CostChange) -> Iterator[tuple[str, str, str, str]]:
             change = dollars(after - before, signed=True) if abs(after - before) >= 0.00005 else ""
             if cost.is_unpriced(level):
                 change = "unknown"
-            was, is_ = (each.in_words(level, dollars, hours=hours) for each in (cost.before, cost.after))
+            was, is_ = (side.in_words(level, dollars, hours=hours) for side in (cost.before, cost.after))
             yield f"{unit}, {_LEVELS[level]}", was, is_, change

@@ -72,8 +72,8 @@ def _cost(cost: CostChange, width: int) -> Iterator[str]:
     cells = [("US dollars", "before", "after", "change"), *cost_rows(cost)]
     widths = [widest(cell[index] for cell in cells) + (index > 0) for index in range(4)]
     yield from columns(cells, widths, right=(1, 2, 3))
-    for each in dict.fromkeys((*cost.unknown_after, *cost.unknown_before)):
-        yield from wrapped(f"not included, because the price is unknown: {each}", width, indent="  ")
+    for item in dict.fromkeys((*cost.unknown_after, *cost.unknown_before)):
+        yield from wrapped(f"not included, because the price is unknown: {item}", width, indent="  ")
 
 
 def _resources(changes: Changes, width: int) -> Iterator[str]:

@@ -250,7 +250,9 @@ def translated(error: Exception, action: str) -> Exception:
 
 def _is(error: Exception, known: object, names: tuple[str, ...]) -> bool:
     # Not every botocore version has all of them.
-    return isinstance(error, tuple(each for each in (getattr(known, name, None) for name in names) if each))
+    return isinstance(
+        error, tuple(error_class for error_class in (getattr(known, name, None) for name in names) if error_class)
+    )
 
 
 def _of_answer(answer: Mapping[str, Any], action: str) -> Exception:

@@ -122,7 +122,10 @@ class Report:
         """All findings in the order of the file, then of the checks."""
         findings = [finding for outcome in self.outcomes for finding in outcome.findings]
         return tuple(
-            sorted(findings, key=lambda each: (each.position.line, each.position.column) if each.position else (0, 0))
+            sorted(
+                findings,
+                key=lambda finding: (finding.position.line, finding.position.column) if finding.position else (0, 0),
+            )
         )
 
     @property

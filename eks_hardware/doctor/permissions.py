@@ -106,8 +106,8 @@ def _allowed(subject: Subject, path: str, by_resource: Mapping[str, Sequence[str
         if result["EvalDecision"] != "allowed"
     ]
     # Results that depend on condition keys of the real call are uncertain.
-    sure = [each for each in refused if not each[1].get("MissingContextValues")]
-    unsure = [each for each in refused if each[1].get("MissingContextValues")]
+    sure = [refusal for refusal in refused if not refusal[1].get("MissingContextValues")]
+    unsure = [refusal for refusal in refused if refusal[1].get("MissingContextValues")]
     if sure:
         message = f"the caller is not allowed to call {_actions(sure)}{_why(sure)}; add the permissions"
         yield subject.error("PERMISSION_MISSING", path, message, _simulate(source, sure))
@@ -127,12 +127,15 @@ def _actions(refused: Sequence[_Refused]) -> str:
 
 def _why(refused: Sequence[_Refused]) -> str:
     results = [result for _, result in refused]
-    if any(not each.get("OrganizationsDecisionDetail", {}).get("AllowedByOrganizations", True) for each in results):
+    if any(
+        not evaluation.get("OrganizationsDecisionDetail", {}).get("AllowedByOrganizations", True)
+        for evaluation in results
+    ):
         return " (a service control policy of the organization)"
-    boundary = (each.get("PermissionsBoundaryDecisionDetail", {}) for each in results)
-    if any(not each.get("AllowedByPermissionsBoundary", True) for each in boundary):
+    boundary = (evaluation.get("PermissionsBoundaryDecisionDetail", {}) for evaluation in results)
+    if any(not evaluation.get("AllowedByPermissionsBoundary", True) for evaluation in boundary):
         return " (the caller's permissions boundary)"
-    if any(each["EvalDecision"] == "explicitDeny" for each in results):
+    if any(evaluation["EvalDecision"] == "explicitDeny" for evaluation in results):
         return " (a policy denies it)"
     return ""
 

@@ -117,10 +117,10 @@ def _request(subject: Subject, need: QuotaNeed, aws: Aws, wanted: float) -> tupl
         )
     except (CallError, DeniedError):
         return "", command  # the finding is correct without it
-    pending = [each for each in history if each.get("Status") in _OPEN]
+    pending = [request for request in history if request.get("Status") in _OPEN]
     if not pending:
         return "", command
-    newest = max(pending, key=lambda each: float(each.get("DesiredValue", 0)))
+    newest = max(pending, key=lambda request: float(request.get("DesiredValue", 0)))
     show = subject.command("service-quotas", "get-requested-service-quota-change", request_id=newest["Id"])
     asked = float(newest.get("DesiredValue", 0))
     return f"; a request for {number(asked)} is open{'' if asked >= wanted else ', but it is too low'}", show
@@ -187,7 +187,7 @@ def _tags(thing: Mapping[str, Any]) -> dict[str, str]:
 def _others(subject: Subject, aws: Aws, operation: str, key: str, **parameters: object) -> list[Any]:
     """Return the resources that an EC2 call lists, without those of this strategy's deployment."""
     listed = aws.pages("ec2", operation, key, **parameters)
-    return [each for each in listed if _tags(each).get(STRATEGY_TAG) != subject.resolved.name]
+    return [gateway for gateway in listed if _tags(gateway).get(STRATEGY_TAG) != subject.resolved.name]
 
 
 def _nat_gateways(subject: Subject, aws: Aws) -> int:
@@ -197,7 +197,7 @@ def _nat_gateways(subject: Subject, aws: Aws) -> int:
     subnets = {
         page["SubnetId"]: page.get("AvailabilityZoneId") for page in aws.pages("ec2", "describe_subnets", "Subnets")
     }
-    zones = [subnets.get(each.get("SubnetId")) for each in found]
+    zones = [subnets.get(gateway.get("SubnetId")) for gateway in found]
     return max((zones.count(zone) for zone in subject.resolved.network.nat_zone_ids), default=0)
 
 

@@ -79,7 +79,7 @@ def _of_group(subject: Subject, group: NodeGroupSpec, given: Reservation) -> Pro
 def _of_pool(
     subject: Subject, pool: NodePoolSpec, resolved: ResolvedNodePool, index: int, given: PoolReservation
 ) -> Probe:
-    kinds = {each == _BLOCK for each in pool.capacity if each in ("reserved", _BLOCK)}
+    kinds = {capacity == _BLOCK for capacity in pool.capacity if capacity in ("reserved", _BLOCK)}
     wanted = _Wanted(
         path=field_paths.node_pool(pool.name),
         field=f"{field_paths.item('reservations', index)}.{'id' if given.id else 'tags'}",
@@ -93,7 +93,7 @@ def _of_pool(
 
 def _every(aws: Aws) -> dict[str, Mapping[str, Any]]:
     found = aws.pages("ec2", "describe_capacity_reservations", "CapacityReservations")
-    return {each["CapacityReservationId"]: each for each in found}
+    return {reservation["CapacityReservationId"]: reservation for reservation in found}
 
 
 def _by_id(subject: Subject, wanted: _Wanted, reservation_id: str, aws: Aws) -> Iterator[Diagnosis]:
@@ -131,12 +131,12 @@ def _by_group(subject: Subject, wanted: _Wanted, arn: str, aws: Aws) -> Iterator
 
 def _by_tags(subject: Subject, wanted: _Wanted, given: PoolReservation, aws: Aws) -> Iterator[Diagnosis]:
     tagged = [
-        each
-        for each in _every(aws).values()
-        if given.tags.items() <= {tag["Key"]: tag["Value"] for tag in each.get("Tags", ())}.items()
-        and given.owner_account_id in (None, each.get("OwnerId"))
+        reservation
+        for reservation in _every(aws).values()
+        if given.tags.items() <= {tag["Key"]: tag["Value"] for tag in reservation.get("Tags", ())}.items()
+        and given.owner_account_id in (None, reservation.get("OwnerId"))
     ]
-    if all(list(_faults(subject, each, wanted)) for each in tagged):
+    if all(list(_faults(subject, reservation, wanted)) for reservation in tagged):
         tags = ", ".join(f"{key}={value}" for key, value in given.tags.items())
         of_them = f"; {len(tagged)} have the tags, but none matches" if tagged else ""
         what = f"{', '.join(wanted.types[:3])} in {', '.join(wanted.zone_ids)}"
@@ -193,9 +193,9 @@ def _now() -> datetime.datetime:
 
 
 def _too_small(subject: Subject, found: Sequence[Mapping[str, Any]], wanted: _Wanted) -> Iterator[Diagnosis]:
-    total = sum(each.get("TotalInstanceCount", 0) for each in found)
+    total = sum(reservation.get("TotalInstanceCount", 0) for reservation in found)
     if wanted.most is not None and total < wanted.most:
-        ids = [each["CapacityReservationId"] for each in found]
+        ids = [reservation["CapacityReservationId"] for reservation in found]
         yield subject.warning(
             "RESERVATION_TOO_SMALL",
             f"{wanted.path}.scaling.max",

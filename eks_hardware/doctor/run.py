@@ -129,7 +129,7 @@ def _outcome(subject: Subject, name: str, answers: list[_Answer]) -> Outcome:
     findings = [finding for answer in answers for finding in answer.findings]
     findings += [*_denied(subject, answers), *_failed(subject, answers)]
     unique = dict.fromkeys(findings)
-    return Outcome(name, len(answers), tuple(replace(each, check=name) for each in unique))
+    return Outcome(name, len(answers), tuple(replace(finding, check=name) for finding in unique))
 
 
 def _denied(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]:

@@ -76,4 +76,4 @@ def _may_make(subject: Subject, role: ServiceLinkedRole, aws: Aws) -> bool:
         results = simulated(aws, source, [_MAKE], arn, {"iam:AWSServiceName": role["service"]})
     except (CallError, DeniedError):
         return False
-    return all(each["EvalDecision"] == "allowed" for each in results)
+    return all(evaluation["EvalDecision"] == "allowed" for evaluation in results)

@@ -44,7 +44,7 @@ def _lines(value: object) -> Iterator[str]:
 
 def _mapping(value: Mapping[str, object]) -> Iterator[str]:
     """Yield ``key=value`` lines, or YAML if the mapping is nested."""
-    if any(isinstance(each, Mapping | list | tuple) for each in value.values()):
+    if any(isinstance(item, Mapping | list | tuple) for item in value.values()):
         from eks_hardware.kubernetes.yaml_text import yaml_text
 
         yield from yaml_text(value).splitlines()
@@ -56,15 +56,15 @@ def _mapping(value: Mapping[str, object]) -> Iterator[str]:
 def _sequence(value: Sequence[Any]) -> Iterator[str]:
     if not value:
         return
-    if all(isinstance(each, EfaInterface) for each in value):
+    if all(isinstance(item, EfaInterface) for item in value):
         yield from interfaces(value)
-    elif all(isinstance(each, Mapping) and "Sid" in each for each in value):
-        yield from (f"{each['Sid']}: {len(_listed(each.get('Action')))} actions" for each in value)
-    elif all(isinstance(each, tuple) and len(each) == 2 for each in value):
+    elif all(isinstance(item, Mapping) and "Sid" in item for item in value):
+        yield from (f"{item['Sid']}: {len(_listed(item.get('Action')))} actions" for item in value)
+    elif all(isinstance(item, tuple) and len(item) == 2 for item in value):
         yield from (f"{low}" if low == high else f"{low}-{high}" for low, high in value)
     else:
-        for each in value:
-            yield from _lines(each)
+        for item in value:
+            yield from _lines(item)
 
 
 def _listed(value: Any) -> Sequence[object]:
@@ -175,7 +175,7 @@ def plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, tuple | list):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, resolve.Resolved):

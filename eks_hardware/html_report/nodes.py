@@ -86,7 +86,7 @@ def _node_set(nodes: ResolvedNodeGroup | ResolvedNodePool, catalogue: Catalogue)
         types=_types(kinds),
         devices=devices,
         size=size,
-        capacity=", ".join(CAPACITY[each].words for each in bought),
+        capacity=", ".join(CAPACITY[option].words for option in bought),
         efa=nodes.efa_count,
         marks=tuple(_marks(nodes)),
         taints=tuple(line for taint in nodes.taints for line in lines(taint)),

@@ -56,14 +56,14 @@ def statements(recorded: Iterable[Mapping[str, object]], **names: str | list[str
 
     A string that is only ``{name}`` may become a list.
     """
-    return [_filled({key: value for key, value in each.items() if key != "note"}, names) for each in recorded]
+    return [_filled({key: value for key, value in statement.items() if key != "note"}, names) for statement in recorded]
 
 
 def _filled(value: Any, names: Mapping[str, str | list[str]]) -> Any:
     if isinstance(value, Mapping):
         return {_filled(key, names): _filled(each, names) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_filled(each, names) for each in value]
+        return [_filled(item, names) for item in value]
     for name, given in names.items():
         if isinstance(given, str):
             value = value.replace(f"{{{name}}}", given)

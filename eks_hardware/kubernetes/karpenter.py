@@ -62,7 +62,7 @@ def releases(
                     for pool in resolved.node_pools
                 ),
                 *(overlay for pool in resolved.node_pools for overlay in node_overlays(pool)),
-                *(price_overlay(*each) for each in resolved.kubernetes.overlay_prices.items()),
+                *(price_overlay(*priced) for priced in resolved.kubernetes.overlay_prices.items()),
                 *(node_pool(pool) for pool in resolved.node_pools),
             ),
         )

@@ -126,7 +126,7 @@ class Bundle:
     @property
     def objects(self) -> tuple[Object, ...]:
         """Every object, in the order of installation."""
-        return tuple(each for release in self.object_releases for each in release.objects)
+        return tuple(manifest for release in self.object_releases for manifest in release.objects)
 
     def release(self, name: str) -> ChartRelease | ObjectRelease:
         """Return the release with a name.
@@ -156,20 +156,20 @@ class Bundle:
                 release comes after one that does not exist, ``RELEASE_CYCLE`` if releases wait for each other.
         """
         names = list(self.names)
-        for each in added:
-            if len(each.name) > _LONGEST_NAME or not _RELEASE_NAME.fullmatch(each.name):
+        for release in added:
+            if len(release.name) > _LONGEST_NAME or not _RELEASE_NAME.fullmatch(release.name):
                 raise ValueError(
-                    f"RELEASE_NAME {each.name!r}: a name must have only lower-case letters, digits, - and ., and at "
+                    f"RELEASE_NAME {release.name!r}: a name must have only lower-case letters, digits, - and ., and at "
                     f"most {_LONGEST_NAME} characters"
                 )
-            if each.name in names:
-                raise ValueError(f"RELEASE_NAME {each.name!r} is in use; choose another name, or use changed()")
-            names.append(each.name)
-        for each in added:
-            for name in each.after:
+            if release.name in names:
+                raise ValueError(f"RELEASE_NAME {release.name!r} is in use; choose another name, or use changed()")
+            names.append(release.name)
+        for release in added:
+            for name in release.after:
                 if name not in names:
                     raise ValueError(
-                        f"RELEASE_AFTER {each.name}: there is no release {name!r}; {did_you_mean(name, names)}"
+                        f"RELEASE_AFTER {release.name}: there is no release {name!r}; {did_you_mean(name, names)}"
                     )
         return in_order((*self.releases, *added))
 
@@ -201,17 +201,17 @@ def in_order(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle:
     A release with ``last`` comes after all others, except releases that come after it, and other ``last`` ones.
     """
     given = list(releases)
-    last = {each.name for each in given if each.last}
+    last = {release.name for release in given if release.last}
     behind = _behind(given, last)
-    first = tuple(each.name for each in given if each.name not in last | behind)
-    return Bundle(tuple(_sorted([replace(each, after=first) if each.last else each for each in given])))
+    first = tuple(release.name for release in given if release.name not in last | behind)
+    return Bundle(tuple(_sorted([replace(release, after=first) if release.last else release for release in given])))
 
 
 def among_themselves(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle:
     """Sort releases; names in ``after`` that are not installed are ignored."""
     given = list(releases)
-    names = {each.name for each in given}
-    return in_order(replace(each, after=tuple(name for name in each.after if name in names)) for each in given)
+    names = {release.name for release in given}
+    return in_order(replace(release, after=tuple(name for name in release.after if name in names)) for release in given)
 
 
 def _behind(releases: Sequence[ChartRelease | ObjectRelease], names: AbstractSet[str]) -> AbstractSet[str]:
@@ -227,7 +227,7 @@ def _behind(releases: Sequence[ChartRelease | ObjectRelease], names: AbstractSet
 def _sorted(releases: list[ChartRelease | ObjectRelease]) -> Iterator[ChartRelease | ObjectRelease]:
     waiting, done = list(releases), set[str]()
     while waiting:
-        ready = next((each for each in waiting if done.issuperset(each.after)), None)
+        ready = next((release for release in waiting if done.issuperset(release.after)), None)
         if ready is None:
             raise ValueError(f"RELEASE_CYCLE releases wait for each other: {', '.join(_in_cycle(waiting))}")
         waiting.remove(ready)
@@ -237,7 +237,7 @@ def _sorted(releases: list[ChartRelease | ObjectRelease]) -> Iterator[ChartRelea
 
 def _in_cycle(waiting: Iterable[ChartRelease | ObjectRelease]) -> list[str]:
     """Return the names of releases that wait for each other, without those that only wait for them."""
-    after = {each.name: each.after for each in waiting}
+    after = {release.name: release.after for release in waiting}
     while ends := [name for name in after if not any(name in names for names in after.values())]:
         after = {name: names for name, names in after.items() if name not in ends}
     return list(after)

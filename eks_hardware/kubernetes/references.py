@@ -43,7 +43,7 @@ class Reference(str, Enum):
         return f"@{{{self.value}}}"
 
 
-_REFERENCE = re.compile(r"@\{(" + "|".join(each.value for each in Reference) + r")\}")
+_REFERENCE = re.compile(r"@\{(" + "|".join(reference.value for reference in Reference) + r")\}")
 
 
 def known(resolved: ResolvedStrategy) -> dict[Reference, str]:
@@ -62,8 +62,8 @@ def texts(value: object) -> Iterator[str]:
         for pair in value.items():
             yield from texts(pair)
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from texts(each)
+        for item in value:
+            yield from texts(item)
     elif isinstance(value, str):
         yield value
 
@@ -83,7 +83,7 @@ def replaced(value: object, replacement: Callable[[Reference], str]) -> Any:
     if isinstance(value, Mapping):
         return {key: replaced(each, replacement) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [replaced(each, replacement) for each in value]
+        return [replaced(item, replacement) for item in value]
     if isinstance(value, str):
         return replaced_in_text(value, replacement)
     return value

@@ -65,6 +65,6 @@ def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     # For an enum with text values, only the text.
     return str.__str__(value) if isinstance(value, str) else value

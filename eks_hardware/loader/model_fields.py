@@ -81,7 +81,7 @@ def allowed(annotation: object) -> list[Any]:
     """Return the values of a Literal or an Enum, for all alternatives of a union."""
     member, *others = unwrap(annotation)
     if others:
-        return [value for each in (member, *others) for value in allowed(each)]
+        return [value for union_member in (member, *others) for value in allowed(union_member)]
     if typing.get_origin(member) is Literal:
         return list(typing.get_args(member))
     if isinstance(member, type) and issubclass(member, Enum):

@@ -128,10 +128,10 @@ def _together(items: Sequence[_Translated]) -> list[Finding]:
         if item.kind == "missing" and not item.place.is_reset():
             missing.setdefault(item.place.parent_path, []).append(item)
     several = {path: found for path, found in missing.items() if len(found) > 1}
-    merged = {id(each) for found in several.values() for each in found}
+    merged = {id(finding) for found in several.values() for finding in found}
     findings = [item.finding for item in items if id(item) not in merged]
     for path, found in several.items():
-        names = joined([shown(each.place.key) for each in found], "and")
+        names = joined([shown(finding.place.key) for finding in found], "and")
         message = f"required fields {names} are missing; add them"
         findings.append(replace(found[0].finding, path=path, message=message))
     return findings

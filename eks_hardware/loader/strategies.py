@@ -182,17 +182,17 @@ def _same_names(attempts: Iterable[Attempt[Strategy]]) -> Iterator[Finding]:
 
 def _same_stacks(loaded: Sequence[LoadedStrategy]) -> Iterator[Finding]:
     """Yield strategies with a second stack, for charts, that would have the name of another strategy."""
-    files = {each.strategy.name: each.file for each in loaded}
-    for each in loaded:
-        kubernetes = each.strategy.kubernetes
-        second = f"{each.strategy.name}-kubernetes"
+    files = {entry.strategy.name: entry.file for entry in loaded}
+    for entry in loaded:
+        kubernetes = entry.strategy.kubernetes
+        second = f"{entry.strategy.name}-kubernetes"
         if kubernetes.stack == "separate" and kubernetes.delivery == "helm" and second in files:
             yield Finding(
                 "STRATEGY_NAME_DUPLICATE",
                 "kubernetes.stack",
                 f"the stack of the charts has the name {second!r}, like the strategy in {files[second]}; rename one of "
                 "the two strategies",
-                position=each.source.locate("kubernetes.stack"),
+                position=entry.source.locate("kubernetes.stack"),
             )
 
 

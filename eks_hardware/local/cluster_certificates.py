@@ -40,7 +40,7 @@ class Authority:
 
     def server(self, address: str) -> Pair:
         """Return a certificate for servers on an address."""
-        names: list[x509.GeneralName] = [x509.DNSName(each) for each in _NAMES]
+        names: list[x509.GeneralName] = [x509.DNSName(name) for name in _NAMES]
         names.append(x509.IPAddress(ipaddress.ip_address(address)))
         return self._pair(
             "server", _name("server"), ExtendedKeyUsageOID.SERVER_AUTH, x509.SubjectAlternativeName(names)

@@ -187,7 +187,7 @@ class ClusterHalf:
         self._console.print()
         self._console.print(table(placed))
         self._console.print()
-        self._print_notes([f"No workload for {each}." for each in without], scaled)
+        self._print_notes([f"No workload for {name}." for name in without], scaled)
         if failure:
             raise failure
 

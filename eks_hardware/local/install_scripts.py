@@ -53,7 +53,9 @@ def awaited(release: ReleaseSummary, folder: Path) -> Awaited:
     objects = [
         item for file in (folder / release.place).glob("*.yaml") for item in yaml.safe_load_all(file.read_text("utf-8"))
     ]
-    return Awaited(release, {(str(each["kind"]).lower(), str(each["metadata"]["name"])) for each in objects})
+    return Awaited(
+        release, {(str(manifest["kind"]).lower(), str(manifest["metadata"]["name"])) for manifest in objects}
+    )
 
 
 def environment(

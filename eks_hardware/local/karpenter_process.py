@@ -135,8 +135,10 @@ def _settings(deployment: Mapping[str, Any]) -> dict[str, str]:
     """Return the environment of the Deployment's container. Fields of the pod have the values that a pod would have."""
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     return {
-        each["name"]: each["value"] if "value" in each else _field(each["valueFrom"], deployment, container)
-        for each in container["env"]
+        variable["name"]: variable["value"]
+        if "value" in variable
+        else _field(variable["valueFrom"], deployment, container)
+        for variable in container["env"]
     }
 
 

@@ -104,7 +104,9 @@ def _nvidia(cluster: Cluster, daemonset: Map) -> Plugin:
     """
     spec = daemonset["spec"]["template"]["spec"]
     containers = [*spec.get("initContainers", ()), *spec["containers"]]
-    variables = {each["name"]: each.get("value", "") for container in containers for each in container.get("env", ())}
+    variables = {
+        variable["name"]: variable.get("value", "") for container in containers for variable in container.get("env", ())
+    }
     configurations: dict[str, str] = {}
     for volume in spec.get("volumes") or ():
         if "configMap" in volume:

@@ -285,7 +285,7 @@ def _of_bottlerocket(settings: Map) -> Boot:
         labels=labels,
         taints=tuple(_bottlerocket_taints(kubernetes.get("node-taints") or {})),
         max_pods=int(pods) if pods else None,
-        reserved={each: kubernetes.get(f"{each}-reserved") or {} for each in ("kube", "system")},
+        reserved={purpose: kubernetes.get(f"{purpose}-reserved") or {} for purpose in ("kube", "system")},
         eviction=kubernetes.get("eviction-hard") or {},
         instance_name=kubernetes.get("hostname-override-source") == "instance-id",
         # The commands that prepare the disks: https://bottlerocket.dev/en/os/latest/#/concepts/ephemeral-storage/

@@ -90,7 +90,7 @@ FILES = (
 def project_above(folder: Path) -> Path | None:
     """Return the nearest folder with a ``cdktf.json``: this one, or one above it."""
     folder = folder.absolute()
-    return next((each for each in (folder, *folder.parents) if (each / PROJECT_FILE).is_file()), None)
+    return next((parent for parent in (folder, *folder.parents) if (parent / PROJECT_FILE).is_file()), None)
 
 
 def runs_strategies(folder: Path) -> bool:
@@ -134,15 +134,15 @@ def write_project(folder: Path, name: str, private_in: str | None = None) -> Ite
         WriteError: a file cannot be written; earlier files are kept.
     """
     source = installed_from.source()
-    for each in FILES:
-        purpose, needed = (text.replace("@source@", source.summary) for text in (each.purpose, each.needed))
-        filled = replace(each, purpose=purpose, needed=needed)
-        target = folder / each.path
+    for file in FILES:
+        purpose, needed = (text.replace("@source@", source.summary) for text in (file.purpose, file.needed))
+        filled = replace(file, purpose=purpose, needed=needed)
+        target = folder / file.path
         if os.path.lexists(target):
             yield filled, False
             continue
         _create_folder(target.parent)
-        write_new(target, _filled(each.template, source, name, private_in))
+        write_new(target, _filled(file.template, source, name, private_in))
         yield filled, True
     if source.wheel:
         yield (

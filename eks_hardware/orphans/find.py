@@ -50,15 +50,17 @@ def find(
         except CallError as error:
             not_checked.append(f"{kind}: {error.action} failed: {error.code}")
     terraform = f"{program} -chdir={shlex.quote(str(folder))} import"
-    orphans = tuple(Orphan(each.kind, each.id, each.address, _commands(each, terraform, profile)) for each in found)
+    orphans = tuple(
+        Orphan(orphan.kind, orphan.id, orphan.address, _commands(orphan, terraform, profile)) for orphan in found
+    )
     return Report(caller.account, region, orphans, tuple(not_checked))
 
 
 def _searches(
     stack: Stack, aws: Aws, strategy: str, region: str
 ) -> Iterator[tuple[str, Callable[[], Iterator[Found]]]]:
-    for each in named.KINDS:
-        yield each.type, partial(named.look, each, stack, aws)
+    for resource_kind in named.KINDS:
+        yield resource_kind.type, partial(named.look, resource_kind, stack, aws)
     for kind in tagged.KINDS:
         if stack.has(kind.type):
             yield kind.type, partial(tagged.look, kind, stack, aws, strategy, region)
@@ -70,4 +72,4 @@ def _commands(found: Found, terraform: str, profile: str | None) -> tuple[str, .
     if found.address:
         return (f"{terraform} {shlex.quote(found.address)} {shlex.quote(found.id)}",)
     suffix = f" --profile {shlex.quote(profile)}" if profile else ""
-    return tuple(f"{each}{suffix}" for each in found.delete)
+    return tuple(f"{command}{suffix}" for command in found.delete)

@@ -91,5 +91,5 @@ class Stack:
     def values(self, body: Mapping[str, Any], names: Sequence[str]) -> list[str] | None:
         """Return the values of several arguments; None if one is missing or unknown."""
         found = [self.value(body[name]) if name in body else None for name in names]
-        known = [each for each in found if each is not None]
+        known = [orphan for orphan in found if orphan is not None]
         return known if len(known) == len(found) else None

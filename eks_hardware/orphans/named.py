@@ -83,7 +83,7 @@ def _pod_identity(aws: Aws, cluster: str, namespace: str, account: str) -> str |
     parameters = {"clusterName": cluster, "namespace": namespace, "serviceAccount": account}
     answer = aws.found(_GONE, "eks", "list_pod_identity_associations", **parameters)
     associations = answer["associations"] if answer else ()
-    return next((f"{cluster},{each['associationId']}" for each in associations), None)
+    return next((f"{cluster},{association['associationId']}" for association in associations), None)
 
 
 def _route_table(aws: Aws, id_: str) -> Mapping[str, Any]:

@@ -56,10 +56,12 @@ class PoolDisruption(Resolver[ResolvedDisruption]):
     def budgets(self) -> Derived[tuple[DisruptionBudget, ...]]:
         given = self._given.budgets
         if given is not None:
-            budgets = (DisruptionBudget(each.nodes, each.reasons, each.schedule, each.duration) for each in given)
+            budgets = (
+                DisruptionBudget(budget.nodes, budget.reasons, budget.schedule, budget.duration) for budget in given
+            )
             return stated(tuple(budgets))
         choice = self._choice(lambda row: row["budgets"])
-        chosen = tuple(DisruptionBudget(each["nodes"], tuple(each.get("reasons", ()))) for each in choice.value)
+        chosen = tuple(DisruptionBudget(budget["nodes"], tuple(budget.get("reasons", ()))) for budget in choice.value)
         return default(chosen, self._why(), choice)
 
 

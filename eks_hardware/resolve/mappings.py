@@ -32,5 +32,5 @@ def frozen(value: object) -> Any:
     if isinstance(value, Mapping):
         return MappingProxyType({key: frozen(each) for key, each in value.items()})
     if isinstance(value, list | tuple):
-        return tuple(frozen(each) for each in value)
+        return tuple(frozen(item) for item in value)
     return value

@@ -461,7 +461,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
 
     def _autoscaler_labels(self) -> dict[str, str]:
         shared = [extended_resources_of(kind, shares=self._shares) for kind in self._types]
-        if not self._spec.scaling.autoscaled or any(GPU not in each for each in shared):
+        if not self._spec.scaling.autoscaled or any(GPU not in names for names in shared):
             return {}
         name = next(kind.accelerator.label_name for kind in self._types if kind.accelerator)
         return {node.AUTOSCALER_GPU_LABEL: name}
@@ -605,9 +605,9 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         found = tuple(dict.fromkeys(kind.architecture for kind in self._types))
         others = [
             self._catalogue.cite(
-                next(kind for kind in self._types if kind.architecture == each), lambda row: row["architecture"]
+                next(kind for kind in self._types if kind.architecture == architecture), lambda row: row["architecture"]
             )
-            for each in found[1:]
+            for architecture in found[1:]
         ]
         return from_catalogue(found, "the architectures of the pool's types", first, *others)
 
@@ -627,8 +627,8 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         return optional(self._spec.ami.image_id, "the EKS image of the alias")
 
     def capacity_types(self) -> Derived[tuple[str, ...]]:
-        types = tuple(dict.fromkeys(CAPACITY[each].karpenter for each in self._spec.capacity))
-        row = self._cite_purchase().part(lambda each: (CAPACITY[each].karpenter,))
+        types = tuple(dict.fromkeys(CAPACITY[capacity].karpenter for capacity in self._spec.capacity))
+        row = self._cite_purchase().part(lambda capacity: (CAPACITY[capacity].karpenter,))
         return chosen("capacity" in self._spec.model_fields_set, types, row, _ON_DEMAND)
 
     def reservations(self) -> Derived[tuple[ReservationSelector, ...]]:

@@ -94,7 +94,7 @@ def known_to_karpenter(kind: InstanceType) -> bool:
 
 
 def _has_image(pool: NodePoolSpec, kind: InstanceType) -> bool:
-    return any(each.startswith(node.AMI_PREFIXES[pool.ami.family]) for each in kind.ami_types)
+    return any(ami_type.startswith(node.AMI_PREFIXES[pool.ami.family]) for ami_type in kind.ami_types)
 
 
 def cpus_per_device(kind: InstanceType) -> float:

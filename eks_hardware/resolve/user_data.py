@@ -124,7 +124,7 @@ def _toml_value(value: object) -> str:
         pairs = (f"{_toml_key(key)} = {_toml_value(value[key])}" for key in sorted(value) if value[key] is not None)
         return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(_toml_value(each) for each in value if each is not None)}]"
+        return f"[{', '.join(_toml_value(item) for item in value if item is not None)}]"
     if isinstance(value, str):
         return _toml_text(value)
     return json.dumps(value)  # same spelling for numbers, true and false

@@ -108,7 +108,7 @@ class Resolved:
             adapter = _type_of(type(self), name)  # type: ignore[arg-type]
             return frozen(adapter.validate_python(value))
         except ValidationError as error:
-            faults = "; ".join(f"{_inside(each['loc'])}{each['msg'].lower()}" for each in error.errors())
+            faults = "; ".join(f"{_inside(fault['loc'])}{fault['msg'].lower()}" for fault in error.errors())
             raise ValueError(f"SETTING_TYPE {place}: {value!r} does not fit: {faults}") from None
 
 
@@ -143,7 +143,7 @@ def _type_of(kind: type[object], name: str) -> TypeAdapter[object]:
 
 def _inside(place: tuple[int | str, ...]) -> str:
     """Return where in a value an error is: ``[0].key: ``; empty for the whole value."""
-    parts = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place)
+    parts = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
     return f"{parts.lstrip('.')}: " if parts else ""
 
 

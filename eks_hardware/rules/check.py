@@ -73,13 +73,13 @@ def _errors_first(finding: Finding) -> tuple[bool, str, str]:
 
 def _all(context: Context) -> list[Finding]:
     findings = []
-    for each in sorted(RULES.values(), key=lambda each: each.last):
-        for path, message in each.check(context):
+    for rule in sorted(RULES.values(), key=lambda rule: rule.last):
+        for path, message in rule.check(context):
             reason = ""
-            if each.severity is Severity.WARNING and not each.last:
-                context.warned.append((each.code, path))
-                reason = ignore.reason(context.strategy, each.code, path)
-            findings.append(Finding(each.code, path, message, each.severity, ignored=reason))
+            if rule.severity is Severity.WARNING and not rule.last:
+                context.warned.append((rule.code, path))
+                reason = ignore.reason(context.strategy, rule.code, path)
+            findings.append(Finding(rule.code, path, message, rule.severity, ignored=reason))
     return findings
 
 
@@ -99,20 +99,20 @@ def _rest(part: Context, sections: AbstractSet[str], lists: AbstractSet[str]) ->
     ``sections`` are missing as a whole; ``lists``, from :data:`NODE_LISTS`, lack groups or pools.
     """
     unread = {*lists, *map(field_paths.section, lists)}
-    for each in RULES.values():
-        if each.last:
+    for rule in RULES.values():
+        if rule.last:
             continue
         # One context per rule: a cached value would hide which sections the rule reads.
         watched = Watched(part.strategy)
-        found = list(each.check(watched.context(part.catalogue, part.today)))
+        found = list(rule.check(watched.context(part.catalogue, part.today)))
         if watched.read & sections:
             continue
         for path, message in found:
             inside = field_paths.name_of_item(path) and field_paths.list_of(path) in NODE_LISTS
             if inside or not watched.read & unread:
-                ignorable = each.severity is Severity.WARNING and "ignore" not in sections
-                reason = ignore.reason(part.strategy, each.code, path) if ignorable else ""
-                yield Finding(each.code, path, message, each.severity, ignored=reason)
+                ignorable = rule.severity is Severity.WARNING and "ignore" not in sections
+                reason = ignore.reason(part.strategy, rule.code, path) if ignorable else ""
+                yield Finding(rule.code, path, message, rule.severity, ignored=reason)
 
 
 def check_part(

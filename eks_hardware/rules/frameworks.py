@@ -58,8 +58,10 @@ def _status(kind: InstanceType, node: Node, framework: str) -> str | None:
         return None
     sdk = node.needs.neuron_sdk or facts.software()["frameworks"]["newest_sdk"]
     ranges = software.sdk_ranges(kind, framework, node.purpose) or () if kind.hardware.is_neuron else ()
-    of_sdk = [each for each in ranges if each.has(sdk)]
-    found = [each.status for each in of_sdk if each.status_from and not older(sdk, each.status_from)]
+    of_sdk = [sdk_range for sdk_range in ranges if sdk_range.has(sdk)]
+    found = [
+        sdk_range.status for sdk_range in of_sdk if sdk_range.status_from and not older(sdk, sdk_range.status_from)
+    ]
     return found[0] if of_sdk and len(found) == len(of_sdk) else None
 
 
@@ -76,7 +78,7 @@ def _sdk(context: Context) -> Iterator[Breach]:
                 yield path, f"Neuron supports {called(kind)} up to {last}, got {value}; use {last}, or inf2"
                 break
             ranges = software.sdk_ranges(kind, framework, node.purpose) if framework else None
-            if framework and ranges and not any(each.has(value) for each in ranges):
+            if framework and ranges and not any(sdk_range.has(value) for sdk_range in ranges):
                 name = facts.software()["frameworks"]["by_name"][framework]["neuron_name"]
                 yield (
                     path,
@@ -110,9 +112,9 @@ def _sdk_missing(context: Context) -> Iterator[Breach]:
             continue
         for kind in kinds:
             ranges = software.sdk_ranges(kind, value, node.purpose) if kind.hardware.is_neuron else None
-            if ranges and not any(each.has(newest) for each in ranges):
+            if ranges and not any(sdk_range.has(newest) for sdk_range in ranges):
                 name = facts.software()["frameworks"]["by_name"][value]["neuron_name"]
-                last = max((each.last for each in ranges if each.last), key=parts)
+                last = max((sdk_range.last for sdk_range in ranges if sdk_range.last), key=parts)
                 yield (
                     path,
                     f"Neuron supports {name} {_verb(node.purpose)} on {called(kind)} {_spans(ranges)}, and the newest "

@@ -90,7 +90,9 @@ def _mig_problem(kind: InstanceType, profile: str) -> str | None:
     # A strategy accepts only profiles without a suffix such as +me.
     plain = [each for each in profiles if each.endswith("gb")]
     # Suggest the same share of the GPU first: 1g.5gb of an A100 is 1g.10gb of an H100.
-    same_part = [each for each in plain if each.partition(".")[0] == profile.partition(".")[0]]
+    same_part = [
+        plain_profile for plain_profile in plain if plain_profile.partition(".")[0] == profile.partition(".")[0]
+    ]
     meant = same_part[:1] or close(profile, plain)
     hint = f"{question(meant)} It has" if meant else "it has"
     return f"the {gpu} of {kind.name} has no profile {profile}; {hint} {_slices(profiles, plain)}"

@@ -16,7 +16,7 @@ OF_ACCOUNTS = "doctor"
 
 def reason(strategy: Strategy, code: str, path: str) -> str:
     """Return the strategy's reason for ignoring a warning; empty if it does not ignore it."""
-    return next((each.reason for each in strategy.ignore if each.code == code and _covers(each.path, path)), "")
+    return next((entry.reason for entry in strategy.ignore if entry.code == code and _covers(entry.path, path)), "")
 
 
 def _covers(field: str, path: str) -> bool:

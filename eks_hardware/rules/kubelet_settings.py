@@ -271,7 +271,7 @@ def _shutdown(kubelet: Kubelet) -> Iterator[Breach]:
     total, critical = (
         (default if defaults else 0) if given[name] is None else given[name] or 0 for name, default in names.items()
     )
-    if any(each is not None for each in given.values()) and critical > total:
+    if any(given_value is not None for given_value in given.values()) and critical > total:
         path = next(kubelet.path(name) for name in names if given[name] is not None)
         also = f" (AL2023 sets {fact['seconds']}s and {fact['critical_seconds']}s)" if defaults else ""
         yield path, f"the period of critical pods must not exceed the whole shutdownGracePeriod{also}; set both"

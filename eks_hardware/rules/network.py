@@ -67,7 +67,7 @@ def _local_zone_without_subnet(context: Context) -> Iterator[Breach]:
 def _local_zone_unread(context: Context) -> Iterator[Breach]:
     region, existing = context.strategy.region, context.strategy.network.existing
     have = existing.private_subnets if existing else {}
-    for path, zone in (each for node in context.nodes for each in zones_given(node)):
+    for path, zone in (pair for node in context.nodes for pair in zones_given(node)):
         if is_local(zone) and zone in have:
             ask = (
                 f"aws ec2 describe-instance-type-offerings --region {region} --location-type availability-zone-id "
@@ -241,7 +241,9 @@ def _pod_cidr(context: Context) -> Iterator[Breach]:
         yield "network.pod_cidr", f"{pod_cidr} overlaps network.cidr {context.strategy.network.cidr}; choose another"
 
 
-_SERVICE_RANGES = tuple(IPv4Network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
+_SERVICE_RANGES = tuple(
+    IPv4Network(private_range) for private_range in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
+)
 
 
 @error("SERVICE_CIDR")
@@ -250,7 +252,9 @@ def _service_cidr(context: Context) -> Iterator[Breach]:
     if given is None:
         return
     service = IPv4Network(given)
-    if not 12 <= service.prefixlen <= 24 or not any(service.subnet_of(each) for each in _SERVICE_RANGES):
+    if not 12 <= service.prefixlen <= 24 or not any(
+        service.subnet_of(service_range) for service_range in _SERVICE_RANGES
+    ):
         yield (
             "cluster.service_cidr",
             f"must be between /12 and /24 and inside {', '.join(map(str, _SERVICE_RANGES))}, got {given}",
@@ -408,10 +412,10 @@ def _fullest(context: Context, *, own: bool) -> Iterator[SubnetBudget]:
         return
     for role in (SubnetRole.PRIVATE, SubnetRole.POD):
         of_role = [budget for budget in context.budgets if budget.role is role]
-        nodes_fit = all(each.own <= each.usable for each in of_role)
-        lacking = [each for each in of_role if (each.own if own else each.total) > each.usable]
+        nodes_fit = all(subnet.own <= subnet.usable for subnet in of_role)
+        lacking = [subnet for subnet in of_role if (subnet.own if own else subnet.total) > subnet.usable]
         if lacking and own != nodes_fit:
-            yield max(lacking, key=lambda each: each.own if own else each.total)
+            yield max(lacking, key=lambda subnet: subnet.own if own else subnet.total)
 
 
 def _subnet(budget: SubnetBudget) -> str:

@@ -159,7 +159,9 @@ def _unused(context: Context) -> Iterator[Breach]:
                 continue
             domain = resource.partition("/")[0]
             # The resource name of a GPU depends on the sharing mode.
-            others = sorted(each for each in there - set(team.quota) if each.partition("/")[0] == domain)
+            others = sorted(
+                resource_name for resource_name in there - set(team.quota) if resource_name.partition("/")[0] == domain
+            )
             what = f"its nodes have {' and '.join(others)}" if others else "remove this line"
             yield (
                 _quota_path(team, resource),

@@ -65,8 +65,8 @@ def _fsx_zone_far(context: Context) -> Iterator[Breach]:
     region, choice = context.strategy.region, context.zone_choice()
     # FSX_ZONE covers a zone without a subnet; other rules cover unknown types.
     known = [node for node in context.nodes if node.efa and context.types(node)]
-    known = [each for each in known if len(context.types(each)) >= len(each.instance_types)]
-    found = {each.name: zones.zones_of(context.demand(each), choice, region, context.catalogue) for each in known}
+    known = [node for node in known if len(context.types(node)) >= len(node.instance_types)]
+    found = {node.name: zones.zones_of(context.demand(node), choice, region, context.catalogue) for node in known}
     with_efa = sorted({zone for zone_ids in found.values() for zone in zone_ids})
     if with_efa and fsx.zone in choice.zone_ids and fsx.zone not in with_efa:
         yield (

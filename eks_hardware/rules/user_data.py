@@ -143,11 +143,11 @@ def _value(context: Context) -> Iterator[Breach]:
         yield from _wrong_kinds(node, node.user_data, fact["fields"], (), _NODEADM)
         for name, allowed in fact["values"].items():
             value = setting(node.user_data, name.split("."))
-            for each in value if isinstance(value, list | tuple) else (value,):
-                if isinstance(each, str) and each not in allowed:
+            for item in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(item, str) and item not in allowed:
                     yield (
                         setting_path(node, name.split(".")),
-                        f"must be one of {', '.join(allowed)}, got {quoted(each)}",
+                        f"must be one of {', '.join(allowed)}, got {quoted(item)}",
                     )
         config = ("kubelet", "config")
         if isinstance(settings := setting(node.user_data, config), Mapping):

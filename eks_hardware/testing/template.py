@@ -446,7 +446,7 @@ def _without_notes(value: object) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_notes(each) for key, each in value.items() if key != "//"}
     if isinstance(value, list):
-        return [_without_notes(each) for each in value]
+        return [_without_notes(item) for item in value]
     return value
 
 

@@ -105,7 +105,8 @@ def _plain(text: str) -> str:
 def _columns(text: str) -> int:
     """Return the number of terminal columns of the text."""
     return sum(
-        0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
     )
 
 

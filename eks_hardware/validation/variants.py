@@ -107,7 +107,7 @@ def validate_variants(
     """
     first = tuple(overlays or ())
     found = validate(files, first, today=today, adoptions=adoptions)
-    paths = [each for each in find(files)[0] if display_name(each) not in found.adoptions]
+    paths = [path for path in find(files)[0] if display_name(path) not in found.adoptions]
     alone = [Variant(path, first, validate([path], first, today=today)) for path in paths]
     others = [
         Variant(path, (name,), validate([path], [name], today=today))

@@ -123,7 +123,7 @@ def degrees(kind: InstanceType, heads: int, *, cores: int, padded: bool = False)
     count = kind.accelerator.count if kind.accelerator else 1
     chip = _neuron_chip(kind)
     if chip is None:
-        return tuple(each for each in _DEGREES if each <= count and heads % each == 0)
+        return tuple(degree for degree in _DEGREES if degree <= count and heads % degree == 0)
     if cores < chip["cores"]:
         return (1,)
     in_cores = (

@@ -29,6 +29,6 @@ def narrower(request: Request, kind: InstanceType) -> Iterator[tuple[Request, st
     if learns(workload) or request.shape.generates is False or workload.task != "inference":
         return
     sizes = facts.memory()["formats"]["bytes"]
-    for each in _FORMATS:
-        if sizes[each] < sizes[weight_format(request, kind)]:
-            yield request.with_workload(precision=each), f"--precision {each}", _QUALITY
+    for weights in _FORMATS:
+        if sizes[weights] < sizes[weight_format(request, kind)]:
+            yield request.with_workload(precision=weights), f"--precision {weights}", _QUALITY

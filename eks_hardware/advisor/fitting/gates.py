@@ -107,7 +107,7 @@ def _unusable(kind: InstanceType) -> tuple[Gate, ...]:
 @cache
 def sold_as(wanted: tuple[str, ...], kind: InstanceType) -> tuple[str, ...]:
     """Return those of the wanted purchasing options that a type has."""
-    return tuple(each for each in wanted if CAPACITY[each].usage_class in kind.usage_classes)
+    return tuple(name for name in wanted if CAPACITY[name].usage_class in kind.usage_classes)
 
 
 def joins(request: Request, kind: InstanceType) -> bool:

@@ -155,9 +155,9 @@ def _stages(pool: Pool, nodes: int, *, layers: int) -> Iterator[int]:
             yield nodes
         return
     devices = nodes * pool.devices
-    for each in range(2, min(devices, layers) + 1):
-        if devices % each == 0 and (layers % each == 0 or each == nodes):
-            yield each
+    for stages in range(2, min(devices, layers) + 1):
+        if devices % stages == 0 and (layers % stages == 0 or stages == nodes):
+            yield stages
 
 
 def serve(memory: InferenceMemory, pool: Pool) -> Layout | Short:
@@ -172,5 +172,5 @@ def serve(memory: InferenceMemory, pool: Pool) -> Layout | Short:
         if need <= room:
             return Layout(nodes=nodes, parallelism=layout)
         tried = Short(missing_gib=(need - room) / GIB, devices=layout.devices)
-        best = min(best, tried, key=lambda each: each.missing_gib)
+        best = min(best, tried, key=lambda short: short.missing_gib)
     return best

@@ -78,9 +78,9 @@ class Measured:
         Rows of whole answers count for prompts and generation without rows of their own.
         """
         of_chip = [row for row in self.rows if row.ratio and _chip(row.kind) == _chip(kind)]
-        found = [each for each in of_chip if each.work == work]
+        found = [row for row in of_chip if row.work == work]
         if not found and work in ("prompt", "generation"):
-            found = [each for each in of_chip if each.work == "answer"]
+            found = [row for row in of_chip if row.work == "answer"]
         return _median(_closest(found, request))
 
     def memory(self, request: Request, kind: InstanceType, *, training: bool) -> Factor | None:
@@ -93,13 +93,13 @@ class Measured:
         found = [
             row for row in self.rows if row.work == work and row.outcome.estimate and row.kind.hardware is kind.hardware
         ]
-        found = [each for each in found if _chip(each.kind) == _chip(kind)] or found
+        found = [row for row in found if _chip(row.kind) == _chip(kind)] or found
         closest = _closest(found, request)
         factor = _median(closest)
         value = factor.value if factor else 1.0
-        for each in closest:
-            share, fits = each.outcome.estimate or 0.0, each.outcome.row["figure"]
-            if each.outcome.row["kind"] == "fits":
+        for row in closest:
+            share, fits = row.outcome.estimate or 0.0, row.outcome.row["figure"]
+            if row.outcome.row["kind"] == "fits":
                 value = min(value, 1 / share) if fits else max(value, _EDGE / share)
         return Factor(value=value, rows=len(closest)) if closest else None
 
@@ -140,10 +140,10 @@ def _closest(rows: Sequence[Compared], request: Request) -> Sequence[Compared]:
     """Return the rows of the same model, else all; then of those the ones of the same method, precision and cache."""
     workload, shape = request.workload, request.shape
     alike: tuple[Callable[[Compared], bool], ...] = (
-        lambda each: _dimensions(each.shape) == _dimensions(shape),
-        lambda each: (each.outcome.row.get("method") or "full") == (workload.method or "full"),
-        lambda each: each.outcome.row["precision"] == (workload.precision or shape.quantized_to or "bf16"),
-        lambda each: each.outcome.row.get("kv_cache") == workload.kv_cache_precision,
+        lambda row: _dimensions(row.shape) == _dimensions(shape),
+        lambda row: (row.outcome.row.get("method") or "full") == (workload.method or "full"),
+        lambda row: row.outcome.row["precision"] == (workload.precision or shape.quantized_to or "bf16"),
+        lambda row: row.outcome.row.get("kv_cache") == workload.kv_cache_precision,
     )
     for test in alike:
         rows = [row for row in rows if test(row)] or rows

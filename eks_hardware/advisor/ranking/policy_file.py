@@ -165,7 +165,7 @@ def _words(content: PolicyFile) -> Iterator[_Words]:
 def _unknown_words(document: Document[PolicyFile]) -> Iterator[Finding]:
     for path, words, known, what in _words(document.value):
         for word in words:
-            if any(fnmatchcase(each, word) for each in known):
+            if any(fnmatchcase(name, word) for name in known):
                 continue
             meant = close(word, known)
             hint = question(meant) if meant else f"use one of {several(known)}" if known else f"add a {what}"

@@ -131,7 +131,7 @@ def notes_of(
     if context and context < _SHORT_CONTEXT:
         yield f"the context is {context} tokens; if you meant {context}k, set {context * 1024}"
     yield from _of_named(branch, best, rejections)
-    yield from (f"estimated: {each}" for each in request.shape.estimated)
+    yield from (f"estimated: {field}" for field in request.shape.estimated)
     if not best:
         return
     yield from _of_first(request, best)

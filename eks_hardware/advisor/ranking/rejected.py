@@ -39,10 +39,10 @@ def rejections_of(misses: Sequence[Miss], placed: Collection[str]) -> tuple[Reje
 
 def _rejection(family: str, misses: Sequence[Miss]) -> Rejection:
     codes = Counter(map(code_of, misses))
-    code = max(codes, key=lambda each: (each in _NEARLY, each == _MEMORY, codes[each]))
+    code = max(codes, key=lambda reason_code: (reason_code in _NEARLY, reason_code == _MEMORY, codes[reason_code]))
     # The largest type of a family was the most likely to fit.
     spoken = min(
-        (miss for miss in misses if code_of(miss) == code), key=lambda each: (_lacking(each), -each.kind.vcpus)
+        (miss for miss in misses if code_of(miss) == code), key=lambda miss: (_lacking(miss), -miss.kind.vcpus)
     )
     accelerator = spoken.kind.accelerator
     text = spoken.gates[0].text if spoken.gates else spoken.text

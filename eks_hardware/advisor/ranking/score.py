@@ -51,11 +51,13 @@ class Scored:
 
 def basis_of(workload: WorkloadSpec, weighed: Iterable[Weighed]) -> Basis:
     """Return the measure of cost: the first that suits the work and that any candidate has."""
-    known: set[Basis] = {basis for each in weighed for basis, value in each.costs.items() if value is not None}
+    known: set[Basis] = {
+        basis for candidate in weighed for basis, value in candidate.costs.items() if value is not None
+    }
     wanted = facts.ranking()["cost_basis"][way_of(workload)]["figures"]
-    for each in BASES:
-        if each in wanted and each in known:
-            return each
+    for basis in BASES:
+        if basis in wanted and basis in known:
+            return basis
     return "usd_per_hour"
 
 
@@ -71,12 +73,12 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     way = way_of(workload)
     weights, halvings, limit = rules["weights"][workload.budget], rules["halvings"], limit_of(workload)
     doubt = rules["cost_basis"][way]["of_unknown_speed"]
-    sure = [each for each in weighed if doubt == 1 or each.speed is not None] or weighed
-    cheapest = min((cost for each in sure if (cost := each.costs[basis]) is not None), default=None)
-    fastest = max((each.speed for each in weighed if each.speed is not None), default=None)
-    dearer = [_times(each.costs[basis], cheapest) for each in weighed]
+    sure = [candidate for candidate in weighed if doubt == 1 or candidate.speed is not None] or weighed
+    cheapest = min((cost for candidate in sure if (cost := candidate.costs[basis]) is not None), default=None)
+    fastest = max((candidate.speed for candidate in weighed if candidate.speed is not None), default=None)
+    dearer = [_times(candidate.costs[basis], cheapest) for candidate in weighed]
     usual = _usual_price(weighed)
-    certain = {id(each) for each in sure}
+    certain = {id(candidate) for candidate in sure}
     found = []
     for each, times in zip(weighed, dearer, strict=True):
         slower = _times(fastest, each.speed)
@@ -100,7 +102,7 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
 
 def _usual_price(weighed: Sequence[Weighed]) -> float | None:
     """Return the median of US dollars per hour and GiB of memory; None if no price is known."""
-    known = [cost / each.size for each in weighed if (cost := each.costs["usd_per_hour"]) is not None]
+    known = [cost / candidate.size for candidate in weighed if (cost := candidate.costs["usd_per_hour"]) is not None]
     return median(known) if known else None
 
 
@@ -121,10 +123,13 @@ def limit_of(workload: WorkloadSpec) -> float:
 
 def _below_the_limit(scored: Sequence[Scored]) -> tuple[Scored, ...]:
     """Scale the scores of candidates above the limit down to less than all within it."""
-    least = min((each.total for each in scored if each.within), default=None)
+    least = min((candidate.total for candidate in scored if candidate.within), default=None)
     if least is None:
         return tuple(scored)
-    return tuple(each if each.within else replace(each, total=each.total * least / _MOST) for each in scored)
+    return tuple(
+        candidate if candidate.within else replace(candidate, total=candidate.total * least / _MOST)
+        for candidate in scored
+    )
 
 
 def _below_better_value(weighed: Sequence[Weighed], scored: Sequence[Scored]) -> list[Scored]:
@@ -148,7 +153,7 @@ def _below_better_value(weighed: Sequence[Weighed], scored: Sequence[Scored]) ->
 
 def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], basis: Basis) -> tuple[Scored, ...]:
     """Cap every score at that of candidates that are better in everything measured."""
-    costs = [_rounded(each.costs[basis]) for each in weighed]
+    costs = [_rounded(candidate.costs[basis]) for candidate in weighed]
     order = sorted(range(len(weighed)), key=costs.__getitem__)
     capped = []
     for at, (each, found) in enumerate(zip(weighed, scored, strict=True)):

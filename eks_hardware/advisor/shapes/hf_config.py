@@ -232,8 +232,8 @@ def _cached_layers(fields: Fields, row: ModelType, sizes: Dimensions) -> tuple[i
     window = fields.number("window")
     named = fields.get("layer_types")
     if isinstance(named, list) and len(named) == layers:
-        windowed = sum(each in ("sliding_attention", "chunked_attention") for each in named) if window else 0
-        full = sum(each in ("full_attention", "attention") for each in named)
+        windowed = sum(key in ("sliding_attention", "chunked_attention") for key in named) if window else 0
+        full = sum(key in ("full_attention", "attention") for key in named)
         return (full, windowed, window) if full or windowed else (layers, 0, None)
     how = row.get("window")
     if window is None or how is None or (how == "use_sliding_window" and not fields.flag(how, False)):

@@ -82,8 +82,8 @@ def _index() -> Mapping[Words, str]:
 
 
 def _spellings(name: str, row: NamedModel) -> Iterator[Words]:
-    for each in (name, row["repository"], *row.get("also", ())):
-        words = _words(each)
+    for spelling in (name, row["repository"], *row.get("also", ())):
+        words = _words(spelling)
         yield from (words, _without(words, _VARIANT))
 
 

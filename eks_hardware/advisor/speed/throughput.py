@@ -288,7 +288,7 @@ def served_tokens_per_second(*, output_tokens: float, prefill: Estimate, decode:
     `decode_tokens_per_second`.
     """
     if prefill.value is None or decode.value is None:
-        missing = [sentence for each in (prefill, decode) if each.value is None for sentence in each.assumptions]
+        missing = [sentence for phase in (prefill, decode) if phase.value is None for sentence in phase.assumptions]
         return Estimate(value=None, assumptions=tuple(dict.fromkeys(missing)))
     return Estimate(
         value=output_tokens / (prefill.value + output_tokens / decode.value),

@@ -115,7 +115,7 @@ def _has_image(node: Node, kind: InstanceType) -> bool:
         return True
     if isinstance(node, NodeGroupSpec) and node.ami.type:
         return node.ami.type in kind.ami_types
-    return any(each.startswith(AMI_PREFIXES[node.ami.family]) for each in kind.ami_types)
+    return any(ami_type.startswith(AMI_PREFIXES[node.ami.family]) for ami_type in kind.ami_types)
 
 
 # --- the choice

@@ -78,7 +78,7 @@ def strategy_text(
         WriteError: the name is not valid, or the region offers no type for the system group.
     """
     refuse_name(name)
-    system = next((each for each in _SYSTEM_TYPES if load().offered(each, region)), None)
+    system = next((system_type for system_type in _SYSTEM_TYPES if load().offered(system_type, region)), None)
     if system is None:
         raise WriteError(f"the catalogue lists no type for the system group in {shown(region)}")
     base = Group(
@@ -113,7 +113,7 @@ def _with_image(group: Group, text: Callable[[Group], str]) -> Group:
 
 def _driver_findings(text: str) -> list[str]:
     found = check(parse_strategy(text).strategy)
-    return [each.code for each in found if each.code.startswith(("NEEDS_DRIVER", "AMI_RELEASE"))]
+    return [finding.code for finding in found if finding.code.startswith(("NEEDS_DRIVER", "AMI_RELEASE"))]
 
 
 # --- as YAML

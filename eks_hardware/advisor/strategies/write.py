@@ -114,9 +114,9 @@ def last_sdk(kind: InstanceType, framework: str | None, purpose: str) -> str | N
     """Return the newest Neuron SDK with a framework, if the newest of all does not have it."""
     ranges = software.sdk_ranges(kind, framework, purpose) if framework and kind.hardware.is_neuron else None
     newest = facts.software()["frameworks"]["newest_sdk"]
-    if not ranges or any(each.has(newest) for each in ranges):
+    if not ranges or any(cuda_range.has(newest) for cuda_range in ranges):
         return None
-    return max((each.last for each in ranges if each.last), key=parts, default=None)
+    return max((cuda_range.last for cuda_range in ranges if cuda_range.last), key=parts, default=None)
 
 
 def _disk_gib(recommendation: Recommendation, kind: InstanceType) -> int | None:
@@ -160,7 +160,7 @@ def _why(recommendation: Recommendation, chosen: Candidate) -> Iterator[str]:
         yield f"Price of {nodes} in {chosen.region}: {chosen.usd_per_hour:,.2f} USD per hour, {chosen.purchase}{as_of}."
     yield from dict.fromkeys(map(_sentence, (*chosen.reasons, *fit.notes)))
     assumed = dict.fromkeys((*recommendation.request.shape.estimated, *chosen.assumptions))
-    yield from (_sentence(f"assumed: {each}") for each in assumed)
+    yield from (_sentence(f"assumed: {assumption}") for assumption in assumed)
     if _bought(chosen.purchase) in RESERVED:
         yield "Replace the reservation id and zone below, which are examples, with your own."
 

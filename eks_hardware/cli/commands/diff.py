@@ -53,7 +53,7 @@ def diff(old: str, new: str, overlays: tuple[str, ...], all_overlays: bool, form
     from eks_hardware._node import start_node
 
     parameters.refuse_both(overlays, all_overlays)
-    folders = [each for each in (old, new) if Path(each).is_dir()]
+    folders = [side for side in (old, new) if Path(side).is_dir()]
     if len(folders) == 1:
         raise click.UsageError(f"{folders[0]} is a folder; the other side must be a folder, too")
     if all_overlays and not folders:

@@ -62,13 +62,13 @@ def explain(
     every = sections(resolved)
     for part in parts:
         hint = f"choose a kind ({', '.join(KINDS)}) or a part; explain without --section ends with a list of parts"
-        refuse_unknown("--section", part, [*KINDS, *(each.path for each in every)], hint)
-    chosen = [each for each in every if _chosen(each, groups, pools, parts)]
+        refuse_unknown("--section", part, [*KINDS, *(section.path for section in every)], hint)
+    chosen = [section for section in every if _chosen(section, groups, pools, parts)]
     if format_ == "json":
         content = {
             "strategy": resolved.name,
             "region": resolved.region,
-            "sections": [explanation.content(each, derived=derived) for each in chosen],
+            "sections": [explanation.content(section, derived=derived) for section in chosen],
         }
         print_json(content)
         return

@@ -178,7 +178,7 @@ def _place(folder: Path, project: bool | None) -> Literal["new", "ours", "none"]
 
 def _refuse_read_only(folder: Path) -> None:
     """Raise an error before the first question if the folder cannot be created or written to."""
-    there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+    there = next(parent for parent in (folder, *folder.parents) if os.path.lexists(parent))
     if not there.is_dir():
         raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR))
     if not os.access(there, os.W_OK | os.X_OK):

@@ -213,8 +213,8 @@ def _lines(choice: Choice, text: str) -> Iterator[str]:
     yield f"{choice.path}  {text}: {_hardware(choice.entry)}"
     if choice.before and choice.before.chosen != choice.entry.chosen:
         yield f"  was {_hardware(choice.before)}"
-    for each in choice.why:
-        yield f"  {shown(each, 200)}"
+    for reason_text in choice.why:
+        yield f"  {shown(reason_text, 200)}"
     if choice.state == "kept" and choice.today and choice.differs_today:
         yield f"  today: {_hardware(choice.today)}"
 

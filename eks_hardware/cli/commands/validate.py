@@ -125,10 +125,10 @@ def _print(validation: Validation, overlays: Mapping[str, Sequence[str]]) -> Non
     from eks_hardware.printable import counted
     from eks_hardware.validation.terminal import as_text
 
-    wrong_names = [each for each in validation.shown if each.position is None]
+    wrong_names = [finding for finding in validation.shown if finding.position is None]
     if wrong_names:
         tell_findings(wrong_names)
-    if in_files := [each for each in validation.shown if each.position]:
+    if in_files := [finding for finding in validation.shown if finding.position]:
         click.echo(as_text(in_files, width()))
     for file in validation.adoptions:
         say(f"{file} was checked as node pools for an existing cluster")

@@ -73,7 +73,7 @@ def workload(
     try:
         request = Request(
             command=_words(command),
-            checks=() if "all" in checks else tuple(each for each in CHECKS if each in checks),
+            checks=() if "all" in checks else tuple(check for check in CHECKS if check in checks),
             **said,
         )
         request.check()

@@ -75,7 +75,7 @@ def _shown(check: ModelCheck, out: Console) -> Iterator[RenderableType]:
             ("Model", f"{name}, {_count(shape.parameters)} parameters, {shape.layers} layers, {heads}"),
             ("Request", f"{workload.task} on {check.target}{framework}"),
             ("Verdict", f"[{style}]{check.verdict}[/]: {check.reason}"),
-            *(("Estimated", each) for each in shape.estimated),
+            *(("Estimated", field) for field in shape.estimated),
         ]
     )
     for chip in () if check.target == "gpu" else check.chips:

@@ -44,7 +44,7 @@ def is_whole(table: Table, out: Console) -> bool:
 def _words(table: Table) -> Counter[str]:
     headers = [column.header for column in table.columns] if table.show_header else []
     cells = [cell for column in table.columns for cell in column.cells]
-    return Counter("\n".join(_plain(each) for each in [*headers, *cells]).split())
+    return Counter("\n".join(_plain(cell) for cell in [*headers, *cells]).split())
 
 
 def _paragraphs(table: Table, out: Console) -> Iterator[RenderableType]:

@@ -74,7 +74,7 @@ def content(recommendation: Recommendation, cheaper: str | None = None) -> dict[
             for rank, each in enumerate(best, 1)
         ],
         "rejections": [asdict(rejection) for rejection in recommendation.rejections],
-        "nearest": [_miss(each) for each in recommendation.nearest],
+        "nearest": [_miss(miss) for miss in recommendation.nearest],
         "unreasonable": recommendation.unreasonable and _plan(recommendation.unreasonable),
         "cheaper": cheaper,
         "notes": list(recommendation.notes),
@@ -190,7 +190,7 @@ def show(
     out = console()
     best = best_of_families(recommendation.candidates)
     _print(out, _work(recommendation.request))
-    if assumed := ", ".join(each.replace(" ", _UNBROKEN) for each in _assumed(recommendation)):
+    if assumed := ", ".join(assumption.replace(" ", _UNBROKEN) for assumption in _assumed(recommendation)):
         _print(out, textwrap.fill(f"Assumed: {assumed}", out.width, break_on_hyphens=False).replace(_UNBROKEN, " "))
     if not best:
         _show_nothing(out, recommendation)
@@ -308,8 +308,8 @@ def _show_nothing(out: Console, recommendation: Recommendation) -> None:
     out.print("\n[bold]Nothing fits.[/] Closest:")
     out.print(
         _listed(
-            (f"{each.text}{f'; {each.remedy}' if each.remedy else ''}", each.kind.family)
-            for each in recommendation.nearest
+            (f"{miss.text}{f'; {miss.remedy}' if miss.remedy else ''}", miss.kind.family)
+            for miss in recommendation.nearest
         )
     )
     _section(out, "Notes", ((note, "") for note in recommendation.notes))
@@ -504,7 +504,7 @@ def _guide(recommendation: Recommendation) -> str:
     branch = policy.branch_for(recommendation.request)
     if not branch.applies:
         return branch.reading
-    where = ", ".join(each for each in (branch.under.strip("*#: "), branch.document) if each)
+    where = ", ".join(part for part in (branch.under.strip("*#: "), branch.document) if part)
     return f'"{plain(branch.quote)}" ({where})'
 
 

@@ -61,7 +61,7 @@ class ReleaseFiles:
         """Number of objects by kind."""
         if isinstance(self.release, ChartRelease):
             return {}
-        return dict(sorted(Counter(str(each["kind"]) for each in self.release.objects).items()))
+        return dict(sorted(Counter(str(manifest["kind"]) for manifest in self.release.objects).items()))
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,10 @@ def _namespaces(release: ChartRelease | ObjectRelease) -> tuple[set[str], set[st
     """Return the namespaces that installing a release creates, and those that its objects are in."""
     if isinstance(release, ChartRelease):
         return {release.namespace}, set()  # helm --create-namespace
-    created = {str(each["metadata"]["name"]) for each in release.objects if each["kind"] == "Namespace"}
-    return created, {str(each["metadata"]["namespace"]) for each in release.objects if "namespace" in each["metadata"]}
+    created = {str(manifest["metadata"]["name"]) for manifest in release.objects if manifest["kind"] == "Namespace"}
+    return created, {
+        str(manifest["metadata"]["namespace"]) for manifest in release.objects if "namespace" in manifest["metadata"]
+    }
 
 
 def _content(release: ChartRelease | ObjectRelease) -> object:
@@ -206,7 +208,7 @@ def _object_names(objects: Sequence[Object]) -> list[str]:
     ]
     twice = [identity for identity, count in Counter(identities).items() if count > 1]
     if twice:
-        raise ValueError(f"two objects are the same: {', '.join('/'.join(filter(None, each)) for each in twice)}")
+        raise ValueError(f"two objects are the same: {', '.join('/'.join(filter(None, name)) for name in twice)}")
     short = Counter(_safe(f"{kind}-{name}") for kind, name, _, _ in identities)
     wanted = {
         identity: f"{kind}-{name}" if short[_safe(f"{kind}-{name}")] == 1 else f"{kind}-{namespace}-{name}"

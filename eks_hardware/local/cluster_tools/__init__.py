@@ -317,7 +317,7 @@ def missing(incomplete: Mapping[str, Found]) -> ToolsMissing:
     text = f"missing {', '.join(map(str, tools))}: install Go {go} or newer (https://go.dev/dl)"
     if wanted:
         text += f", or set {FOLDER_VARIABLE} to a folder with {', '.join(wanted)}"
-    refused = [each for found in incomplete.values() for each in found.refused]
+    refused = [refusal for found in incomplete.values() for refusal in found.refused]
     return ToolsMissing("; ".join([text, *refused]))
 
 

@@ -48,7 +48,7 @@ def api_server() -> Mapping[str, str]:
 def has_capacity(instance_type: str, zone: str, lifecycle: str) -> bool:
     """Return whether EC2 can start an instance."""
     wanted = {"type": instance_type, "zone": zone, "lifecycle": lifecycle}
-    return not any(each.items() <= wanted.items() for each in _STATE.no_capacity)
+    return not any(shortage.items() <= wanted.items() for shortage in _STATE.no_capacity)
 
 
 def controlled(app: Callable[..., Any]) -> Callable[..., Any]:

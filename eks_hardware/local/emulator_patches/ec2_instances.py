@@ -349,12 +349,12 @@ class Instances:
         living = [
             instance for instance in self._ec2["_instances"].values() if instance["State"]["Name"] != "terminated"
         ]
-        used = {each["PrivateIpAddress"] for each in living}
+        used = {instance["PrivateIpAddress"] for instance in living}
         hosts = list(ipaddress.ip_network(subnet["CidrBlock"]))[4:-1]
         return next(str(host) for host in hosts if str(host) not in used)
 
     def _architecture(self, image_id: str) -> str:
-        stubs = [self._ec2["_stub_image_view"](*each) for each in self._ec2["_STUB_AMIS"] if each[0] == image_id]
+        stubs = [self._ec2["_stub_image_view"](*image) for image in self._ec2["_STUB_AMIS"] if image[0] == image_id]
         return str(stubs[0]["Architecture"]) if stubs else "x86_64"
 
     def _interface(self, sent: Map, subnet: Map) -> Map:

@@ -90,7 +90,7 @@ def install(ec2: dict[str, Any], ssm: dict[str, Any]) -> None:
 def zones_of(ec2: dict[str, object], instance_type: str) -> list[str]:
     """Return the zones of the request's region where a type is offered, by name."""
     offered = _Offers(ec2).offerings("availability-zone")
-    return sorted(each["Location"] for each in offered if each["InstanceType"] == instance_type)
+    return sorted(offering["Location"] for offering in offered if offering["InstanceType"] == instance_type)
 
 
 _PARAMETER = {"Type": "String", "Version": 1, "LastModifiedDate": 1728518400}
@@ -159,7 +159,7 @@ class _Offers:
             if name not in here:
                 text = f"The following supplied instance types do not exist: [{name}]"
                 return self._ec2["_error"]("InvalidInstanceType", text, 400)
-        filters = {each["Name"]: each.get("Values", []) for each in asked.get("Filters", ())}
+        filters = {filter_["Name"]: filter_.get("Values", []) for filter_ in asked.get("Filters", ())}
         names = [name for name in (named or sorted(here & known.keys())) if _matches(known[name], filters)]
         shown, more = page(names, asked, _TYPES_PER_PAGE)
         types = "".join(f"<item>{_type_xml(name)}</item>" for name in shown)
@@ -171,7 +171,7 @@ class _Offers:
     def describe_offerings(self, params: Mapping[str, object]) -> object:
         asked = request("DescribeInstanceTypeOfferingsRequest", params, self._ec2["_p"])
         location = asked.get("LocationType", "region")
-        filters = {each["Name"]: each.get("Values", []) for each in asked.get("Filters", ())}
+        filters = {filter_["Name"]: filter_.get("Values", []) for filter_ in asked.get("Filters", ())}
         found = [
             {**offering, "LocationType": location}
             for offering in self.offerings(location)
@@ -199,10 +199,10 @@ class _Offers:
             for zone in load().zone_ids(region)
         ]
         wanted = {
-            **{_ZONE_FILTERS[each["Name"]]: each.get("Values", []) for each in asked.get("Filters", ())},
+            **{_ZONE_FILTERS[filter_["Name"]]: filter_.get("Values", []) for filter_ in asked.get("Filters", ())},
             **{name: asked[f"{name}s"] for name in ("ZoneName", "ZoneId") if f"{name}s" in asked},
         }
-        shown = [each for each in found if all(each[name] in values for name, values in wanted.items())]
+        shown = [offering for offering in found if all(offering[name] in values for name, values in wanted.items())]
         return response("DescribeAvailabilityZones", {"AvailabilityZones": shown})
 
     def describe_spot_prices(self, params: Mapping[str, object]) -> object:

@@ -82,13 +82,17 @@ class Reservations:
         target = specification.get("CapacityReservationTarget", {})
         identity, group = target.get("CapacityReservationId"), target.get("CapacityReservationResourceGroupArn")
         preference = specification.get("CapacityReservationPreference", "open")
-        fitting = [each for each in self._active() if self._fits(each, instance_type, zone, lifecycle)]
+        fitting = [
+            reservation for reservation in self._active() if self._fits(reservation, instance_type, zone, lifecycle)
+        ]
         if identity or group:
             targeted = [identity] if identity else _members(group)
-            found = [each for each in fitting if each["CapacityReservationId"] in targeted]
+            found = [reservation for reservation in fitting if reservation["CapacityReservationId"] in targeted]
         else:
             is_open = preference != "none" and lifecycle == "on-demand"
-            found = [each for each in fitting if is_open and each["InstanceMatchCriteria"] == "open"]
+            found = [
+                reservation for reservation in fitting if is_open and reservation["InstanceMatchCriteria"] == "open"
+            ]
         if found:
             return found[0]["CapacityReservationId"], None
         # A Capacity Block has to be targeted.
@@ -249,12 +253,19 @@ class Reservations:
         for identity in asked.get("CapacityReservationIds", ()):
             if identity not in self._records:
                 return self._unknown(identity)
-        every = [self._view(self._records[each]) for each in asked.get("CapacityReservationIds", sorted(self._records))]
+        every = [
+            self._view(self._records[reservation_id])
+            for reservation_id in asked.get("CapacityReservationIds", sorted(self._records))
+        ]
         for filtered in asked.get("Filters", ()):
             if not _is_filter(filtered["Name"]):
                 text = f"The filter '{filtered['Name']}' is invalid"
                 return self._ec2["_error"]("InvalidParameterValue", text, 400)
-            every = [each for each in every if set(_values(each, filtered["Name"])) & set(filtered["Values"])]
+            every = [
+                reservation
+                for reservation in every
+                if set(_values(reservation, filtered["Name"])) & set(filtered["Values"])
+            ]
         shown, more = page(every, asked, _PER_PAGE)
         return response("DescribeCapacityReservations", {"CapacityReservations": shown, **more})
 
@@ -378,7 +389,7 @@ def _groups() -> Any:
 
 def _members(group_arn: str) -> list[str]:
     """Return the reservations of a resource group."""
-    return [each.rpartition("/")[2] for each in _groups().get(group_arn.rpartition("/")[2]) or ()]
+    return [reservation_id.rpartition("/")[2] for reservation_id in _groups().get(group_arn.rpartition("/")[2]) or ()]
 
 
 _FILTERS = frozenset(

@@ -76,7 +76,7 @@ def _security_groups(eks: dict[str, Any], ec2: Map) -> None:
         if existed or record is None:
             return answer
         network = record["resourcesVpcConfig"]
-        subnets = [ec2["_subnets"].get(each) for each in network["subnetIds"]]
+        subnets = [ec2["_subnets"].get(subnet_id) for subnet_id in network["subnetIds"]]
         network["vpcId"] = next((subnet["VpcId"] for subnet in subnets if subnet), network["vpcId"])
         network["clusterSecurityGroupId"] = _new_security_group(ec2, name, network["vpcId"])
         return eks["_json_resp"](200, {"cluster": eks["_sanitize"](record)})
@@ -162,7 +162,7 @@ class _Groups:
 
     def _running(self, cluster: str, name: str) -> Iterator[str]:
         for identity, record in list(self._ec2["_instances"].items()):
-            tags = {each["Key"]: each["Value"] for each in self._ec2["_tags"].get(identity, ())}
+            tags = {tag["Key"]: tag["Value"] for tag in self._ec2["_tags"].get(identity, ())}
             here = (tags.get("eks:cluster-name"), tags.get("eks:nodegroup-name")) == (cluster, name)
             if here and record["State"]["Name"] == "running":
                 yield identity

@@ -155,13 +155,16 @@ def with_state_changes(ec2: Map, name: str, own: Callable[..., Any]) -> Callable
 
     def act(params: Map, *arguments: object) -> object:
         states = _STATES[name]
-        found = {each: ec2["_instances"].get(each) for each in ec2["_parse_member_list"](params, "InstanceId")}
+        found = {
+            instance_id: ec2["_instances"].get(instance_id)
+            for instance_id in ec2["_parse_member_list"](params, "InstanceId")
+        }
         ending = [each for each, record in found.items() if record and record["State"]["Name"] not in states]
         answer = own(params, *arguments)
         if answer[0] < 300:
-            for each in ending:
+            for instance_id in ending:
                 for state in states:
-                    deliver(state_change(each, state, ec2["get_region"](), ec2["get_account_id"]()))
+                    deliver(state_change(instance_id, state, ec2["get_region"](), ec2["get_account_id"]()))
         return answer
 
     return act

@@ -58,7 +58,7 @@ def with_fsx(app: Callable[..., Any]) -> Callable[..., object]:
 
 def _create(stored: dict[str, object], asked: Mapping[str, Any], region: str) -> dict[str, object]:
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
-    subnets = [ec2["_subnets"].get(each) for each in asked["SubnetIds"]]
+    subnets = [ec2["_subnets"].get(subnet_id) for subnet_id in asked["SubnetIds"]]
     if None in subnets:
         raise _RefusedError("InvalidNetworkSettings", f"a subnet does not exist: {', '.join(asked['SubnetIds'])}")
     groups = asked.get("SecurityGroupIds", [])

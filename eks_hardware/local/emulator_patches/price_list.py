@@ -36,7 +36,7 @@ def get_products(asked: Mapping[str, Any]) -> dict[str, object]:
 
     Source: https://docs.aws.amazon.com/aws-cost-management/latest/APIReference/API_pricing_GetProducts.html
     """
-    wanted = {each["Field"]: each["Value"] for each in asked.get("Filters", ())}
+    wanted = {filter_["Field"]: filter_["Value"] for filter_ in asked.get("Filters", ())}
     is_metal = wanted.get("productFamily") == _METAL
     is_known = is_metal or wanted.get("tenancy", "Shared") == "Shared"
     products = list(_products(wanted, is_metal=is_metal)) if is_known else []
