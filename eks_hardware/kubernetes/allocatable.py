@@ -10,7 +10,7 @@ Sources:
 - Bottlerocket: https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/sources/api/schnauzer/src/helpers/mod.rs
   (``kube_reserve_cpu``, ``kube_reserve_memory``)
 - reserved memory: config/facts/memory.json (``host``)
-- memory that never reaches the guest: config/facts/karpenter.json (``settings``)
+- memory that never reaches the guest: config/facts/karpenter.json (``settings``, ``memory``)
 - huge pages of nodes with EFA: config/facts/eks.json (``efa_huge_pages``)
 """
 
@@ -40,7 +40,7 @@ def allocatable(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     kube = {**kube_reserved(kind.vcpus, pods), **kube}
     memory = kube["memory"] + facts.memory()["host"]["eviction_mib"] * MIB
     memory += efa_huge_pages(node, kind).taken_mib * MIB
-    whole = memory_of_guest(Fraction(kind.memory_gib) * GIB)
+    whole = memory_of_guest(Fraction(kind.memory_gib) * GIB, arm64=kind.architecture == "arm64")
     return {
         "cpu": kind.vcpus - kube["cpu"] - system.get("cpu", 0),
         "memory": max(whole - memory - system.get("memory", 0), Fraction(0)),

@@ -199,7 +199,8 @@ def _resources(machine: Machine) -> tuple[dict[str, str], dict[str, str]]:
     for name, value in boot.reserved["system"].items():
         reserved[name] = reserved.get(name, Fraction(0)) + amount(value)
     # Pages that may be taken, but that pods cannot rely on, are not part of the memory.
-    memory = memory_of_guest(Fraction(mib) * MIB) - (pages.taken_mib - pages.promised_mib) * MIB
+    memory = memory_of_guest(Fraction(mib) * MIB, arm64=_architecture(machine.kind) == "arm64")
+    memory -= (pages.taken_mib - pages.promised_mib) * MIB
     kept = f"{facts.memory()['host']['eviction_mib']}Mi"
     eviction = {"memory.available": kept, "nodefs.available": _EVICTED_STORAGE, **boot.eviction}
     free = {

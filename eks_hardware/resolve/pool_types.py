@@ -16,6 +16,7 @@ from eks_hardware.catalogue import Catalogue, InstanceType
 from eks_hardware.models import NetworkSpec, NodePoolSpec
 from eks_hardware.resolve import node
 from eks_hardware.resolve.extended_resources import accelerator_resource, huge_pages
+from eks_hardware.resolve.reserved import memory_of_guest
 from eks_hardware.resolve.values import GpuShares
 from eks_hardware.units import GIB
 
@@ -33,8 +34,7 @@ def node_capacity(kind: InstanceType) -> Mapping[str, Fraction]:
 def counted_by_karpenter(kind: InstanceType, shares: GpuShares | None) -> Mapping[str, Fraction]:
     """Return what Karpenter counts for a node: shared GPUs, and memory without the hypervisor's part."""
     counted = dict(node_capacity(kind))
-    kept = Fraction(str(facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]))
-    counted["memory"] *= 1 - kept
+    counted["memory"] = memory_of_guest(counted["memory"], arm64=kind.architecture == "arm64")
     if shares and kind.accelerator:
         counted[shares.resource] = Fraction(kind.accelerator.count * shares.shares_per_gpu)
     return counted

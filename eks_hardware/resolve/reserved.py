@@ -19,9 +19,12 @@ def kube_reserved(vcpus: int, pods: int) -> dict[str, Fraction]:
     return {"cpu": Fraction(_millicores(vcpus), 1000), "memory": Fraction(memory)}
 
 
-def memory_of_guest(memory: Fraction) -> Fraction:
+def memory_of_guest(memory: Fraction, *, arm64: bool) -> Fraction:
     """Return the bytes of an instance's memory that its operating system sees, by Karpenter's assumption."""
-    return memory * (1 - Fraction(str(facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"])))
+    karpenter = facts.karpenter()
+    if arm64:
+        memory -= karpenter["memory"]["reserved_mib_arm64"] * MIB
+    return memory * (1 - Fraction(str(karpenter["settings"]["defaults"]["vmMemoryOverheadPercent"])))
 
 
 def pods_with_addresses(interfaces: int, ipv4_per_interface: int) -> int:

@@ -13,7 +13,7 @@ from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import NodePoolSpec, PoolReservation
 from eks_hardware.printable import quoted
 from eks_hardware.resolve.extended_resources import accelerator_resource
-from eks_hardware.resolve.pool_types import candidates, known_to_karpenter, left_out, node_capacity
+from eks_hardware.resolve.pool_types import candidates, counted_by_karpenter, known_to_karpenter, left_out
 from eks_hardware.rules.cron import cron_fault
 from eks_hardware.rules.hardware import (
     any_offered,
@@ -166,9 +166,7 @@ def _negative(given: str | int) -> bool:
 
 def _needs(kind: InstanceType) -> dict[str, float]:
     """Return how much of its pool's limits one node of a type uses, in the units of the strategy."""
-    overhead = facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]
-    needs = {resource: float(count) for resource, count in node_capacity(kind).items()}
-    return {**needs, "memory": needs["memory"] * (1 - overhead)}
+    return {resource: float(count) for resource, count in counted_by_karpenter(kind, None).items()}
 
 
 @warning("POOL_LIMIT_MISSING")

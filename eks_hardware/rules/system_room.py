@@ -145,7 +145,8 @@ def _room(context: Context, group: NodeGroupSpec, kind: InstanceType) -> _Room:
     none = Fraction(0)
     cpu = kind.vcpus - _amount(kubelet.kube_reserved.get("cpu"), kube["cpu"])
     cpu -= _amount(kubelet.system_reserved.get("cpu"), none)
-    memory = memory_of_guest(Fraction(kind.memory_gib) * GIB) - facts.memory()["host"]["eviction_mib"] * MIB
+    memory = memory_of_guest(Fraction(kind.memory_gib) * GIB, arm64=kind.architecture == "arm64")
+    memory -= facts.memory()["host"]["eviction_mib"] * MIB
     memory -= _amount(kubelet.kube_reserved.get("memory"), kube["memory"])
     memory -= _amount(kubelet.system_reserved.get("memory"), none)
     most = (

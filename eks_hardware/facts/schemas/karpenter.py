@@ -98,6 +98,10 @@ class Settings(Sourced):
     defaults: SettingDefaults
 
 
+class Memory(Sourced):
+    reserved_mib_arm64: int
+
+
 class Private(Sourced):
     no_builtin_price: list[str]
 
@@ -111,4 +115,5 @@ class Karpenter(About):
     block_devices: BlockDevices
     controller: Controller
     settings: Settings
+    memory: Memory
     private: Private

@@ -38,7 +38,7 @@ class Tool:
     Attributes:
         name: Its name for ``make cluster-tools``.
         module: The Go module whose version is the tool's.
-        package: The Go package to compile; ``.`` is our own ``main.go``.
+        package: The Go package to compile; one that starts with ``.`` is our own ``main.go`` in that folder.
         programs: The names of the programs, each with the arguments that print its version. Without arguments, only
             our own build is used.
         variables: Variables that the linker sets to ``{version}``, ``{major}`` or ``{minor}``.
@@ -91,7 +91,8 @@ class Tool:
         return told.hexdigest()[:12]
 
     def _files(self) -> list[Path]:
-        files = sorted(file for file in self.source.iterdir() if file.is_file())
+        folders = {self.source, self.source / self.package} if self.package.startswith(".") else {self.source}
+        files = sorted(file for folder in folders for file in folder.iterdir() if file.is_file())
         if self.modfile == "go.mod":
             return files
         modfile = self.source / self.modfile
@@ -158,6 +159,13 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
                 variables={"sigs.k8s.io/karpenter/pkg/operator.Version": "{version}"},
             ),
             Tool(
+                "karpenter-types",
+                "github.com/aws/karpenter-provider-aws",
+                package="./types",
+                programs={"karpenter-types": ()},
+                folder="karpenter",
+            ),
+            Tool(
                 "helm",
                 "helm.sh/helm/v3",
                 package="helm.sh/helm/v3/cmd/helm",
@@ -191,6 +199,7 @@ NEEDED = (
     "karpenter-tables",
     "kwok-files",
     "karpenter",
+    "karpenter-types",
     "opentofu",
 )
 """The tools that the tests use."""

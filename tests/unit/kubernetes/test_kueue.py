@@ -216,9 +216,9 @@ def test_quota_of_a_group(given: dict[str, Any], expected: dict[str, str]) -> No
         ),
         (
             {"instance_types": ["c7g.large", "m7g.large"], "limits": {"cpu": "64"}},
-            {"cpu": "61760m", "memory": "220915Mi"},
+            {"cpu": "61760m", "memory": "219020Mi"},
         ),
-        ({"instance_types": ["c7g.large"], "limits": {"cpu": "1k"}}, {"cpu": "965", "memory": "1557400Mi"}),
+        ({"instance_types": ["c7g.large"], "limits": {"cpu": "1k"}}, {"cpu": "965", "memory": "1527800Mi"}),
         (
             {"instance_types": ["trn1.32xlarge"], "efa": True, "limits": {NEURON: 32}},
             {"cpu": "255220m", "memory": "935628Mi", NEURON: "32", EFA: "16"},
