@@ -62,7 +62,9 @@ def test_overlapping_subnets_are_refused(ec2: Any) -> None:
 
 def test_a_fleet_takes_the_first_priority_and_says_what_it_took(ec2: Any, subnets: dict[str, str]) -> None:
     data = {
-        "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 200, "VolumeType": "gp3"}}],
+        "BlockDeviceMappings": [
+            {"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 200, "VolumeType": "gp3", "Throughput": 500}}
+        ],
         "NetworkInterfaces": [
             {"DeviceIndex": 0, "NetworkCardIndex": 0, "InterfaceType": "interface"},
             {"DeviceIndex": 1, "NetworkCardIndex": 1, "InterfaceType": "efa-only"},
@@ -92,7 +94,8 @@ def test_a_fleet_takes_the_first_priority_and_says_what_it_took(ec2: Any, subnet
     told = ec2.describe_instance_attribute(InstanceId=first["InstanceId"], Attribute="userData")["UserData"]["Value"]
     assert base64.b64decode(told).decode() == NODE_CONFIG
     (volume,) = ec2.describe_volumes(VolumeIds=[first["BlockDeviceMappings"][0]["Ebs"]["VolumeId"]])["Volumes"]
-    assert (volume["Size"], volume["Tags"]) == (200, [{"Key": "of", "Value": "volume"}])
+    assert (volume["Size"], volume["Throughput"]) == (200, 500)
+    assert volume["Tags"] == [{"Key": "of", "Value": "volume"}]
 
     ec2.terminate_instances(InstanceIds=launched["InstanceIds"])
     assert running_instances(ec2, of="first") == []

@@ -11,6 +11,7 @@ import contextlib
 import datetime
 import json
 import re
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 import yaml
 
 from eks_hardware.catalogue import Hardware, load
+from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.allocatable import allocatable
 from eks_hardware.kubernetes.nodes import nodes as groups_and_pools
 from eks_hardware.loader.discovery import DEFAULT_FOLDER
@@ -35,8 +37,10 @@ from eks_hardware.validation import load_strategy
 from helpers.cluster_programs import programs
 from helpers.kubernetes.disruptions import Claims, condition, is_disrupted, is_true, time_of
 from helpers.kubernetes.installed import Installed, installed, long_running, source_of
+from helpers.kubernetes.launched import check_launched
 from helpers.kubernetes.objects import Object, bundle_of, manifest_list, objects_in
 from helpers.kubernetes.scheduling import quantity
+from helpers.paths import SPECIAL
 from helpers.polling import eventually
 from helpers.secrets import secrets_in
 from helpers.strategies import strategy_of
@@ -432,27 +436,8 @@ def test_only_workloads_and_plugins_run_on_accelerators(placed: dict[str, Any], 
 def test_karpenter_launches_what_the_strategy_says(
     placed: dict[str, Any], running: Installed, resolved: ResolvedStrategy
 ) -> None:
-    ec2 = running.account.client("ec2")
-    zones = {each["ZoneName"]: each["ZoneId"] for each in ec2.describe_availability_zones()["AvailabilityZones"]}
     for name, pool in _pools(resolved).items():
-        instance, kind = placed[name], load().get(placed[name]["InstanceType"])
-        lifecycle = instance.get("InstanceLifecycle", "on-demand")
-        assert lifecycle == ("spot" if "spot" in pool.capacity_types else "on-demand")
-        assert zones[instance["Placement"]["AvailabilityZone"]] in pool.zone_ids
-        (image,) = ec2.describe_images(ImageIds=[instance["ImageId"]])["Images"]
-        assert pool.ami_version is not None
-        variant = "nvidia" if kind.hardware is Hardware.NVIDIA_GPU else "neuron"
-        assert image["Name"] == f"amazon-eks-node-al2023-x86_64-{variant}-1.35-{pool.ami_version}"
-        interfaces = [each["InterfaceType"] for each in instance["NetworkInterfaces"]]
-        wanted = [each.interface_type for each in pool.network_interfaces] or ["interface"]
-        assert sorted(interfaces) == sorted(wanted)
-        group = instance["Placement"].get("GroupId") or instance["Placement"].get("GroupName")
-        assert bool(group) == bool(pool.placement_group_name)
-        volumes = ec2.describe_volumes(VolumeIds=[each["Ebs"]["VolumeId"] for each in instance["BlockDeviceMappings"]])
-        assert sorted((each["Size"], each["VolumeType"], each["Encrypted"]) for each in volumes["Volumes"]) == sorted(
-            (device.size_gib, device.volume_type, True) for device in pool.block_devices
-        )
-        assert pool.tags.items() <= _tags(instance).items()
+        check_launched(running.account, pool, placed[name], kubernetes="1.35")
 
 
 @pytest.mark.usefixtures("placed")
@@ -622,6 +607,52 @@ def more_pools(running: Installed, *pools: Mapping[str, Any]) -> Iterator[Instal
         running.cluster.kubectl("delete", "nodepools,ec2nodeclasses", *names, "--timeout=240s")
     left = eventually(lambda: [each for each in running.instances().values() if source_of(each) in names], [])
     assert left == []
+
+
+SPECIAL_POOLS = {"bottlerocket": "bottlerocket", "graviton": "own-kubelet", "fractions": "fractions"}
+"""Pools of ``karpenter-pools`` that differ from all shipped ones, with their names here."""
+
+
+def pools_of_others() -> list[dict[str, Any]]:
+    """Return the pools of the other shipped strategies and a few more, for this strategy's region."""
+    found: list[dict[str, Any]] = []
+    for file in sorted(DEFAULT_FOLDER.glob("*.yaml")):
+        if file.stem != NAME:
+            document = yaml.safe_load(file.read_text(encoding="utf-8"))
+            found += document.get("karpenter", {}).get("node_pools", ())
+    special = yaml.safe_load((SPECIAL / "karpenter-pools.yaml").read_text(encoding="utf-8"))
+    for each in special["karpenter"]["node_pools"]:
+        if each["name"] in SPECIAL_POOLS:
+            found.append({**each, "name": SPECIAL_POOLS[each["name"]]})
+    return found
+
+
+def test_pools_of_the_other_strategies_launch_what_they_say(running: Installed) -> None:
+    """Karpenter reads only their objects; the plugin for shared GPUs reads its configuration, too."""
+    given = pools_of_others()
+    names = [each["name"] for each in given]
+    with more_pools(running, *given) as parts:
+        configure_plugin(parts)
+        objects = [each for name in names for each in parts.printed(name)]
+        jobs = {name: f"on-{name}" for name in names}
+        with parts.created(objects):
+            done = dict.fromkeys(names, "Succeeded")
+            phases = eventually(lambda: {name: _phase(parts, job) for name, job in jobs.items()}, done, seconds=SECONDS)
+            assert phases == done, parts.karpenter.log_tail()
+            instances, pools = parts.instances(), _pools(parts.resolved)
+            for name, job in jobs.items():
+                ((_, node),) = parts.pods(f"batch.kubernetes.io/job-name={job}").values()
+                assert source_of(instances[node]) == name
+                check_launched(parts.account, pools[name], instances[node], kubernetes="1.35")
+
+
+def configure_plugin(running: Installed) -> None:
+    """Give NVIDIA's device plugin the configurations of all pools, as ``install.sh`` does."""
+    (release,) = (each for each in bundle(running.resolved).charts if each.name == "nvidia-device-plugin")
+    chart = f"{running.environment['CHARTS']}/{release.chart}-{release.version}.tgz"
+    command = ["helm", "upgrade", release.name, chart, "--namespace", release.namespace, "--values=-"]
+    values = json.dumps(release.values, default=dict)
+    subprocess.run(command, env=running.environment, input=values, check=True, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.fixture(scope="module")

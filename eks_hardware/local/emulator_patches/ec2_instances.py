@@ -38,6 +38,7 @@ NAMES = frozenset(
         "_stub_image_view",
         "_subnets",
         "_tags",
+        "_volume_inner_xml",
         "_volumes",
         "_xml",
         "get_account_id",
@@ -101,6 +102,7 @@ def install(ec2: dict[str, Any]) -> None:
             return own_describe(params)
 
     ec2["_instance_xml"] = instance_xml
+    ec2["_volume_inner_xml"] = _with_throughput(ec2["_volume_inner_xml"])
     actions.update(reservations.actions())
     actions.update(
         CreateFleet=instances.create_fleet,
@@ -316,6 +318,7 @@ class Instances:
                     **data.get("CapacityReservationSpecification", {}),
                 },
                 "InstanceLifecycle": None if offer.lifecycle == "on-demand" else offer.lifecycle,
+                "MetadataOptions": {"State": "applied", **data.get("MetadataOptions", {})},
                 "NetworkInterfaces": [self._interface(interface, offer.subnet) for interface in interfaces],
                 "Placement": {
                     **data.get("Placement", {}),
@@ -403,6 +406,16 @@ class Instances:
         if tags:
             for mapping in record["BlockDeviceMappings"]:
                 self._ec2["_tags"][mapping["Ebs"]["VolumeId"]] = _as_list(tags)
+
+
+def _with_throughput(own: Callable[[Map], Any]) -> Callable[[Map], str]:
+    """Return ministack's description of a volume with its throughput."""
+
+    def described(volume: Map) -> str:
+        throughput = volume.get("Throughput")
+        return str(own(volume)) + (f"<throughput>{throughput}</throughput>" if throughput else "")
+
+    return described
 
 
 def _fleet_instance(offer: Offer, records: list[Map]) -> Map:
