@@ -12,9 +12,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+from eks_hardware.adoption import load_adoption
+from eks_hardware.kubernetes import karpenter_bundle
 from eks_hardware.local import cluster_tools
 from eks_hardware.local.cluster import Cluster, ClusterError
-from helpers.kubernetes.objects import Object, manifest_list, objects_in, objects_of
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
+from helpers.kubernetes.objects import Object, manifest_list, objects_in, objects_of, objects_of_bundle
+from helpers.pages import NAMES, WRONG, code_blocks, page_text
+from helpers.pages import STRATEGIES as STRATEGIES_ON_PAGES
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.strategies import resolved_of
 
@@ -24,7 +30,13 @@ LEFT_OUT = {
     "monitoring.coreos.com": "test_monitoring.py",
 }
 # Kinds of programs that guides describe and that no strategy installs.
-OF_OTHERS = {"argoproj.io", "kustomize.config.k8s.io", "source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"}
+OF_OTHERS = {
+    "argoproj.io",
+    "eksctl.io",
+    "kustomize.config.k8s.io",
+    "source.toolkit.fluxcd.io",
+    "helm.toolkit.fluxcd.io",
+}
 STRATEGIES = sorted(file.stem for folder in (SHIPPED, SPECIAL) for file in folder.glob("*.yaml"))
 STRICT = ("--validate=strict", "--server-side", "-f", "-")
 
@@ -59,22 +71,34 @@ def objects_the_server_knows(name: str) -> list[Object]:
     return [each for each in objects_of(name) if api_group(each) not in LEFT_OUT]
 
 
-def objects_of_guides_and_examples() -> Iterator[Object]:
-    """Yield the manifests in guides, and the objects of the strategies in examples."""
-    for page in sorted((ROOT / "docs" / "guides").glob("*.md")):
-        for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
-            if "apiVersion" in block:
+def objects_of_pages() -> Iterator[Object]:
+    """Yield the manifests on pages, and the objects of their strategies."""
+    for name in NAMES:
+        for block in code_blocks(page_text(name), "yaml"):
+            if re.search("^apiVersion:", block, re.MULTILINE):
                 yield from (each for each in yaml.safe_load_all(block) if api_group(each) not in OF_OTHERS)
+    for name, text in STRATEGIES_ON_PAGES:
+        # A command on the page chooses the hardware of the last one.
+        if name not in (*WRONG, "docs/guides/workload.md"):
+            yield from objects_in(resolve(Strategy.model_validate(yaml.safe_load(text))))
+
+
+def objects_of_examples() -> Iterator[Object]:
+    """Yield the objects of the strategies in examples, and of pools on the clusters of others."""
     for file in sorted((ROOT / "examples").glob("*/strategies/*.yaml")):
-        yield from (each for each in objects_in(resolved_of(file)) if api_group(each) not in LEFT_OUT)
+        yield from objects_in(resolved_of(file))
+    for file in sorted((ROOT / "examples" / "adopted-cluster").glob("*.yaml")):
+        yield from objects_of_bundle(karpenter_bundle(load_adoption(file)), {})
 
 
 def check_accepts(server: Cluster) -> None:
     """Let the server do everything except storing the objects, so strategies can have objects of the same names."""
     of_strategies = [each for name in STRATEGIES for each in objects_the_server_knows(name)]
-    of_pages = list(objects_of_guides_and_examples())
+    of_pages, of_examples = list(objects_of_pages()), list(objects_of_examples())
     assert {"Job", "PersistentVolumeClaim", "Pod", "NodePool"} <= {each["kind"] for each in of_pages}
-    objects = {json.dumps(each): each for each in (*of_strategies, *of_pages)}
+    assert {"h100", "inference"} <= {each["metadata"]["name"] for each in of_examples if each["kind"] == "NodePool"}
+    known = [each for each in (*of_pages, *of_examples) if api_group(each) not in LEFT_OUT]
+    objects = {json.dumps(each): each for each in (*of_strategies, *known)}
     assert len(objects) > 70
     said = server.kubectl("apply", *STRICT, "--dry-run=server", stdin=manifest_list([*objects.values()])).splitlines()
     assert len(said) == len(objects)

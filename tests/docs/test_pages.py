@@ -17,23 +17,12 @@ from eks_hardware.advisor.ranking.policy_file import read_policy
 from eks_hardware.cli import app
 from eks_hardware.validation import validate
 from helpers.cases import in_one_test
+from helpers.pages import FENCED, NAMES, STRATEGIES, WRONG, code_blocks, complete_strategies, page_text
 from helpers.paths import GOLDEN, ROOT, TESTS
 from helpers.shown import missing_lines
 
-PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")])
-NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
-
-_FENCED = re.compile(
-    r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>\w*)\n(?P<text>.*?)^ *(?P=fence)$", re.MULTILINE | re.DOTALL
-)
 _CALL = re.compile(r"(?m)(?:^|[|;&(] *)(?:\.venv/bin/)?eks-hardware +([^\n|>&;#]+)")
 _INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-
-# Strategies that are intentionally wrong, with the codes that the page shows.
-WRONG = {
-    "docs/guides/needs.md": {"NEEDS_ATTENTION", "NEEDS_DRIVER", "NEEDS_PRECISION"},
-    "docs/tutorial/first-cluster.md": {"INSTANCE_TYPE_UNKNOWN"},
-}
 
 OPTIONS = {
     name: {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help"}
@@ -41,19 +30,6 @@ OPTIONS = {
 }
 # Read from the command line itself.
 OPTIONS[""] = {"--version", "--help"}
-
-
-def page_text(name: str) -> str:
-    return (ROOT / name).read_text(encoding="utf-8")
-
-
-def code_blocks(text: str, language: str) -> list[str]:
-    """Return the code blocks in a language, without their indentation."""
-    return [
-        re.sub(rf"(?m)^{found['indent']}", "", found["text"])
-        for found in _FENCED.finditer(text)
-        if found["language"] == language
-    ]
 
 
 def typed(text: str) -> str:
@@ -64,7 +40,7 @@ def typed(text: str) -> str:
         for block in code_blocks(text, "yaml")
         for line in re.findall(r"(?m)^[ -]*(?:run:|entry:)? *(\S.*)$", block)
     ]
-    return "\n".join([*prompts, *steps, *_INLINE.findall(_FENCED.sub("", text))])
+    return "\n".join([*prompts, *steps, *_INLINE.findall(FENCED.sub("", text))])
 
 
 def invocations(text: str) -> Iterator[list[str]]:
@@ -76,22 +52,9 @@ def invocations(text: str) -> Iterator[list[str]]:
             yield call.split()
 
 
-def complete_strategies(text: str) -> list[str]:
-    """Return the code blocks that are complete strategies."""
-    keys = {each: set(re.findall(r"(?m)^(\w+):", each)) for each in code_blocks(text, "yaml")}
-    whole = [each for each, named in keys.items() if {"version", "name"} <= named and "trees" not in named]
-    return [each for each in whole if "shortened" not in each]
-
-
-STRATEGIES = [
-    pytest.param(name, text, id=f"{name}-{number}")
-    for name in NAMES
-    if not name.startswith("docs/reference/rules/")  # tests/unit/rules tests its examples
-    for number, text in enumerate(complete_strategies(page_text(name)))
-]
-
-
-@pytest.mark.parametrize(("name", "text"), STRATEGIES)
+@pytest.mark.parametrize(
+    ("name", "text"), STRATEGIES, ids=[f"{name}-{number}" for number, (name, _) in enumerate(STRATEGIES)]
+)
 def test_whole_strategies_are_accepted(name: str, text: str, tmp_path: Path) -> None:
     file = tmp_path / "strategy.yaml"
     file.write_text(text, encoding="utf-8")
@@ -158,7 +121,7 @@ def test_the_number_of_resources_in_the_demo(name: str) -> None:
 
 def test_there_are_strategies_on_the_pages_that_write_one() -> None:
     assert {"docs/index.md", "docs/guides/efa.md", "docs/guides/capacity-blocks.md", "docs/guides/air-gapped.md"} <= {
-        str(each.values[0]) for each in STRATEGIES
+        name for name, _ in STRATEGIES
     }
 
 

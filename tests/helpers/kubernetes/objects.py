@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from eks_hardware.kubernetes import Bundle, bundle
-from eks_hardware.kubernetes.references import known, replaced
+from eks_hardware.kubernetes.references import Reference, known, replaced
 from eks_hardware.resolve import ResolvedStrategy
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.strategies import resolved_of
@@ -39,10 +39,14 @@ def objects_in(resolved: ResolvedStrategy, *, id_end: str = "0a") -> list[Object
     Args:
         id_end: the end of the ids of resources that Terraform creates.
     """
-    names = known(resolved)
+    return objects_of_bundle(bundle(resolved), known(resolved), id_end=id_end)
+
+
+def objects_of_bundle(parts: Bundle, names: Mapping[Reference, str], *, id_end: str = "0a") -> list[Object]:
+    """Return the objects of a bundle with names for its references, and ids for the others."""
     return [
         json.loads(json.dumps(replaced(each, lambda ref: names.get(ref, f"{ref.value}-{id_end}")), default=dict))
-        for each in bundle(resolved).objects
+        for each in parts.objects
     ]
 
 
