@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import json
 import os
 import signal
 import socket
@@ -110,6 +113,46 @@ def test_remembers_what_it_was_sent(account: Callable[[str], Account]) -> None:
         aws.client("eks").delete_nodegroup(clusterName="c", nodegroupName="n")
         aws.client("eks").delete_cluster(name="c")
         aws.client("ec2").delete_launch_template(LaunchTemplateId=template)
+
+
+def asked_in_json(emulator: Emulator, operation: str, **sent: Any) -> tuple[int, dict[str, str], dict[str, Any]]:
+    """Send an operation of SQS as the SDKs do; return status, headers and answer."""
+    headers = {
+        "Authorization": "AWS4-HMAC-SHA256 Credential=test/20261127/us-west-2/sqs/aws4_request, SignedHeaders=host",
+        "Content-Type": "application/x-amz-json-1.0",
+        "X-Amz-Target": f"AmazonSQS.{operation}",
+    }
+    connection = http.client.HTTPConnection(module.HOST, emulator.port, timeout=30)
+    with contextlib.closing(connection):
+        connection.request("POST", "/", json.dumps(sent), headers)
+        answer = connection.getresponse()
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, json.loads(answer.read())
+
+
+def test_sqs_speaks_json_and_names_errors_as_before(emulator: Emulator) -> None:
+    """Without the header, clients do not find the error that the Query protocol had.
+
+    Source: https://github.com/smithy-lang/smithy-rs/issues/1872
+    """
+    _, _, queue = asked_in_json(emulator, "CreateQueue", QueueName="q", Attributes={"MessageRetentionPeriod": "300"})
+    asked_in_json(emulator, "SendMessage", QueueUrl=queue["QueueUrl"], MessageBody="a < b")
+    wanted = {"MaxNumberOfMessages": 10, "VisibilityTimeout": 20, "MessageSystemAttributeNames": ["SentTimestamp"]}
+    status, headers, received = asked_in_json(emulator, "ReceiveMessage", QueueUrl=queue["QueueUrl"], **wanted)
+    (message,) = received["Messages"]
+    assert (status, headers["content-type"]) == (200, "application/x-amz-json-1.0")
+    assert (message["Body"], [*message["Attributes"]]) == ("a < b", ["SentTimestamp"])
+    handle = message["ReceiptHandle"]
+    assert asked_in_json(emulator, "DeleteMessage", QueueUrl=queue["QueueUrl"], ReceiptHandle=handle)[0] == 200
+
+    _, _, found = asked_in_json(emulator, "GetQueueAttributes", QueueUrl=queue["QueueUrl"], AttributeNames=["All"])
+    left = {name: found["Attributes"][name] for name in ("MessageRetentionPeriod", "ApproximateNumberOfMessages")}
+    assert left == {"MessageRetentionPeriod": "300", "ApproximateNumberOfMessages": "0"}
+
+    status, headers, error = asked_in_json(emulator, "GetQueueUrl", QueueName="none")
+    assert (status, error["__type"].rpartition("#")[2]) == (400, "QueueDoesNotExist")
+    assert headers["x-amzn-query-error"] == "AWS.SimpleQueueService.NonExistentQueue;Sender"
+    status, headers, _ = asked_in_json(emulator, "CreateQueue", QueueName="q", Attributes={"DelaySeconds": "1"})
+    assert (status, headers["x-amzn-query-error"]) == (400, "QueueAlreadyExists;Sender")
 
 
 def test_two_at_once_do_not_see_each_other(tmp_path: Path) -> None:
