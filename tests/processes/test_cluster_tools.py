@@ -103,7 +103,8 @@ def test_the_sentence_names_everything_that_is_missing(machine: Machine) -> None
         " or set EKS_HARDWARE_CLUSTER_TOOLS to a folder with kube-apiserver 1.35, kube-controller-manager 1.35,"
         " kube-scheduler 1.35, kubectl 1.35, etcd 3.6, helm 3.18, kwok 0.8, karpenter-files/crds,"
         " karpenter-files/karpenter, karpenter-files/karpenter-crd, karpenter-tables/fake,"
-        " karpenter-tables/instancetype, karpenter-tables/pricing, kwok-files/stage, tofu 1.12"
+        " karpenter-tables/instancetype, karpenter-tables/pricing, kwok-files/stage, karpenter 1.14,"
+        " karpenter-types 1.14, tofu 1.12"
     ]
 
 
@@ -153,6 +154,18 @@ def test_programs_of_another_version_are_named(machine: Machine, tmp_path: Path)
     machine.has_go()
     assert machine.run("etcd", KUBEBUILDER_ASSETS=str(old.parent))[0] == 0
     assert len(machine.builds()) == 1
+
+
+def test_a_program_that_prints_no_version_must_contain_it(machine: Machine, tmp_path: Path) -> None:
+    """Go's programs contain the versions of their modules."""
+    karpenter = TOOLS["karpenter"]
+    own = script(tmp_path / "own" / "karpenter", f"#!/bin/sh\n# dep v{karpenter.version}\n")
+    variable = "EKS_HARDWARE_CLUSTER_TOOLS"
+    there = f"karpenter {karpenter.version}: {own.parent}"
+    assert machine.run("karpenter", **{variable: str(own.parent)}) == (0, [there])
+    own.write_text("#!/bin/sh\n# dep v1.0.0\n", encoding="utf-8")
+    refused = f"{own} must be version {karpenter.minor}, got an unknown one; correct {variable}"
+    assert machine.run("karpenter", **{variable: str(own.parent)}) == (1, [f"error: {refused}"])
 
 
 def test_a_go_that_is_too_old_is_named(machine: Machine) -> None:

@@ -39,8 +39,8 @@ class Tool:
         name: Its name for ``make cluster-tools``.
         module: The Go module whose version is the tool's.
         package: The Go package to compile; one that starts with ``.`` is our own ``main.go`` in that folder.
-        programs: The names of the programs, each with the arguments that print its version. Without arguments, only
-            our own build is used.
+        programs: The names of the programs, each with the arguments that print its version. Without arguments, the
+            file must contain the version.
         variables: Variables that the linker sets to ``{version}``, ``{major}`` or ``{minor}``.
         files: Folders of the module that are the result, in place of programs, each under its own name.
         folder: The folder with ``go.mod``; default: the name.
@@ -279,15 +279,20 @@ def _take(tool: Tool, path: str, paths: dict[str, Path]) -> list[str]:
     """Add programs on a search path that were not found before; return those that have another version."""
     wrong = []
     for program, arguments in tool.programs.items():
-        place = shutil.which(program, path=path) if arguments and program not in paths else None
+        place = shutil.which(program, path=path) if program not in paths else None
         if place is None:
             continue
-        version = version_of(Path(place), arguments)
+        version = version_of(Path(place), arguments) if arguments else _contained(tool.version, Path(place))
         if version.rpartition(".")[0] == tool.minor:
             paths[program] = Path(place).absolute()
         else:
-            wrong.append(f"{place} must be version {tool.minor}, got {version or 'no answer'}")
+            wrong.append(f"{place} must be version {tool.minor}, got {version or 'an unknown one'}")
     return wrong
+
+
+def _contained(version: str, program: Path) -> str:
+    """Return a version if a program contains it, as Go's programs do of their modules, or an empty text."""
+    return version if f"v{version}".encode() in program.read_bytes() else ""
 
 
 def version_of(program: Path, arguments: tuple[str, ...]) -> str:
@@ -319,7 +324,7 @@ def missing(incomplete: Mapping[str, Found]) -> ToolsMissing:
     tools = [TOOLS[name] for name in incomplete]
     wanted: list[str] = []
     for tool in tools:
-        of_tool = [each for each, how in tool.programs.items() if how and each not in incomplete[tool.name].paths]
+        of_tool = [each for each in tool.programs if each not in incomplete[tool.name].paths]
         wanted += [f"{each} {tool.minor}" for each in of_tool]
         wanted += [f"{tool.name}/{Path(file).name}" for file in tool.files]
     go = max((tool.oldest_go for tool in tools), key=lambda version: [int(part) for part in version.split(".")])
