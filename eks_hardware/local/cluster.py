@@ -148,13 +148,15 @@ class Cluster:
 
     def stop(self) -> None:
         """Stop it and remove its files; the logs stay."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
-        self._parts.clear()
-        if self._folder is not None:
-            self._folder.close()
-            self._folder = self._setup = None
+        try:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+        finally:
+            self._parts.clear()
+            if self._folder is not None:
+                self._folder.close()
+                self._folder = self._setup = None
 
     def check(self) -> None:
         """Check that every part is running.

@@ -87,7 +87,15 @@ class GuardedFolder:
         return process
 
     def close(self) -> None:
-        """Kill the programs and remove the folder. An interrupted call can be repeated."""
+        """Kill the programs and remove the folder, even if a signal interrupts it once."""
+        try:
+            self._close()
+        except BaseException:
+            # Without its keeper, nothing else removes the folder.
+            self._close()
+            raise
+
+    def _close(self) -> None:
         if self._alive is not None:
             for end in reversed(self._alive):
                 end.close()
