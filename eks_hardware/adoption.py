@@ -43,7 +43,7 @@ from eks_hardware.models.kubernetes import ChartName
 from eks_hardware.models.node_lists import NODE_LISTS
 from eks_hardware.models.strategy import Region
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, ResolvedProvider, ResolvedStrategy, resolve
-from eks_hardware.resolve.zones import is_local, region_code
+from eks_hardware.resolve.zones import is_edge, region_code
 from eks_hardware.rules import check_part
 from eks_hardware.suggestions import did_you_mean
 
@@ -413,7 +413,7 @@ def region_of(path: str, zones: object) -> str:
     regions = {zone: region for region in catalogue.regions for zone in catalogue.zone_ids(region)}
     by_code = {region_code(zone): region for zone, region in regions.items()}
     for zone in map(str, zones):
-        if is_local(zone) and region_code(zone) in by_code:
+        if is_edge(zone) and region_code(zone) in by_code:
             regions[zone] = by_code[region_code(zone)]
         elif zone not in regions:
             ids = "use its zone id, such as usw2-az1: `aws ec2 describe-availability-zones` lists them"

@@ -279,6 +279,16 @@ class Catalogue:
             return self.zone_ids(region)
         return self._zones_by_region(type_name).get(region, ())
 
+    def withdrawn(self, kind: InstanceType, region: str) -> str | None:
+        """Return the sentence about a withdrawn type; None in GovCloud and China, which the source does not cover.
+
+        Examples:
+            >>> catalogue = load()
+            >>> [bool(catalogue.withdrawn(catalogue.get("p3.2xlarge"), each)) for each in ("eu-west-1", "cn-north-1")]
+            [True, False]
+        """
+        return kind.withdrawn if facts.partition(region) == "aws" else None
+
     def offerings_known(self, region: str) -> Literal["zone", "region", "nothing"]:
         """Return whether the source lists the types of each zone, of the region as a whole, or none.
 

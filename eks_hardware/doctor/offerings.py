@@ -9,7 +9,7 @@ from eks_hardware import field_paths
 from eks_hardware.doctor.aws import Aws
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
 from eks_hardware.resolve import ResolvedNodes
-from eks_hardware.resolve.zones import is_local
+from eks_hardware.resolve.zones import is_edge
 from eks_hardware.suggestions import some
 
 NAME = "offerings"
@@ -40,7 +40,7 @@ def _zones(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
     there = {zone["ZoneId"] for zone in aws.pages("ec2", "describe_availability_zones", "AvailabilityZones")}
     for zone in network.zone_ids:
         if zone not in there:
-            way = "opt in to its zone group" if is_local(zone) else "choose from these in network.zones"
+            way = "opt in to its zone group" if is_edge(zone) else "choose from these in network.zones"
             yield subject.error(
                 "ZONE_NOT_YOURS",
                 "network.existing" if network.existing else "network.zones",

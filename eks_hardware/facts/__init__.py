@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Eks,
         EndpointServices,
         ValueKinds,
+        Zones,
     )
     from eks_hardware.facts.schemas.iam_policies import IamPolicies
     from eks_hardware.facts.schemas.karpenter import Karpenter
@@ -85,6 +86,7 @@ storage: DataFile[Storage] = DataFile("facts/storage.json")
 system_pods: DataFile[SystemSoftware] = DataFile("facts/system_pods.json")
 value_kinds: DataFile[ValueKinds] = DataFile("facts/value_kinds.json")
 workload_images: DataFile[WorkloadImages] = DataFile("facts/workload_images.json")
+zones: DataFile[Zones] = DataFile("facts/zones.json")
 
 # --- catalogue/ and performance/
 accelerators: DataFile[Accelerators] = DataFile("catalogue/accelerators.json")

@@ -297,11 +297,12 @@ Cidr = Annotated[str, AfterValidator(_network)]
 ZoneId = Annotated[
     str,
     form(
-        r"^[a-z]{2,5}[0-9]{1,2}-([a-z]{3}[0-9]{1,2}-)?az[1-8]$",
+        r"^[a-z]{2,5}[0-9]{1,2}(-az[1-8]|(-[a-z0-9]{2,8}){1,3}-(az|wlz)[1-8])$",
         "a zone ID such as usw2-az1 (names such as us-west-2a differ between accounts)",
     ),
 ]
-"""The *ID* of an Availability Zone, such as ``usw2-az1``, or of a Local Zone, such as ``use1-dfw2-az1``.
+"""The *ID* of an Availability Zone, such as ``usw2-az1``, of a Local Zone, such as ``use1-dfw2-az1``, or of a
+Wavelength Zone, such as ``use1-wl1-bos-wlz1``.
 
 Names (``us-west-2a``) differ between accounts. Local Zones:
 https://docs.aws.amazon.com/local-zones/latest/ug/available-local-zones.html

@@ -74,7 +74,7 @@ def left_out(pool: NodePoolSpec, kind: InstanceType, region: str, catalogue: Cat
     """Return why a pool does not use a type of its families or accelerator; None if it does."""
     why_not = {
         "another size": bool(pool.instance_sizes) and kind.size not in pool.instance_sizes,
-        "withdrawn": kind.withdrawn is not None,
+        "withdrawn": catalogue.withdrawn(kind, region) is not None,
         f"not offered in {region}": not catalogue.offered(kind.name, region),
         "bare metal": kind.bare_metal,
         "not known to Karpenter": not known_to_karpenter(kind),

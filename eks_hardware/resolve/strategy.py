@@ -218,9 +218,9 @@ class _Strategy(Resolver[ResolvedStrategy]):
 
     def storage(self) -> Derived[ResolvedStorage]:
         every: tuple[ResolvedNodes, ...] = (*self._node_groups, *self._node_pools)
-        by_efa = sorted(every, key=lambda nodes: not nodes.efa_interfaces)
-        zone_id = fsx_zone(self._spec.storage, [(nodes.workload, nodes.zone_ids) for nodes in by_efa])
-        zone_ids = tuple(zone for zone in self._zones.zone_ids if not zones.is_local(zone))
+        by_efa = sorted(every, key=lambda each: not each.efa_interfaces)
+        zone_id = fsx_zone(self._spec.storage, [(each.workload, each.zone_ids) for each in by_efa])
+        zone_ids = tuple(zone for zone in self._zones.zone_ids if not zones.is_edge(zone))
         storage = resolve_storage(self._spec.storage, name=self._name, zone_ids=zone_ids, fsx_zone_id=zone_id)
         return rule(storage, "see its fields")
 

@@ -7,8 +7,10 @@ changes neither its zones nor a subnet.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue
@@ -34,13 +36,53 @@ def control_plane_excluded() -> Cited[list[str]]:
     return facts.eks.cite(lambda file: file["control_plane_excluded_zones"]["zone_ids"])
 
 
-def is_local(zone_id: str) -> bool:
-    """Return whether a zone is a Local Zone, such as ``use1-dfw2-az1``.
+def is_edge(zone_id: str) -> bool:
+    """Return whether a zone is a Local Zone (``use1-dfw2-az1``) or a Wavelength Zone (``use1-wl1-bos-wlz1``).
 
     It can have nodes, but neither control planes nor file systems of EFS:
     https://docs.aws.amazon.com/eks/latest/userguide/local-zones.html
     """
     return zone_id.count("-") > 1
+
+
+def is_wavelength(zone_id: str) -> bool:
+    """Return whether a zone is a Wavelength Zone."""
+    return zone_id.rpartition("-")[2].startswith("wlz")
+
+
+@cache
+def edge_groups(region: str) -> dict[str, str]:
+    """Return the network border groups of a region's Local Zones and Wavelength Zones, by their part of zone IDs.
+
+    Examples:
+        >>> edge_groups("us-west-2")["lax1"], edge_groups("us-west-2")["wl1-den-wlz1"]
+        ('us-west-2-lax-1', 'us-west-2-wl1-den-wlz-1')
+    """
+    listed = facts.zones()
+    kinds = (listed["local_zones"], listed["wavelength_zones"])
+    groups = [group for kind in kinds for group in kind["groups"].get(region, ())]
+    return {re.sub(r"-(\d+)$", r"\1", group.removeprefix(f"{region}-")): group for group in groups}
+
+
+def edge_place(zone_id: str) -> str:
+    """Return the part of a Local Zone's or Wavelength Zone's ID that names the place: ``dfw2``, ``wl1-bos-wlz1``."""
+    place = zone_id.partition("-")[2]
+    return place if is_wavelength(zone_id) else place.rpartition("-")[0]
+
+
+def edge_zone_ids(code: str, places: Iterable[str]) -> tuple[str, ...]:
+    """Return the ID of the first zone at each place; ``code`` begins the region's zone IDs.
+
+    Examples:
+        >>> edge_zone_ids("afs1", edge_groups("af-south-1"))
+        ('afs1-los1-az1',)
+    """
+    return tuple(f"{code}-{place}" if "-" in place else f"{code}-{place}-az1" for place in places)
+
+
+def edge_group(zone_id: str, region: str) -> str | None:
+    """Return the network border group of a Local Zone or Wavelength Zone; None if no source lists it."""
+    return edge_groups(region).get(edge_place(zone_id))
 
 
 def region_code(zone_id: str) -> str:
@@ -50,7 +92,7 @@ def region_code(zone_id: str) -> str:
 
 def can_have_control_plane(zone_id: str) -> bool:
     """Return whether EKS can place the control plane's interfaces in a zone."""
-    return not is_local(zone_id) and zone_id not in control_plane_excluded().value
+    return not is_edge(zone_id) and zone_id not in control_plane_excluded().value
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from eks_hardware.rules import (  # noqa: F401
     containerd,
     delivery,
     drivers,
+    edge_zones,
     frameworks,
     gpu,
     hardware,

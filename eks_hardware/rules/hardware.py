@@ -9,6 +9,7 @@ from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
 from eks_hardware.models.nodes import AmiType
+from eks_hardware.printable import joined
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.node import AMI_PREFIXES, ami_family, pod_interfaces
 from eks_hardware.resolve.node import taints as node_taints
@@ -80,13 +81,13 @@ def _listed_names(context: Context) -> Iterator[tuple[str, str]]:
 @error("INSTANCE_TYPE_WITHDRAWN")
 def _withdrawn(context: Context) -> Iterator[Breach]:
     for _, path, kind in _each_type(context):
-        if kind.withdrawn:
+        if withdrawn := context.catalogue.withdrawn(kind, context.strategy.region):
             current = context.catalogue.select(hardware=kind.hardware, region=context.strategy.region)
             families = list(dict.fromkeys(each.family for each in current if not each.withdrawn))
             # Types of other hardware are not alike: an AMD GPU cannot replace an FPGA.
             alike = kind.hardware is not Hardware.OTHER and families
             hint = f"choose a current family, such as {several(families)}" if alike else "choose a current type"
-            yield path, f"EC2 no longer offers {kind.name} ({kind.withdrawn}); {hint}"
+            yield path, f"EC2 no longer offers {kind.name} ({withdrawn}); {hint}"
 
 
 @error("INSTANCE_TYPE_NOT_OFFERED")
@@ -102,14 +103,15 @@ def not_offered(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
     region = context.strategy.region
     if context.region_known:
         for node, path, kind in _each_type(context):
-            if not (kind.withdrawn or context.catalogue.offered(kind.name, region) or _in_local_zones(context, node)):
+            withdrawn = context.catalogue.withdrawn(kind, region)
+            if not (withdrawn or context.catalogue.offered(kind.name, region) or _in_local_zones(context, node)):
                 yield node, path, kind
 
 
 def _in_local_zones(context: Context, node: Node) -> bool:
     """Return whether all zones of a group or pool are Local Zones. No source has their offerings."""
     pinned = context.demand(node).pinned
-    return bool(pinned) and all(map(zones.is_local, pinned))
+    return bool(pinned) and all(map(zones.is_edge, pinned))
 
 
 def any_offered(context: Context, node: Node) -> bool:
@@ -125,7 +127,10 @@ def nowhere_near(context: Context, kind: InstanceType) -> str:
     # Nearby regions first: those with the same prefix.
     elsewhere = sorted(reachable, key=lambda each: (each.partition("-")[0] != region.partition("-")[0], each))
     nowhere = "no source names a region" if partition == "aws" else f"no source names a region of {partition}"
-    lacking = f"{nowhere} that offers it; if you reserved it in a Local Zone, set that zone"
+    blocks = facts.zones()["capacity_blocks"]["by_group"]
+    local = [group for group, names in blocks.items() if kind.name in names]
+    reserved = f"if you reserved it in the Local Zone {joined(local, 'or')}" if local else "if it is in a Local Zone"
+    lacking = f"{nowhere} that offers it; {reserved}, set that zone"
     where = f"it is available in {several(elsewhere)}" if elsewhere else lacking
     return f"{region} does not offer {kind.name}; {where}"
 
@@ -180,7 +185,8 @@ def _mixed_hardware(context: Context) -> Iterator[Breach]:
 @error("AMI_NONE")
 def _no_ami(context: Context) -> Iterator[Breach]:
     for node, path, kind in _each_type(context):
-        if node.ami.image_id or kind.withdrawn or (isinstance(node, NodeGroupSpec) and node.ami.type):
+        withdrawn = context.catalogue.withdrawn(kind, context.strategy.region)
+        if node.ami.image_id or withdrawn or (isinstance(node, NodeGroupSpec) and node.ami.type):
             continue
         family = AMI_PREFIXES[node.ami.family]
         if not any(ami.startswith(family) for ami in kind.ami_types):

@@ -14,9 +14,26 @@ from eks_hardware.resolve.addons import enabled_addons, storage_addons
 from eks_hardware.resolve.addresses import Share, SubnetBudget, wider
 from eks_hardware.resolve.values import SubnetRole
 from eks_hardware.resolve.vpc import nat_mode
-from eks_hardware.resolve.zones import can_have_control_plane, is_local, region_code, zones_of
-from eks_hardware.rules.registry import Breach, Context, error, node_path, warning, zones_given
-from eks_hardware.suggestions import did_you_mean, question
+from eks_hardware.resolve.zones import (
+    can_have_control_plane,
+    edge_groups,
+    edge_place,
+    edge_zone_ids,
+    is_edge,
+    region_code,
+    zones_of,
+)
+from eks_hardware.rules.registry import (
+    Breach,
+    Context,
+    error,
+    existing_subnets,
+    node_path,
+    stated_zones,
+    warning,
+    zones_given,
+)
+from eks_hardware.suggestions import close, did_you_mean, question
 
 _PUBLIC_CIDRS = "cluster.endpoint.public_cidrs"
 
@@ -27,53 +44,12 @@ def _unknown_zone(context: Context) -> Iterator[Breach]:
         return
     region = context.strategy.region
     known = context.catalogue.zone_ids(region)
-    for path, zone in _stated_zones(context):
-        is_ours = region_code(zone) == region_code(known[0]) if is_local(zone) else zone in known
-        if not is_ours:
-            yield path, f"must be a zone of {region} ({', '.join(known)}), got {zone}"
-
-
-def _stated_zones(context: Context) -> Iterator[tuple[str, str]]:
-    network = context.strategy.network
-    if not isinstance(network.zones, int):
-        yield from field_paths.items("network.zones", network.zones)
-    yield from ((path, zone) for path, zone, _ in _existing_subnets(context))
-    for node in context.nodes:
-        yield from zones_given(node)
-
-
-def _existing_subnets(context: Context) -> Iterator[tuple[str, str, str]]:
-    """Yield the path, zone and ID of each existing subnet."""
-    existing = context.strategy.network.existing
-    for field in ("private_subnets", "control_plane_subnets", "pod_subnets") if existing else ():
-        for zone, subnet in getattr(existing, field).items():
-            yield f"network.existing.{field}.{zone}", zone, subnet
-
-
-@error("LOCAL_ZONE_SUBNET")
-def _local_zone_without_subnet(context: Context) -> Iterator[Breach]:
-    """Each Availability Zone has a fixed part of a new VPC; there is none for Local Zones."""
-    if context.strategy.network.existing is None:
-        for path, zone in _stated_zones(context):
-            if is_local(zone):
-                yield (
-                    path,
-                    f"{zone} is a Local Zone, and eks-hardware creates subnets only in Availability Zones; create a "
-                    "VPC with a subnet there, and set network.existing",
-                )
-
-
-@warning("LOCAL_ZONE_UNREAD")
-def _local_zone_unread(context: Context) -> Iterator[Breach]:
-    region, existing = context.strategy.region, context.strategy.network.existing
-    have = existing.private_subnets if existing else {}
-    for path, zone in (pair for node in context.nodes for pair in zones_given(node)):
-        if is_local(zone) and zone in have:
-            ask = (
-                f"aws ec2 describe-instance-type-offerings --region {region} --location-type availability-zone-id "
-                f"--filters Name=location,Values={zone}"
-            )
-            yield path, f"no source says which instance types {zone} has, so all are accepted; check with `{ask}`"
+    for path, zone in stated_zones(context):
+        # AWS adds Local Zones often: LOCAL_ZONE_UNLISTED warns of those that its list lacks.
+        if not (region_code(zone) == region_code(known[0]) if is_edge(zone) else zone in known):
+            near = close(edge_place(zone), edge_groups(region)) if is_edge(zone) else ()
+            meant = f"; {question(edge_zone_ids(region_code(known[0]), near))}" if near else ""
+            yield path, f"must be a zone of {region} ({', '.join(known)}), got {zone}{meant}"
 
 
 @error("ZONE_NOT_IN_NETWORK")
@@ -131,7 +107,7 @@ def _users_of_zones(context: Context) -> dict[str, list[str]]:
 @error("SUBNET_TWICE")
 def _subnet_twice(context: Context) -> Iterator[Breach]:
     zone_of: dict[str, str] = {}
-    for path, zone, subnet in _existing_subnets(context):
+    for path, zone, subnet in existing_subnets(context):
         if zone_of.setdefault(subnet, zone) != zone:
             yield path, f"must be a subnet in {zone}, got {subnet}, which is also set for {zone_of[subnet]}"
 

@@ -56,6 +56,7 @@ TITLES = {
     "lock": "Lock files",
     "needs": "Software requirements",
     "network": "Network",
+    "edge_zones": "Local Zones and Wavelength Zones",
     "node_pools": "Node pools",
     "node_settings": "Node settings",
     "overlap": "Overlapping pools",

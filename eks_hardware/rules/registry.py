@@ -242,3 +242,21 @@ def zones_given(node: Node) -> Iterator[tuple[str, str]]:
         for path, reservation in field_paths.items(node_path(node, "reservations"), node.reservations):
             if reservation.zone:
                 yield f"{path}.zone", reservation.zone
+
+
+def stated_zones(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield every zone of the network, the groups and the pools, with the path of its field."""
+    network = context.strategy.network
+    if not isinstance(network.zones, int):
+        yield from field_paths.items("network.zones", network.zones)
+    yield from ((path, zone) for path, zone, _ in existing_subnets(context))
+    for node in context.nodes:
+        yield from zones_given(node)
+
+
+def existing_subnets(context: Context) -> Iterator[tuple[str, str, str]]:
+    """Yield the path, zone and ID of each existing subnet."""
+    existing = context.strategy.network.existing
+    for name in ("private_subnets", "control_plane_subnets", "pod_subnets") if existing else ():
+        for zone, subnet in getattr(existing, name).items():
+            yield f"network.existing.{name}.{zone}", zone, subnet

@@ -64,10 +64,11 @@ def _fsx_zone_far(context: Context) -> Iterator[Breach]:
         return
     region, choice = context.strategy.region, context.zone_choice()
     # FSX_ZONE covers a zone without a subnet; other rules cover unknown types.
-    known = [node for node in context.nodes if node.efa and context.types(node)]
-    known = [node for node in known if len(context.types(node)) >= len(node.instance_types)]
-    found = {node.name: zones.zones_of(context.demand(node), choice, region, context.catalogue) for node in known}
-    with_efa = sorted({zone for zone_ids in found.values() for zone in zone_ids})
+    known = [each for each in context.nodes if each.efa and context.types(each)]
+    known = [each for each in known if len(context.types(each)) >= len(each.instance_types)]
+    found = {each.name: zones.zones_of(context.demand(each), choice, region, context.catalogue) for each in known}
+    # FSX_LOCAL_ZONE advises a zone of the region for nodes in a Local Zone.
+    with_efa = sorted({zone for zone_ids in found.values() for zone in zone_ids if not zones.is_edge(zone)})
     if with_efa and fsx.zone in choice.zone_ids and fsx.zone not in with_efa:
         yield (
             "storage.fsx_lustre.zone",

@@ -1,6 +1,8 @@
-"""``facts/eks.json``, ``facts/addons.json``, ``facts/endpoint_services.json`` and ``facts/charts.json``."""
+"""``facts/eks.json`` and the files of add-ons, charts, endpoint services, zones and kinds of values."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from typing_extensions import NotRequired, TypedDict
 
@@ -243,3 +245,22 @@ class ChartValues(Sourced):
     chart: str
     version: str
     keys: KeyTree
+
+
+class EdgeZones(Sourced):
+    groups: dict[str, list[str]]
+
+
+class EksInZones(Sourced):
+    managed_node_groups: list[Literal["local", "wavelength"]]
+
+
+class BlocksInZones(Sourced):
+    by_group: dict[str, list[str]]
+
+
+class Zones(About):
+    local_zones: EdgeZones
+    wavelength_zones: EdgeZones
+    eks: EksInZones
+    capacity_blocks: BlocksInZones

@@ -107,6 +107,13 @@ CASES = [
     Case("INSTANCE_TYPE_UNSUPPORTED", FIRST, one_group("mac-m4pro.metal"), one_group("m8g.metal-24xl")),
     Case("INSTANCE_TYPE_UNSUPPORTED", FIRST, one_group("t1.micro"), one_group("t2.medium")),
     Case("INSTANCE_TYPE_WITHDRAWN", FIRST, one_group("p3.2xlarge"), one_group("p4d.24xlarge")),
+    # The source of withdrawn types does not cover China.
+    Case(
+        "INSTANCE_TYPE_WITHDRAWN",
+        FIRST,
+        one_group("g3s.xlarge", ami={"image_id": "ami-01234567"}),
+        {"region": "cn-north-1", **one_group("g3s.xlarge", ami={"image_id": "ami-01234567"})},
+    ),
     Case("INSTANCE_TYPE_NOT_OFFERED", FIRST, {**one_group("g6.xlarge"), "region": "eu-west-1"}, one_group("g6.xlarge")),
     Case(
         "GROUP_MIXED_ARCHITECTURE",
@@ -427,6 +434,7 @@ ELSEWHERE = {
     "containerd": "kubelet",
     "delivery": "delivery",
     "drivers": "needs",
+    "edge_zones": "edge_zones",
     "frameworks": "needs",
     "gpu": "gpu",
     "idle": "room",

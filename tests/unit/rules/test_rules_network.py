@@ -61,18 +61,6 @@ CASES = [
         existing_network("usw2-az1", "usw2-az2", "use1-dfw2-az1"),
         existing_network("usw2-az1", "usw2-az2", "usw2-lax1-az1"),
     ),
-    Case(
-        "LOCAL_ZONE_SUBNET",
-        f"{GPU}.zones",
-        one_group(zones=["usw2-lax1-az1"]),
-        {**existing_network("usw2-az1", "usw2-az2", "usw2-lax1-az1"), **one_group(zones=["usw2-lax1-az1"])},
-    ),
-    Case(
-        "LOCAL_ZONE_UNREAD",
-        f"{GPU}.zones",
-        {**existing_network("usw2-az1", "usw2-az2", "usw2-lax1-az1"), **one_group(zones=["usw2-lax1-az1"])},
-        {**existing_network("usw2-az1", "usw2-az2", "usw2-lax1-az1"), **one_group(zones=["usw2-az2"])},
-    ),
     Case("ZONE_TOO_FEW", "network.zones", {**network(zones=6), "region": "eu-west-1"}, {"region": "us-west-1"}),
     Case("ZONE_TOO_FEW", "network.zones", network(zones=5), network(zones=4)),
     Case(
@@ -359,7 +347,6 @@ def test_which_rules_warn() -> None:
         "ENDPOINT_CIDR_OVERLAP",
         "ENDPOINT_OPEN",
         "INTERFACE_ENDPOINT_UNKNOWN",
-        "LOCAL_ZONE_UNREAD",
         "NETWORK_CIDR_DOCKER",
         "NETWORK_CIDR_PUBLIC",
         "SUBNET_PODS",
