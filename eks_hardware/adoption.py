@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import json
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -21,9 +19,7 @@ from typing import Annotated
 from pydantic import Field
 
 from eks_hardware import aws_names, data
-from eks_hardware.catalogue import load
 from eks_hardware.findings import Finding, Position, StrategyError, errors_in
-from eks_hardware.loader import parse_strategy
 from eks_hardware.loader.documents import load_document
 from eks_hardware.models import (
     AwsProviderSpec,
@@ -43,9 +39,8 @@ from eks_hardware.models.kubernetes import ChartName
 from eks_hardware.models.node_lists import NODE_LISTS
 from eks_hardware.models.strategy import Region
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, ResolvedProvider, ResolvedStrategy, resolve
-from eks_hardware.resolve.zones import is_edge, region_code
 from eks_hardware.rules import check_part
-from eks_hardware.suggestions import did_you_mean
+from eks_hardware.section_checks import check_group
 
 __all__ = [
     "AdoptedCharts",
@@ -64,7 +59,6 @@ SCHEMA_PATH = data.FOLDER / "adoption.schema.json"
 """The JSON Schema of adoption files; ``python -m eks_hardware.adoption`` writes it."""
 
 _GROUPS, _ = NODE_LISTS
-_ZONE_NAME = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9][a-z]")
 
 # Fields whose findings apply. Other fields have defaults here that say nothing about the cluster.
 _OURS = (
@@ -348,82 +342,17 @@ def adopted_group(
 ) -> tuple[NodeGroupSpec, tuple[Finding, ...]]:
     """Check a node group for an existing cluster; return it with the zones that offer its types, and the warnings.
 
-    Args:
-        config: the group, as an item of a strategy's ``node_groups``.
-        path: the group's place in messages.
-        kubernetes_version: Kubernetes version of the cluster.
-        vpc_id: VPC of the cluster. It and the subnets can be references to resources, such as ``${aws_vpc.main.id}``.
-        private_subnet_ids: subnets by zone id.
-
-    Raises:
-        ValueError: each error that a strategy with this group, network and version would have.
+    The arguments and errors are those of :func:`eks_hardware.section_checks.check_group`.
     """
-    region = region_of(path, private_subnet_ids)
-    document = {
-        "version": 1,
-        "name": "adopted",
-        "region": region,
-        "cluster": {"kubernetes_version": kubernetes_version},
-        "network": {
-            "existing": {
-                "vpc_id": _known(vpc_id, "vpc-00000000000000000"),
-                "private_subnets": {
-                    zone: _known(each, f"subnet-{index:017x}")
-                    for index, (zone, each) in enumerate(private_subnet_ids.items())
-                },
-            }
-        },
-        "node_groups": [
-            config.model_dump(mode="json", exclude_unset=True) if isinstance(config, NodeGroupSpec) else config
-        ],
-    }
-    try:
-        strategy = parse_strategy(json.dumps(document), file=path).strategy
-    except StrategyError as error:
-        raise _refused(path, error.errors) from None
-    findings = check_part(strategy, lists=frozenset({_GROUPS}))
-    about = (_GROUPS, "cluster.kubernetes_version")
-    ours = [finding for finding in findings if finding.path.startswith(about)]
-    if faults := errors_in(ours):
-        raise _refused(path, faults)
+    strategy, warnings = check_group(
+        config,
+        path=path,
+        kubernetes_version=kubernetes_version,
+        vpc_id=vpc_id,
+        private_subnet_ids=private_subnet_ids,
+    )
     zones = resolve(strategy).node_groups[0].zone_ids
-    return strategy.node_groups[0].model_copy(update={"zones": zones}), tuple(ours)
-
-
-def _known(id_: str, otherwise: str) -> str:
-    """Return an id, or another one instead of a reference to a resource, which is unknown until the apply."""
-    return otherwise if "${" in str(id_) else id_
-
-
-def _refused(path: str, faults: Iterable[Finding]) -> ValueError:
-    return ValueError("\n".join(f"{fault.code} {path}: {fault.path}: {fault.message}" for fault in faults))
-
-
-def region_of(path: str, zones: object) -> str:
-    """Return the region of subnets by zone id.
-
-    Raises:
-        ValueError: NODE_GROUP_ZONE, if a zone id is unknown or the zones are in several regions.
-    """
-    if not isinstance(zones, Mapping) or not zones:
-        raise ValueError(
-            f"NODE_GROUP_ZONE {path}: private_subnet_ids must be a map from zone id to subnet, got {zones}"
-        )
-    catalogue = load()
-    regions = {zone: region for region in catalogue.regions for zone in catalogue.zone_ids(region)}
-    by_code = {region_code(zone): region for zone, region in regions.items()}
-    for zone in map(str, zones):
-        if is_edge(zone) and region_code(zone) in by_code:
-            regions[zone] = by_code[region_code(zone)]
-        elif zone not in regions:
-            ids = "use its zone id, such as usw2-az1: `aws ec2 describe-availability-zones` lists them"
-            hint = ids if _ZONE_NAME.fullmatch(zone) else did_you_mean(zone, regions, ids)
-            raise ValueError(f"NODE_GROUP_ZONE {path}: {zone} is not a known zone id; {hint}")
-    found = {regions[zone] for zone in zones}
-    if len(found) != 1:
-        named = ", ".join(sorted(found))
-        raise ValueError(f"NODE_GROUP_ZONE {path}: private_subnet_ids must have zones of one region, got {named}")
-    return found.pop()
+    return strategy.node_groups[0].model_copy(update={"zones": zones}), warnings
 
 
 if __name__ == "__main__":

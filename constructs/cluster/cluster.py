@@ -11,11 +11,13 @@ from eks_hardware.constructs.cluster.encryption import SecretsKey
 from eks_hardware.constructs.cluster.ref import ClusterRef
 from eks_hardware.constructs.iam import IamSettings, Role
 from eks_hardware.constructs.network import NetworkRef
+from eks_hardware.constructs.resources.warnings import add_warnings
 from eks_hardware.iam_policies.cluster import use_of_secrets_key
 from eks_hardware.iam_policies.document import assumed_by_service
 from eks_hardware.models import ClusterSpec
 from eks_hardware.resolve import ResolvedAccessEntry, ResolvedAddon, ResolvedCluster, resolve_cluster
 from eks_hardware.resolve.mappings import merged
+from eks_hardware.section_checks import check_cluster
 
 
 class Cluster(Construct):
@@ -138,14 +140,24 @@ class Cluster(Construct):
     ) -> Cluster:
         """Define a cluster from its section of a strategy.
 
+        The rules of ``eks-hardware validate`` that depend on the control plane only are checked. Their
+        warnings are annotations of the construct.
+
         Args:
             config: the section ``cluster``.
             name: name of the cluster.
             region: AWS region.
+
+        Raises:
+            ValueError: each error of ``eks-hardware validate`` in ``config``.
         """
+        path = f"{scope.node.path}/{id_}"
+        warnings = check_cluster(config, path=path, cluster_name=name, region=region)
         custom_networking = bool(network.pod_subnet_ids)
         resolved = resolve_cluster(config, name=name, region=region, custom_networking=custom_networking)
-        return cls(scope, id_, resolved=resolved, network=network, iam=iam)
+        defined = cls(scope, id_, resolved=resolved, network=network, iam=iam)
+        add_warnings(defined, warnings)
+        return defined
 
     @property
     def addons(self) -> Mapping[str, Addon]:

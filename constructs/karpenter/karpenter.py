@@ -10,12 +10,14 @@ from eks_hardware._cdk import Construct
 from eks_hardware.catalogue import load
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
+from eks_hardware.constructs.resources.warnings import add_warnings
 from eks_hardware.iam_policies import karpenter as policies
 from eks_hardware.iam_policies.document import assumed_by_ec2, assumed_by_pods
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.models import KarpenterSpec
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, resolve_karpenter, resolve_node_pool
 from eks_hardware.resolve.network import DISCOVERY_TAG
+from eks_hardware.section_checks import check_pools
 
 # Karpenter must act before a message is out of date: https://karpenter.sh/docs/reference/cloudformation/
 _MESSAGE_RETENTION_SECONDS = 300
@@ -128,9 +130,16 @@ class Karpenter(Construct):
     ) -> Karpenter:
         """Define Karpenter's AWS resources for a cluster that is defined elsewhere.
 
+        The rules of ``eks-hardware validate`` that depend on Karpenter and its pools only are checked. Their
+        warnings are annotations of the construct.
+
         Args:
             config: the section ``karpenter``.
+
+        Raises:
+            ValueError: each error of ``eks-hardware validate`` in ``config``.
         """
+        warnings = check_pools(config, path=f"{scope.node.path}/{id_}", cluster_name=cluster_name, region=region)
         resolved = resolve_karpenter(
             config, cluster_name=cluster_name, region=region, partition=facts.partition(region)
         )
@@ -140,7 +149,7 @@ class Karpenter(Construct):
             resolve_node_pool(pool, cluster_name=cluster_name, region=region, zone_ids=pool.zones, catalogue=catalogue)
             for pool in config.node_pools
         ]
-        return cls(
+        defined = cls(
             scope,
             id_,
             resolved=resolved,
@@ -150,6 +159,8 @@ class Karpenter(Construct):
             node_pools=node_pools,
             iam=iam,
         )
+        add_warnings(defined, warnings)
+        return defined
 
     @property
     def references(self) -> dict[Reference, str]:

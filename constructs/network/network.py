@@ -9,12 +9,14 @@ from eks_hardware._cdk import Construct, RouteTable, Subnet, TerraformResource, 
 from eks_hardware.catalogue import load
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
 from eks_hardware.constructs.network.ref import NetworkRef
+from eks_hardware.constructs.resources.warnings import add_warnings
 from eks_hardware.iam_policies.document import allow, assumed_by_service, policy
 from eks_hardware.models import FlowLogs, NetworkSpec
 from eks_hardware.resolve import ResolvedNetwork, ResolvedSubnet, SubnetRole, resolve_network
 from eks_hardware.resolve.model import ExistingSubnets
 from eks_hardware.resolve.network import DISCOVERY_TAG, INTERNAL_LOAD_BALANCER
 from eks_hardware.resolve.zones import choose
+from eks_hardware.section_checks import check_network
 
 _ANYWHERE = "0.0.0.0/0"
 
@@ -108,14 +110,24 @@ class Network(Construct):
     ) -> Network:
         """Define a network from its section of a strategy, for a cluster that is defined elsewhere.
 
+        The rules of ``eks-hardware validate`` that depend on the network only are checked. Their
+        warnings are annotations of the construct.
+
         Args:
             config: the section ``network``.
             cluster_name: cluster that uses the network; subnets are tagged with its name.
             region: AWS region.
+
+        Raises:
+            ValueError: each error of ``eks-hardware validate`` in ``config``.
         """
+        path = f"{scope.node.path}/{id_}"
+        warnings = check_network(config, path=path, cluster_name=cluster_name, region=region)
         zones = choose(config, (), region, load())
         resolved = resolve_network(config, name=cluster_name, region=region, zones=zones)
-        return cls(scope, id_, resolved=resolved, iam=iam)
+        defined = cls(scope, id_, resolved=resolved, iam=iam)
+        add_warnings(defined, warnings)
+        return defined
 
     @property
     def resource(self) -> Vpc:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eks_hardware import aws_names, facts
-from eks_hardware._cdk import Annotations, Construct
-from eks_hardware.adoption import adopted_group, region_of
+from eks_hardware._cdk import Construct
+from eks_hardware.adoption import adopted_group
+from eks_hardware.catalogue import load
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.efa import EfaSecurityGroup
 from eks_hardware.constructs.iam import IamSettings, Role
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.constructs.node_groups.node_group import NodeGroup
+from eks_hardware.constructs.resources.warnings import add_warnings
 from eks_hardware.iam_policies.document import assumed_by_ec2
 from eks_hardware.models import NodeGroupSpec
-from eks_hardware.resolve import node_policy_arns
+from eks_hardware.resolve import node_policy_arns, resolve_node_group
+from eks_hardware.section_checks import region_of
 
 
 class AdoptedNodeGroup(Construct):
@@ -83,8 +86,7 @@ class AdoptedNodeGroup(Construct):
             vpc_id=vpc_id,
             private_subnet_ids=private_subnet_ids,
         )
-        for warning in warnings:
-            Annotations.of(self).add_warning(f"{warning.code} {warning.path}: {warning.message}")
+        add_warnings(self, warnings)
         partition = facts.partition(region_of(f"{scope.node.path}/{id_}", private_subnet_ids))
         self.role = Role(
             self,
@@ -98,12 +100,16 @@ class AdoptedNodeGroup(Construct):
         if group.efa:
             name = aws_names.security_group(cluster_name, f"{group.name}-efa")
             self.efa = EfaSecurityGroup(self, "efa", name=name, vpc_id=vpc_id)
-        self.node_group = NodeGroup.from_config(
+        self.node_group = NodeGroup(
             self,
             "nodes",
-            config=group,
-            kubernetes_version=kubernetes_version,
-            cluster_name=cluster_name,
+            resolved=resolve_node_group(
+                group,
+                cluster_name=cluster_name,
+                kubernetes_version=kubernetes_version,
+                zone_ids=group.zones,
+                catalogue=load(),
+            ),
             cluster=ClusterRef.from_existing(self, "cluster", name=cluster_name),
             network=NetworkRef.from_existing(vpc_id=vpc_id, private_subnet_ids=private_subnet_ids),
             role=self.role,

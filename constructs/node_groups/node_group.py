@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from eks_hardware import _cdk, facts
 from eks_hardware._cdk import Construct, EksNodeGroup, ITerraformDependable, LaunchTemplate, PlacementGroup
 from eks_hardware.catalogue import load
@@ -9,8 +12,10 @@ from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import Role, account_id
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.constructs.node_groups.launch_template import launch_template
+from eks_hardware.constructs.resources.warnings import add_warnings
 from eks_hardware.models import NodeGroupSpec
-from eks_hardware.resolve import ResolvedNodeGroup, resolve_node_group
+from eks_hardware.resolve import ResolvedNodeGroup, resolve, resolve_node_group
+from eks_hardware.section_checks import check_group
 from eks_hardware.spellings import eks_effect
 
 _AUTO_SCALING_ROLE = "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
@@ -129,7 +134,7 @@ class NodeGroup(Construct):
         scope: Construct,
         id_: str,
         *,
-        config: NodeGroupSpec,
+        config: NodeGroupSpec | Mapping[str, Any],
         kubernetes_version: str,
         cluster_name: str,
         cluster: ClusterRef,
@@ -139,38 +144,39 @@ class NodeGroup(Construct):
     ) -> NodeGroup:
         """Define a group from its section of a strategy, in a cluster that is defined elsewhere.
 
-        Its zones are those of the network, or those that the config lists; an EFA group uses the first one. The rules
-        of ``eks-hardware validate`` are not checked: they need a whole strategy.
+        Its zones are those of the network that offer its types, or those that the config lists; an EFA group uses one.
+        The rules of ``eks-hardware validate`` that concern one node group are checked, with the subnets as the only
+        network. Their warnings are annotations of the construct.
 
         Args:
-            config: an item of the section ``node_groups``.
+            config: an item of the section ``node_groups``, as a model or a dictionary.
             kubernetes_version: Kubernetes version of the cluster, such as ``1.35``.
             cluster_name: name of the cluster as plain text.
 
         Raises:
-            ValueError: ``NODE_GROUP_ZONE`` if the network has no private subnets, or none in a zone of the group,
-                ``NODE_GROUP_EFA_UNSUPPORTED`` if the group requests EFA and its types do not support it.
+            ValueError: each error of ``eks-hardware validate`` in ``config``, the zones and the version;
+                ``NODE_GROUP_ZONE`` if the network has no private subnets, or unknown zones.
         """
+        path = f"{scope.node.path}/{id_}"
         if not network.private_subnet_ids:
-            raise ValueError(
-                f"NODE_GROUP_ZONE {scope.node.path}/{id_}: the network has no private subnets; name one for each zone"
-            )
-        zones = config.zones or tuple(sorted(network.private_subnet_ids))
-        resolved = resolve_node_group(
+            raise ValueError(f"NODE_GROUP_ZONE {path}: the network has no private subnets; name one for each zone")
+        strategy, warnings = check_group(
             config,
+            path=path,
+            kubernetes_version=kubernetes_version,
+            vpc_id=None,
+            private_subnet_ids=network.private_subnet_ids,
+            pod_subnet_ids=network.pod_subnet_ids,
+        )
+        resolved = resolve_node_group(
+            strategy.node_groups[0],
             cluster_name=cluster_name,
             kubernetes_version=kubernetes_version,
-            zone_ids=zones[:1] if config.efa else zones,
+            zone_ids=resolve(strategy).node_groups[0].zone_ids,
             catalogue=load(),
             custom_networking=bool(network.pod_subnet_ids),
         )
-        if config.efa and not resolved.efa_interfaces:
-            types = ", ".join(resolved.instance_types)
-            raise ValueError(
-                f"NODE_GROUP_EFA_UNSUPPORTED {scope.node.path}/{id_}: {types} has no EFA; choose another type, or "
-                "set efa to False"
-            )
-        return cls(
+        defined = cls(
             scope,
             id_,
             resolved=resolved,
@@ -179,6 +185,8 @@ class NodeGroup(Construct):
             role=role,
             efa_security_group_id=efa_security_group_id,
         )
+        add_warnings(defined, warnings)
+        return defined
 
     @property
     def node_group_arn(self) -> str:

@@ -28,7 +28,7 @@ POD_RANGE = ipaddress.IPv4Network(facts.eks()["pod_range"]["cidr"])
 @lru_cache(maxsize=1024)
 def zone_block(cidr: str, zone_id: str) -> ipaddress.IPv4Network:
     """Return a zone's eighth of a network."""
-    number = int(zone_id.rpartition("-az")[2])
+    number = int(zone_id.rpartition("z")[2])  # of usw2-az1, and of use1-wl1-bos-wlz1 before a rule refuses it
     return _parts(ipaddress.IPv4Network(cidr), _SPLIT["zone_bits"])[number - 1]
 
 

@@ -101,14 +101,14 @@ def _rest(part: Context, sections: AbstractSet[str], lists: AbstractSet[str]) ->
     """
     unread = {*lists, *map(field_paths.section, lists)}
     for rule in RULES.values():
-        if rule.last:
+        if rule.last or (rule.all_nodes and lists):
             continue
         # One context per rule: a cached value would hide which sections the rule reads.
         watched = Watched(part.strategy)
-        found = list(rule.check(watched.context(part.catalogue, part.today)))
-        if watched.read & sections:
-            continue
-        for path, message in found:
+        for path, message in rule.check(watched.context(part.catalogue, part.today)):
+            # A rule is a generator: a finding depends only on the sections that were read before it.
+            if watched.read & sections:
+                break
             inside = field_paths.name_of_item(path) and field_paths.list_of(path) in NODE_LISTS
             if inside or not watched.read & unread:
                 ignorable = rule.severity is Severity.WARNING and "ignore" not in sections
@@ -120,15 +120,16 @@ def check_part(
     strategy: Strategy,
     *,
     lists: AbstractSet[str],
+    sections: AbstractSet[str] = frozenset(),
     catalogue: Catalogue | None = None,
     today: datetime.date | None = None,
 ) -> list[Finding]:
-    """Like :func:`check`, for a strategy that lacks some of :data:`NODE_LISTS`.
+    """Like :func:`check`, for a strategy that lacks some ``sections``, or some of :data:`NODE_LISTS`.
 
-    No finding depends on missing groups or pools; each group or pool that is present is checked on its own.
+    No finding depends on missing sections, groups or pools; each group or pool that is present is checked on its own.
     """
     context = Context(strategy, catalogue or load(), today or datetime.date.today())
-    return sorted(_partly(context, frozenset(), lists), key=_errors_first)
+    return sorted(_partly(context, sections, lists), key=_errors_first)
 
 
 def check_remains(remains: Remains, *, today: datetime.date | None = None) -> list[Finding]:

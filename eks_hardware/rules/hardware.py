@@ -535,7 +535,7 @@ def nodes_for_coredns(context: Context) -> int:
     return nodes_open_to(context, _coredns_tolerations(context))
 
 
-@error("NODES_ALL_TAINTED")
+@error("NODES_ALL_TAINTED", all_nodes=True)
 def _all_tainted(context: Context) -> Iterator[Breach]:
     groups = context.strategy.node_groups
     tolerations = _coredns_tolerations(context)

@@ -43,6 +43,7 @@ TITLES = {
     "capacity": "Capacity and updates",
     "charts": "Charts",
     "cluster": "Cluster",
+    "constructs": "Constructs in Python",
     "delivery": "Chart delivery",
     "doctor": "Account (`eks-hardware doctor`)",
     "fields": "Fields",

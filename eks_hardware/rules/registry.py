@@ -169,26 +169,28 @@ class Rule:
     check: Callable[[Context], Iterator[Breach]]
     last: bool = False
     """Whether it checks the findings of the other rules."""
+    all_nodes: bool = False
+    """Whether its findings about one group or pool depend on the others."""
 
 
 RULES: dict[str, Rule] = {}
 """Every rule by its code."""
 
 
-def error(code: str) -> Callable[[Check], Check]:
+def error(code: str, *, all_nodes: bool = False) -> Callable[[Check], Check]:
     """Register a generator as the rule ``code`` with severity error."""
-    return partial(_register, code, Severity.ERROR, False)
+    return partial(_register, code, Severity.ERROR, False, all_nodes)
 
 
-def warning(code: str, *, last: bool = False) -> Callable[[Check], Check]:
+def warning(code: str, *, last: bool = False, all_nodes: bool = False) -> Callable[[Check], Check]:
     """Register a generator as the rule ``code`` with severity warning."""
-    return partial(_register, code, Severity.WARNING, last)
+    return partial(_register, code, Severity.WARNING, last, all_nodes)
 
 
-def _register(code: str, severity: Severity, last: bool, check: Check) -> Check:
+def _register(code: str, severity: Severity, last: bool, all_nodes: bool, check: Check) -> Check:
     if code in RULES:
         raise ValueError(f"two rules are called {code}")
-    RULES[code] = Rule(code, severity, check, last)
+    RULES[code] = Rule(code, severity, check, last, all_nodes)
     return check
 
 

@@ -326,6 +326,17 @@ def test_a_cluster_alone(stack: TerraformStack) -> None:
     assert len(cluster.ref.before_nodes) == 3
 
 
+def test_rules_apply_to_a_cluster_alone(stack: TerraformStack) -> None:
+    from eks_hardware.constructs.cluster import Cluster
+    from eks_hardware.constructs.network import NetworkRef
+    from eks_hardware.models import ClusterSpec as ClusterConfig
+
+    network = NetworkRef.from_existing(vpc_id="vpc-1", private_subnet_ids={"usw2-az1": "subnet-1"})
+    wrong = ClusterConfig(kubernetes_version="1.20")
+    with pytest.raises(ValueError, match=r"^KUBERNETES_VERSION_UNSUPPORTED stack/eks: cluster\.kubernetes_version: "):
+        Cluster.from_config(stack, "eks", config=wrong, name="theirs", region="us-west-2", network=network)
+
+
 def test_a_cluster_that_exists_already(stack: TerraformStack) -> None:
     from eks_hardware._cdk import TerraformOutput
     from eks_hardware.constructs.cluster import ClusterRef

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import pytest
+
 from eks_hardware.testing import Contains, Json, Matches, Template
 
 if TYPE_CHECKING:
@@ -119,6 +121,24 @@ def test_no_statement_allows_everything(strategy_name: str, templates: Templates
             assert not [action for action in actions if action.endswith("*")]
             if statement["Resource"] == "*" and "Condition" not in statement:
                 assert {each for each in actions if not each.startswith(global_services)} <= read_only
+
+
+def test_rules_apply_to_pools_alone(stack: TerraformStack) -> None:
+    from eks_hardware.constructs.cluster import ClusterRef
+    from eks_hardware.constructs.karpenter import Karpenter
+    from eks_hardware.models import KarpenterSpec as KarpenterConfig
+
+    pool = {"name": "gpu", "instance_families": ["g66"], "limits": {"nvidia.com/gpu": 4}}
+    cluster = ClusterRef.from_existing(stack, "cluster", name="shared")
+    with pytest.raises(ValueError, match=r"^POOL_FAMILY_UNKNOWN stack/karpenter: karpenter\.node_pools\[gpu\]\S+: "):
+        Karpenter.from_config(
+            stack,
+            "karpenter",
+            config=KarpenterConfig.model_validate({"node_pools": [pool]}),
+            cluster=cluster,
+            cluster_name="shared",
+            region="us-west-2",
+        )
 
 
 def test_karpenter_alone(stack: TerraformStack) -> None:

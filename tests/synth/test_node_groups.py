@@ -405,7 +405,7 @@ def test_an_efa_group_alone_takes_one_zone(stack: TerraformStack, define: Callab
 
 
 def test_an_own_image_joins_a_cluster_that_exists_already(stack: TerraformStack, define: Callable[..., Any]) -> None:
-    define(ami={"image_id": "ami-0123456789abcdef0"}, user_data={"motd": '"quoted" \\ $ @'})
+    define(ami={"image_id": "ami-0123456789abcdef0"}, user_data={"containerd": {"config": '# "quoted" \\ $ @'}})
     template = Template.of(stack)
     launch = template.only("aws_launch_template")
     assert '"@eks-hardware:name@", "shared")' in launch["user_data"]
@@ -415,8 +415,37 @@ def test_an_own_image_joins_a_cluster_that_exists_already(stack: TerraformStack,
 
 
 def test_fails_for_a_zone_without_a_subnet(define: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match=r"^NODE_GROUP_ZONE stack/nodes: no private subnet in usw2-az3; .*usw2-az1"):
+    with pytest.raises(ValueError, match=r"^ZONE_NOT_IN_NETWORK stack/nodes: \S+\.zones: usw2-az3 has no subnet"):
         define(zones=["usw2-az3"])
+
+
+def printed_warnings(group: Any) -> list[str]:
+    return [str(each.data) for each in group.node.metadata if each.type.endswith("warn")]
+
+
+def test_rules_apply_to_a_group_alone(define: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match=r"^INSTANCE_TYPE_UNKNOWN stack/nodes: \S+: .* did you mean m7i\.large"):
+        define(instance_types=["m7i.lage"])
+
+
+def test_warnings_about_a_group_alone_are_annotations(define: Callable[..., Any]) -> None:
+    group = define(capacity="spot")
+    assert any(each.startswith("SPOT_ONE_TYPE node_groups[cpu]") for each in printed_warnings(group))
+
+
+def test_what_the_rest_of_the_cluster_decides_is_not_judged(define: Callable[..., Any]) -> None:
+    """An untainted group without nodes: CoreDNS runs elsewhere in their cluster."""
+    assert printed_warnings(define(scaling={"min": 0, "max": 4})) == []
+
+
+def test_a_group_alone_is_a_model_or_a_dictionary(stack: TerraformStack) -> None:
+    from eks_hardware.constructs.node_groups import NodeGroup
+
+    parts = _parts(stack)
+    with pytest.raises(ValueError, match=r'unknown field "instance_type"; did you mean instance_types'):
+        NodeGroup.from_config(stack, "wrong", config={"name": "cpu", "instance_type": "m7i.large"}, **parts)
+    NodeGroup.from_config(stack, "nodes", config=CONFIG, **parts)
+    Template.of(stack).count("aws_eks_node_group", 1)
 
 
 def test_fails_for_efa_without_a_security_group(define: Callable[..., Any]) -> None:
@@ -466,7 +495,7 @@ def test_minimal_update_strategy_raises_the_provider_version(synthesize: Callabl
 
 
 def test_fails_for_efa_on_a_type_without(define: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match=r"^NODE_GROUP_EFA_UNSUPPORTED \S+/nodes: m7i\.large has no EFA"):
+    with pytest.raises(ValueError, match=r"^EFA_UNSUPPORTED stack/nodes: \S+: m7i\.large has no EFA"):
         define(instance_types=["m7i.large"], efa=True)
 
 

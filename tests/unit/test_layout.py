@@ -46,6 +46,7 @@ LAYERS = (
     ("loader", "resolve"),
     ("cost", "quotas"),
     ("rules", "kubernetes"),
+    ("section_checks",),
     ("adoption", "advisor", "explain"),
     ("validation", "diff", "workloads"),
     ("doctor", "html_report", "new_project"),
@@ -109,7 +110,7 @@ def _breaches(folders: tuple[str, ...], forbidden: str) -> list[str]:
     ]
 
 
-BELOW = [name for layer in LAYERS[:9] for name in layer if not name.startswith("_")]
+BELOW = [name for layer in LAYERS[:10] for name in layer if not name.startswith("_")]
 """The packages and modules below ``constructs``."""
 
 _FRESH = f"""\
@@ -281,8 +282,8 @@ def test_nothing_below_constructs_needs_framework_or_sdk() -> None:
 
 
 def test_constructs_see_data_and_manifests_only() -> None:
-    allowed = "_cdk|adoption|aws_names|catalogue|constructs|facts|iam_policies|kubernetes|models|resolve"
-    allowed += "|spellings|suggestions"
+    allowed = "_cdk|adoption|aws_names|catalogue|constructs|facts|findings|iam_policies|kubernetes|models"
+    allowed += "|resolve|section_checks|spellings|suggestions"
     assert _breaches(("constructs",), rf"^eks_hardware\.(?!({allowed})\b)") == []
 
 

@@ -16,6 +16,9 @@ from helpers.source import python_files, text_of, tree_of
 
 FOLDERS = ("config", "constructs", "eks_hardware", "stacks")
 
+OF_PROGRAMS = ("constructs", "stacks")
+"""Folders whose errors are raised in a program, with a code in the message."""
+
 # Constructors of findings, and their code argument. A model's error type is its code in lower case.
 MAKERS = {
     "Diagnosis": 0,
@@ -139,10 +142,21 @@ def _in_file(path: Path) -> Iterator[Raised]:
         yield from _of_translation(file, tree)
 
 
+def _of_constructs(path: Path) -> Iterator[Raised]:
+    """The codes of errors in a program: a message of ``ValueError`` begins with its code and the place."""
+    for function, node in _functions(tree_of(path)):
+        if isinstance(node, ast.Call) and _called(node) == "ValueError" and node.args:
+            message = node.args[0]
+            parts = message.values if isinstance(message, ast.JoinedStr) else [message]
+            found = _CODE.match(_text(parts[0]) if parts else "")
+            yield Raised(path.relative_to(ROOT).as_posix(), function, found[0] if found else "")
+
+
 @cache
 def raised() -> tuple[Raised, ...]:
     """Return every place that creates a finding, except for rules, whose codes are in the registry."""
-    return tuple(each for path in python_files(*FOLDERS) for each in _in_file(path))
+    found = [each for path in python_files(*FOLDERS) for each in _in_file(path)]
+    return (*found, *(each for path in python_files(*OF_PROGRAMS) for each in _of_constructs(path)))
 
 
 def codes_outside_the_registry() -> set[str]:

@@ -65,6 +65,12 @@ CASES = [
         {**west("usw2-lax1-az1"), **one_group(zones=["usw2-lax1-az1"])},
     ),
     Case(
+        "LOCAL_ZONE_SUBNET",
+        f"{POOL}.zones",
+        pools(pool(zones=["usw2-wl1-den-wlz1"])),
+        {**west("usw2-wl1-den-wlz1"), **pools(pool(zones=["usw2-wl1-den-wlz1"]))},
+    ),
+    Case(
         "LOCAL_ZONE_UNREAD",
         f"{GPU}.zones",
         {**west("usw2-lax1-az1"), **one_group(zones=["usw2-lax1-az1"])},
