@@ -262,7 +262,7 @@ def test_rules_apply_to_a_network_alone(stack: TerraformStack) -> None:
     from eks_hardware.constructs.network import Network
     from eks_hardware.models import NetworkSpec as NetworkConfig
 
-    wrong = NetworkConfig(zones=["usw2-az1", "use1-az2"])
+    wrong = NetworkConfig(zones=("usw2-az1", "use1-az2"))
     with pytest.raises(ValueError, match=r"ZONE_UNKNOWN stack/network: network\.zones\[1\]: must be a zone of"):
         Network.from_config(stack, "network", config=wrong, cluster_name="theirs", region="us-west-2")
 
