@@ -1,4 +1,4 @@
-"""On-Demand prices from AWS's price list, and Spot prices from EC2."""
+"""On-Demand and reserved prices from AWS's price list, rates of Savings Plans, and Spot prices from EC2."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+_TERMS = {"1yr": "reserved-1y", "3yr": "reserved-3y"}
+_SAVINGS_TERMS = {31_536_000: "savings-plan-1y", 94_608_000: "savings-plan-3y"}  # seconds of 365 and of 1,095 days
 
-def on_demand_prices(session: Any, region: str) -> dict[str, float]:
-    """Return the On-Demand price of each type in a region, in US dollars per hour (Linux, shared tenancy)."""
+Commitments = dict[str, dict[str, float]]
+"""Prices of a region by type and term, with the On-Demand price of the same day as ``on_demand``."""
+
+
+def listed_prices(session: Any, region: str) -> tuple[dict[str, float], Commitments]:
+    """Return the On-Demand and the reserved prices of a region, in US dollars per hour (Linux, shared tenancy)."""
     # Only a few regions serve the price list; us-east-1 has the prices of all regions.
     wanted = {
         "regionCode": region,
@@ -21,21 +27,76 @@ def on_demand_prices(session: Any, region: str) -> dict[str, float]:
     }
     filters = [{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in wanted.items()]
     products = session.client("pricing", region_name="us-east-1").get_paginator("get_products")
-    found: dict[str, float] = {}
+    on_demand: dict[str, float] = {}
+    commitments: Commitments = {}
     for page in products.paginate(ServiceCode="AmazonEC2", Filters=filters):
         for product in map(json.loads, page["PriceList"]):
-            for usd in hourly_prices(product):
-                found[product["product"]["attributes"]["instanceType"]] = usd
-    return found
+            add_product(product, on_demand, commitments)
+    return on_demand, commitments
 
 
-def hourly_prices(product: Mapping[str, Any]) -> Iterator[float]:
-    """Yield the On-Demand price of a product of the price list."""
-    for term in product.get("terms", {}).get("OnDemand", {}).values():
-        for dimension in term["priceDimensions"].values():
-            usd = float(dimension["pricePerUnit"].get("USD", 0))
-            if usd > 0 and dimension["unit"] == "Hrs":
-                yield usd
+def add_product(product: Mapping[str, Any], on_demand: dict[str, float], commitments: Commitments) -> None:
+    """Add the On-Demand price of a product of the price list, and its reserved prices (standard, no upfront)."""
+    name = product["product"]["attributes"]["instanceType"]
+    terms = product.get("terms", {})
+    for term in terms.get("OnDemand", {}).values():
+        for usd in _per_hour(term):
+            on_demand[name] = usd
+    for term in terms.get("Reserved", {}).values():
+        known = term["termAttributes"]
+        if known["OfferingClass"] == "standard" and known["PurchaseOption"] == "No Upfront" and name in on_demand:
+            for usd in _per_hour(term):
+                row = commitments.setdefault(name, {"on_demand": on_demand[name]})
+                row[_TERMS[known["LeaseContractLength"]]] = usd
+
+
+def _per_hour(term: Mapping[str, Any]) -> Iterator[float]:
+    for dimension in term["priceDimensions"].values():
+        usd = float(dimension["pricePerUnit"].get("USD", 0))
+        if usd > 0 and dimension["unit"] == "Hrs":
+            yield usd
+
+
+def add_savings_plans(session: Any, region: str, on_demand: Mapping[str, float], commitments: Commitments) -> None:
+    """Add the rates of Compute Savings Plans without upfront payment, of the types with an On-Demand price."""
+    asked: dict[str, Any] = {
+        "savingsPlanPaymentOptions": ["No Upfront"],
+        "savingsPlanTypes": ["Compute"],
+        "products": ["EC2"],
+        "serviceCodes": ["AmazonEC2"],
+        "filters": [
+            {"name": "region", "values": [region]},
+            {"name": "productDescription", "values": ["Linux/UNIX"]},
+            {"name": "tenancy", "values": ["shared"]},
+        ],
+    }
+    client = session.client("savingsplans", region_name="us-east-1")
+    found: dict[str, Commitments] = {}
+    while True:  # botocore has no paginator for this operation
+        answer = client.describe_savings_plans_offering_rates(**asked)
+        for rate in answer["searchResults"]:
+            add_savings_rate(rate, found)
+        if not answer.get("nextToken"):
+            break
+        asked["nextToken"] = answer["nextToken"]
+    for name, terms in found.get(region, {}).items():
+        if name in on_demand:
+            commitments.setdefault(name, {"on_demand": on_demand[name]}).update(terms)
+
+
+def add_savings_rate(rate: Mapping[str, Any], found: dict[str, Commitments]) -> None:
+    """Add a rate of a Compute Savings Plan without upfront payment (Linux, shared tenancy), by region and type."""
+    known = {each["name"]: each["value"] for each in rate["properties"]}
+    plan = rate["savingsPlanOffering"]
+    if (
+        (plan["planType"], plan["paymentOption"], plan["currency"]) == ("Compute", "No Upfront", "USD")
+        and known.get("productDescription") == "Linux/UNIX"
+        and known.get("tenancy") == "shared"
+        and rate["unit"] == "Hrs"
+        and "BoxUsage:" in rate["usageType"]
+    ):
+        term = _SAVINGS_TERMS[plan["durationSeconds"]]
+        found.setdefault(known["region"], {}).setdefault(known["instanceType"], {})[term] = float(rate["rate"])
 
 
 def spot_prices(session: Any, region: str, now: datetime.datetime | None = None) -> dict[str, list[float]]:

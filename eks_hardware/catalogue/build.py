@@ -1,7 +1,7 @@
 """Build the generated data files of the catalogue.
 
 ``catalogue/instances.json`` and ``catalogue/offerings.json`` contain EC2's responses, either from the moto package (the
-committed files) or from AWS. A build from AWS also changes ``prices/on_demand.json`` and ``prices/spot.json``.
+committed files) or from AWS. A build from AWS also changes the tables of instance prices in ``prices/``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import build_prices
-from eks_hardware.catalogue.aws_prices import on_demand_prices, spot_prices
+from eks_hardware.catalogue.aws_prices import Commitments, add_savings_plans, listed_prices, spot_prices
+from eks_hardware.catalogue.store import load
 from eks_hardware.catalogue.tables import render
 from eks_hardware.data import FOLDER
 from eks_hardware.installed_from import install_command
@@ -43,7 +45,7 @@ DEFAULTS: Row = {
 }
 _MACHINE = {"i386", "x86_64", "arm64"}  # architectures that an EKS node can have
 _ZONE_ID = re.compile(r"([a-z0-9]+-az)(\d)")  # the id of a local or wavelength zone has more parts
-_AWS_PRICES = "AWS Price List API, GetProducts; EC2 DescribeSpotPriceHistory"
+_AWS_PRICES = "AWS Price List API, GetProducts; DescribeSavingsPlansOfferingRates; EC2 DescribeSpotPriceHistory"
 _SIZE = re.compile(r"(metal)?-?(?:(\d*)(x?large|xl|medium|small|micro|nano))?")
 
 
@@ -55,15 +57,15 @@ class BuildError(RuntimeError):
 class Ec2Data:
     """EC2's responses, with their source and date (ISO 8601, or ``undated``).
 
-    Zone ids and prices (USD per hour, None if not requested) are by region and type. Spot prices are of the zones.
+    Zone ids are by region and type. ``prices`` is None if they were not requested.
     """
 
     source: str
     as_of: str
     types: dict[str, Row]
     zones: dict[str, dict[str, list[str]]]
-    prices: dict[str, dict[str, float]] | None = None
-    spot: dict[str, dict[str, list[float]]] | None = None
+    prices: build_prices.Prices | None = None
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -106,7 +108,8 @@ def from_aws(session: Any, *, prices: bool = True, today: datetime.date | None =
     """Request data from AWS with a ``boto3.Session``, in all regions that the account has enabled.
 
     Needs ec2:DescribeRegions, ec2:DescribeInstanceTypes, ec2:DescribeInstanceTypeOfferings and, for prices,
-    ec2:DescribeSpotPriceHistory and pricing:GetProducts. Changes nothing in the account.
+    ec2:DescribeSpotPriceHistory, pricing:GetProducts and savingsplans:DescribeSavingsPlansOfferingRates. Changes
+    nothing in the account.
     """
     home = session.region_name or "us-east-1"
     regions = session.client("ec2", region_name=home).describe_regions()["Regions"]
@@ -124,9 +127,43 @@ def from_aws(session: Any, *, prices: bool = True, today: datetime.date | None =
                 for item in page["InstanceTypes"]:
                     types.setdefault(item["InstanceType"], item)
     stamp = (today or datetime.date.today()).isoformat()
-    asked = {region: on_demand_prices(session, region) for region in zones} if prices else None
-    spot = {region: spot_prices(session, region) for region in zones} if prices else None
-    return Ec2Data(f"EC2 DescribeInstanceTypes, {stamp}", stamp, types, zones, asked, spot)
+    warnings: list[str] = []
+    asked = _ask_prices(session, list(zones), stamp, warnings) if prices else None
+    return Ec2Data(f"EC2 DescribeInstanceTypes, {stamp}", stamp, types, zones, asked, warnings)
+
+
+def _ask_prices(session: Any, regions: Iterable[str], as_of: str, warnings: list[str]) -> build_prices.Prices:
+    """Request all prices of instances. If AWS refuses to list rates of Savings Plans, a warning says so."""
+    found = build_prices.Prices(source=_AWS_PRICES, as_of=as_of)
+    refused = False
+    client_error = import_module("botocore.exceptions").ClientError
+    for region in regions:
+        commitments: Commitments
+        found.on_demand[region], commitments = listed_prices(session, region)
+        if not refused:
+            try:
+                add_savings_plans(session, region, found.on_demand[region], commitments)
+            except client_error as error:
+                refused = True
+                warnings.append(f"prices of Savings Plans were not read: {error}")
+        found.commitments[region] = commitments
+        found.spot[region] = spot_prices(session, region)
+    return found
+
+
+def prices_from_aws(session: Any, regions: Iterable[str] = (), *, today: datetime.date | None = None) -> Built:
+    """Request the prices of instances from AWS, in these regions or in all that the account has enabled.
+
+    Needs pricing:GetProducts, ec2:DescribeSpotPriceHistory, savingsplans:DescribeSavingsPlansOfferingRates and, without
+    ``regions``, ec2:DescribeRegions.
+    """
+    home = session.region_name or "us-east-1"
+    asked = list(regions) or sorted(
+        each["RegionName"] for each in session.client("ec2", region_name=home).describe_regions()["Regions"]
+    )
+    warnings: list[str] = []
+    found = _ask_prices(session, asked, (today or datetime.date.today()).isoformat(), warnings)
+    return Built(build_prices.files([found], facts.instances()["types"]), warnings)
 
 
 # --- from EC2's responses to rows
@@ -297,7 +334,7 @@ def build(data: Ec2Data) -> Built:
     Raises:
         BuildError: a response does not fit the tables.
     """
-    warnings: list[str] = []
+    warnings = [*data.warnings]
     left_out = [pattern for row in facts.selection()["unsupported"] for pattern in row["families"]]
     rows = {
         name: row_of(item)
@@ -334,9 +371,8 @@ def build(data: Ec2Data) -> Built:
         "catalogue/instances.json": render(head, "types", compact),
         "catalogue/offerings.json": _offerings(data, names, warnings),
     }
-    if data.prices is not None or data.spot is not None:
-        asked = build_prices.Prices(_AWS_PRICES, data.as_of, data.prices or {}, data.spot or {})
-        files |= build_prices.files([asked], names)
+    if data.prices is not None:
+        files |= build_prices.files([data.prices], names)
     return Built(files, warnings)
 
 
@@ -352,9 +388,15 @@ def build_from_files(paths: Iterable[Path], as_of: str | None = None) -> Built:
         raise BuildError(str(error)) from None
     names = facts.instances()["types"]
     for each in read:
-        listed = {name for by_region in (each.on_demand, each.spot) for row in by_region.values() for name in row}
+        tables = (each.on_demand, each.spot, each.commitments)
+        listed = {name for by_region in tables for row in by_region.values() for name in row}
         if not listed & names.keys():
             raise BuildError(f"{each.source}: has no prices of the catalogue's instance types")
+        for region, by_type in each.commitments.items():
+            for name, terms in by_type.items():
+                # Rates of Savings Plans come without an On-Demand price: they apply next to the price of the table.
+                if "on_demand" not in terms and name in names and (price := load().price(name, region)):
+                    terms["on_demand"] = price.usd_per_hour
     return Built(build_prices.files(read, names))
 
 

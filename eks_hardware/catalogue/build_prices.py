@@ -1,8 +1,10 @@
 """Add prices to the tables of ``config/prices``: figures that are read now replace older ones.
 
 The figures come from AWS (``aws_prices.py``) or from files that the user names. A file is the output of ``aws pricing
-get-products`` or of ``aws ec2 describe-spot-price-history``, the ``spot.json`` of AWS's page of Spot prices, or a CSV
-such as SkyPilot's catalogue. A CSV has the columns ``InstanceType``, ``Region``, ``Price`` and ``SpotPrice``.
+get-products``, of ``aws ec2 describe-spot-price-history`` or of ``aws savingsplans
+describe-savings-plans-offering-rates``, the ``spot.json`` of AWS's page of Spot prices, the ``instances.json`` of
+instances.vantage.sh, or a CSV such as SkyPilot's catalogue. A CSV has the columns ``InstanceType``, ``Region``,
+``Price`` and ``SpotPrice``.
 """
 
 from __future__ import annotations
@@ -18,13 +20,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eks_hardware import facts
-from eks_hardware.catalogue.aws_prices import hourly_prices, in_order
+from eks_hardware.catalogue.aws_prices import add_product, add_savings_rate, in_order
 from eks_hardware.catalogue.tables import render
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.base import Sourced
 
 T = TypeVar("T")
+
+REFERENCE_REGION = "us-east-1"
+"""The region whose On-Demand price shows whether reserved prices are outdated, if the type is sold there."""
+
+_VANTAGE_TERMS = {
+    "reserved-1y": "yrTerm1Standard.noUpfront",
+    "reserved-3y": "yrTerm3Standard.noUpfront",
+    "savings-plan-1y": "yrTerm1Savings.noUpfront",
+    "savings-plan-3y": "yrTerm3Savings.noUpfront",
+}
 _ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d)[a-z]")  # not a local zone, whose prices differ from the region's
 
 
@@ -34,12 +46,19 @@ class PriceFileError(RuntimeError):
 
 @dataclass
 class Prices:
-    """Prices by region and type, in US dollars per hour. Spot prices are those of the zones."""
+    """Prices by region and type, in US dollars per hour. Spot prices are those of the zones.
+
+    Commitments are by term: ``reserved-1y``, ``savings-plan-3y``. ``on_demand`` is the On-Demand price of the same day.
+    The key of the source in the tables is its ``name``, by default the source itself, and its day.
+    """
 
     source: str
     as_of: str
     on_demand: dict[str, dict[str, float]] = field(default_factory=dict)
     spot: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    commitments: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+    name: str = ""
+    note: str | None = None
 
 
 def read(path: Path, as_of: str | None = None) -> Prices:
@@ -55,21 +74,26 @@ def read(path: Path, as_of: str | None = None) -> Prices:
         raise PriceFileError(f"{path}: {error}") from None
     found = Prices(source=path.name, as_of=as_of or changed)
     try:
-        content = json.loads(text) if text.lstrip().startswith("{") else None
+        content = json.loads(text) if text.lstrip().startswith(("{", "[")) else None
         if content is None:
             _read_csv(text, found)
+        elif isinstance(content, list):
+            _read_vantage(content, found)
         elif "SpotPriceHistory" in content:
             _read_spot_history(content["SpotPriceHistory"], found, dated=as_of is not None)
         elif "PriceList" in content:
             _read_products(content["PriceList"], found, dated=as_of is not None)
+        elif "searchResults" in content:
+            for rate in content["searchResults"]:
+                add_savings_rate(rate, found.commitments)
         elif "config" in content:
             _read_spot_page(content["config"]["regions"], found)
         else:
             raise KeyError("PriceList or SpotPriceHistory")
     except (KeyError, TypeError, ValueError) as error:
         raise PriceFileError(
-            f"{path}: must be the output of get-products or describe-spot-price-history, the spot.json of AWS's page "
-            f"of Spot prices, or a CSV with InstanceType, Region, Price and SpotPrice; got {error!r}"
+            f"{path}: must be a file of prices in a format that `eks-hardware instances refresh --help` lists; got "
+            f"{error!r}"
         ) from None
     return found
 
@@ -104,8 +128,8 @@ def _read_products(products: Iterable[Any], found: Prices, *, dated: bool) -> No
         known = product["product"]["attributes"]
         if known.get("marketoption", "OnDemand") != "OnDemand":
             continue
-        for usd in hourly_prices(product):
-            found.on_demand.setdefault(known["regionCode"], {})[known["instanceType"]] = usd
+        region = known["regionCode"]
+        add_product(product, found.on_demand.setdefault(region, {}), found.commitments.setdefault(region, {}))
         if "publicationDate" in product and not dated:
             found.as_of = product["publicationDate"][:10]
 
@@ -119,6 +143,27 @@ def _read_spot_page(regions: Iterable[Mapping[str, Any]], found: Prices) -> None
                 found.spot.setdefault(region["region"], {})[size["size"]] = [float(usd)]
 
 
+def _read_vantage(rows: Iterable[Mapping[str, Any]], found: Prices) -> None:
+    """Read On-Demand, reserved and Savings Plan prices, and the average Spot price of a region's zones.
+
+    Regions without a lowest Spot price are left out: their average is computed from the Spot Instance Advisor.
+    """
+    for row in rows:
+        name = row["instance_type"]
+        for region, by_system in row["pricing"].items():
+            linux = by_system.get("linux", {})
+            if not linux.get("ondemand"):
+                continue
+            on_demand = float(linux["ondemand"])
+            found.on_demand.setdefault(region, {})[name] = on_demand
+            if linux.get("spot_min") and linux.get("spot_avg"):
+                found.spot.setdefault(region, {})[name] = [round(float(linux["spot_avg"]), 4)]
+            reserved = linux.get("reserved", {})
+            terms = {term: float(reserved[key]) for term, key in _VANTAGE_TERMS.items() if reserved.get(key)}
+            if terms:
+                found.commitments.setdefault(region, {})[name] = {"on_demand": on_demand, **terms}
+
+
 def files(prices: Iterable[Prices], names: Iterable[str]) -> dict[str, str]:
     """Return the rendered tables with these prices of the types ``names``.
 
@@ -126,29 +171,28 @@ def files(prices: Iterable[Prices], names: Iterable[str]) -> dict[str, str]:
     """
     names, given = list(names), list(prices)
     rendered: dict[str, str] = {}
-    on_demand, spot = facts.on_demand_prices(), facts.spot_prices()
-    rows, sources = on_demand["types"], on_demand["sources"]
-    spot_rows, spot_sources = spot["types"], spot["sources"]
-    for price in given:
-        row: Sourced = {"as_of": price.as_of, "source": price.source, "note": None}
-        key = _key(price)
-        rows = merged(rows, price.on_demand, key, _newer(sources, price.as_of))
-        spot_rows = merged(spot_rows, price.spot, key, _newer(spot_sources, price.as_of))
-        sources, spot_sources = {**sources, key: row}, {**spot_sources, key: row}
-    if any(each.on_demand for each in given):
-        head = {"_about": on_demand["_about"], "unit": on_demand["unit"], "sources": _used(sources, rows)}
-        rendered[facts.on_demand_prices.name] = render(
-            head, "types", {name: rows[name] for name in names if name in rows}
-        )
-    if any(each.spot for each in given):
-        head = {"_about": spot["_about"], "unit": spot["unit"], "sources": _used(spot_sources, spot_rows)}
-        kept = {name: spot_rows[name] for name in names if name in spot_rows}
-        rendered[facts.spot_prices.name] = render(head, "types", kept)
+    for file, kind in (
+        (facts.on_demand_prices, "on_demand"),
+        (facts.spot_prices, "spot"),
+        (facts.commitment_prices, "commitments"),
+    ):
+        if not any(by_type for each in given for by_type in getattr(each, kind).values()):
+            continue
+        table = file()
+        rows: Any = table["types"]
+        sources = table["sources"]
+        for each in given:
+            new, newer = getattr(each, kind), _newer(sources, each.as_of)
+            merge = merged_commitments if kind == "commitments" else merged
+            rows = merge(rows, new, _key(each), newer)
+            sources = {**sources, _key(each): {"as_of": each.as_of, "source": each.source, "note": each.note}}
+        head = {"_about": table["_about"], "unit": table["unit"], "sources": _used(sources, rows)}
+        rendered[file.name] = render(head, "types", {name: rows[name] for name in names if name in rows})
     return rendered
 
 
 def _key(prices: Prices) -> str:
-    start = "aws" if prices.source.startswith("AWS") else prices.source
+    start = prices.name or ("aws" if prices.source.startswith("AWS") else prices.source)
     return f"{start}-{prices.as_of}"
 
 
@@ -179,6 +223,48 @@ def merged(
         name: {source: dict(sorted(row[source].items())) for source in sorted(row) if row[source]}
         for name, row in rows.items()
     }
+
+
+def merged_commitments(
+    table: Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]]],
+    new: Mapping[str, Mapping[str, Mapping[str, float]]],
+    key: str,
+    newer: Collection[str] = (),
+) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
+    """Like :func:`merged`, for a table by type, source, term and region. ``new`` is by region, type and term.
+
+    A price without an On-Demand price of the same day is left out: nothing would show when it is outdated.
+    """
+    rows = {
+        name: {source: {term: dict(usd) for term, usd in terms.items()} for source, terms in row.items()}
+        for name, row in table.items()
+    }
+    for region, by_type in new.items():
+        for name, terms in by_type.items():
+            if "on_demand" not in terms:
+                continue
+            row = rows.setdefault(name, {})
+            for term in terms.keys() - {"on_demand"}:
+                if any(region in row.get(source, {}).get(term, {}) for source in newer):
+                    continue
+                for old in row.values():
+                    old.get(term, {}).pop(region, None)
+                ours = row.setdefault(key, {})
+                ours.setdefault("on_demand", {})[region] = terms["on_demand"]
+                ours.setdefault(term, {})[region] = terms[term]
+    compact = {
+        name: {source: found for source in sorted(row) if len(found := _compact(row[source])) > 1}
+        for name, row in rows.items()
+    }
+    return {name: row for name, row in compact.items() if row}
+
+
+def _compact(terms: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """Return the terms that have prices, with the On-Demand price of one region: the reference, or the first."""
+    on_demand = terms["on_demand"]
+    region = REFERENCE_REGION if REFERENCE_REGION in on_demand else min(on_demand)
+    rest = {term: dict(sorted(usd.items())) for term, usd in sorted(terms.items()) if usd and term != "on_demand"}
+    return {"on_demand": {region: on_demand[region]}, **rest}
 
 
 def _used(sources: Mapping[str, Sourced], rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Sourced]:

@@ -29,6 +29,7 @@ COMMANDS = (
     "check-model",
     "rules",
     "instances",
+    "prices",
     "schema",
     "doctor",
     "orphans",

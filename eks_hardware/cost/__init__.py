@@ -7,6 +7,7 @@ Totals leave out items without a known price.
 """
 
 from eks_hardware.cost.age import OldestPrice, first_day, oldest_price
+from eks_hardware.cost.commitments import Commitment, commitment
 from eks_hardware.cost.engine import cost_of
 from eks_hardware.cost.model import (
     HOURS_PER_MONTH,
@@ -25,12 +26,14 @@ __all__ = [
     "LEVELS",
     "NO_SAVINGS_PLANS",
     "PURCHASES",
+    "Commitment",
     "CostLine",
     "Figure",
     "Level",
     "OldestPrice",
     "Purchase",
     "StrategyCost",
+    "commitment",
     "cost_of",
     "first_day",
     "instance_figure",

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.cost import nodes, rates
-from eks_hardware.cost.model import LEVELS, CostLine, Figure, StrategyCost
+from eks_hardware.cost.model import HOURS_PER_MONTH, LEVELS, CostLine, Figure, StrategyCost
+from eks_hardware.printable import usd
 from eks_hardware.resolve import (
     ResolvedCluster,
     ResolvedNetwork,
@@ -152,7 +153,7 @@ def _not_counted(resolved: ResolvedStrategy, catalogue: Catalogue) -> Iterator[s
     every: tuple[ResolvedNodes, ...] = (*resolved.node_groups, *resolved.node_pools)
     through = " and through NAT gateways and interface endpoints" if network.existing is None else ""
     yield f"data transfer: between zones, out of AWS{through}"
-    yield "load balancers, volumes and snapshots that pods request"
+    yield f"requests of pods: load balancers{_each_balancer(resolved.region)}, volumes and snapshots"
     if cluster.log_types or network.flow_logs or any(each.detailed_monitoring for each in every):
         yield "CloudWatch: control plane logs, flow logs, metrics"
     if network.existing:
@@ -167,3 +168,8 @@ def _not_counted(resolved: ResolvedStrategy, catalogue: Catalogue) -> Iterator[s
         yield "CPU credits of burstable types"
     yield "extra nodes during updates of node groups"
     yield "taxes and support; discounts, such as Savings Plans and private pricing"
+
+
+def _each_balancer(region: str) -> str:
+    price = rates.load_balancer(region)
+    return f" (from {usd(price.usd_per_hour * HOURS_PER_MONTH)} per month each)" if price else ""

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.cost.model import Figure, Purchase
 
-NO_SAVINGS_PLANS = "prices unknown"
+NO_SAVINGS_PLANS = "prices unknown; `eks-hardware prices refresh` reads them from AWS"
 """Why a Savings Plan has no price. The discounts of Reserved Instances differ and cannot be used instead."""
+
+_TERM_NOTES: dict[Purchase, str] = {
+    "reserved-1y": "standard Reserved Instance, no upfront",
+    "reserved-3y": "standard Reserved Instance, no upfront",
+    "savings-plan-1y": "Compute Savings Plan, no upfront",
+    "savings-plan-3y": "Compute Savings Plan, no upfront",
+}
 
 
 def instance_figure(
@@ -22,7 +30,8 @@ def instance_figure(
 ) -> Figure | None:
     """Return the price of an instance type (Linux, shared tenancy), or None if unknown.
 
-    Reserved Instances are standard ones without upfront payment. The Spot price is the median of the region's zones.
+    Reserved Instances are standard ones, Savings Plans are Compute Savings Plans, both without upfront payment. The
+    Spot price is the median of the region's zones.
     The price of a Capacity Block is that of ``today``. ``why_unknown`` returns the reason for None.
     """
     if purchase == "on-demand":
@@ -34,9 +43,7 @@ def instance_figure(
         return _spot(type_name, region)
     if purchase == "capacity-block":
         return _capacity_block(type_name, region, today or datetime.date.today())
-    if purchase in ("reserved-1y", "reserved-3y"):
-        return None if outdated(catalogue, type_name) else _reserved(type_name, region, purchase)
-    return None
+    return _commitment(catalogue, type_name, region, purchase)
 
 
 def why_unknown(catalogue: Catalogue, type_name: str, region: str, purchase: Purchase) -> str:
@@ -79,29 +86,34 @@ def _capacity_block(type_name: str, region: str, today: datetime.date) -> Figure
     return None
 
 
-def _reserved(type_name: str, region: str, purchase: Purchase) -> Figure | None:
-    table = facts.reserved_prices()
-    usd = table["types"].get(type_name, {}).get(purchase.removeprefix("reserved-"), {}).get(region)
-    if usd is None:
-        return None
-    return Figure(
-        usd_per_hour=usd,
-        as_of=table["as_of"],
-        source=table["source"],
-        note="standard, no upfront; carried over, because the On-Demand price has not changed since",
-    )
+def _commitment(catalogue: Catalogue, type_name: str, region: str, purchase: Purchase) -> Figure | None:
+    table = facts.commitment_prices()
+    for key, row in table["types"].get(type_name, {}).items():
+        usd = row.get(purchase, {}).get(region)
+        if usd is not None and _changed(catalogue, type_name, key, row["on_demand"]) is None:
+            source = table["sources"][key]
+            return Figure(
+                usd_per_hour=usd,
+                as_of=source["as_of"],
+                source=source["source"],
+                note=f"{_TERM_NOTES[purchase]}; carried over, because the On-Demand price has not changed since",
+            )
+    return None
 
 
 def outdated(catalogue: Catalogue, type_name: str) -> str | None:
-    """Return why the reserved prices of a type are outdated: its On-Demand price has changed; None if not."""
-    row = facts.reserved_prices()["types"].get(type_name)
-    if row is None:
-        return None
-    ((region, then),) = row["on_demand"].items()
+    """Return why all reserved prices of a type are outdated: its On-Demand price has changed; None if not."""
+    rows = facts.commitment_prices()["types"].get(type_name, {})
+    reasons = [_changed(catalogue, type_name, key, row["on_demand"]) for key, row in rows.items()]
+    return reasons[0] if reasons and all(reasons) else None
+
+
+def _changed(catalogue: Catalogue, type_name: str, key: str, on_demand: Mapping[str, float]) -> str | None:
+    ((region, then),) = on_demand.items()
     now = catalogue.price(type_name, region)
     if now is not None and now.usd_per_hour == then:
         return None
-    as_of = facts.reserved_prices()["as_of"]
+    as_of = facts.commitment_prices()["sources"][key]["as_of"]
     if now is None:
         return f"the reserved price of {as_of} cannot be compared with a current On-Demand price"
     return (

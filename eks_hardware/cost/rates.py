@@ -23,7 +23,11 @@ _IO2_TIERS = ((32_000, "iops_month"), (64_000, "iops_month_tier_2"), (None, "iop
 
 def control_plane(region: str, *, extended: bool) -> Figure | None:
     """Return the price of the EKS control plane, in standard or extended support."""
-    return _listed(facts.service_prices()["control_plane"], region, "extended" if extended else "standard")
+    support = "extended" if extended else "standard"
+    prices = facts.service_prices()
+    return _listed(prices["control_plane"], region, support) or _listed(
+        prices["control_plane_govcloud"], region, support
+    )
 
 
 def control_plane_tier(region: str, tier: str) -> Figure | None:
@@ -33,13 +37,13 @@ def control_plane_tier(region: str, tier: str) -> Figure | None:
 
 def nat_gateway(region: str) -> Figure | None:
     """Return the price of a NAT gateway."""
-    prices = facts.service_prices()
-    return _listed(prices["nat_gateway"], region) or _listed(prices["nat_gateway_undated"], region)
+    return _listed(facts.service_prices()["nat_gateway"], region)
 
 
 def public_address(region: str) -> Figure | None:
     """Return the price of a public IPv4 address in use."""
-    return _listed(facts.service_prices()["public_ipv4"], region, "in-use")
+    prices = facts.service_prices()
+    return _listed(prices["public_ipv4"], region, "in-use") or _listed(prices["public_ipv4_govcloud"], region, "in-use")
 
 
 def interface_endpoint(region: str) -> Figure | None:
@@ -47,9 +51,17 @@ def interface_endpoint(region: str) -> Figure | None:
     return _listed(facts.service_prices()["interface_endpoint"], region)
 
 
+def load_balancer(region: str) -> Figure | None:
+    """Return the price of a load balancer (Application or Network), without capacity units."""
+    return _listed(facts.service_prices()["load_balancer"], region)
+
+
 def key(region: str) -> Figure | None:
     """Return the price of a customer managed KMS key."""
-    return _listed(facts.service_prices()["kms_key"], region, "customer-managed", units_per_month=1)
+    prices, kind = facts.service_prices(), "customer-managed"
+    return _listed(prices["kms_key"], region, kind, units_per_month=1) or _listed(
+        prices["kms_key_govcloud"], region, kind, units_per_month=1
+    )
 
 
 def lustre(region: str, file_system: ResolvedFsxLustre) -> Figure | None:

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.policy import Ranking, SelectionGuide, Starters
     from eks_hardware.facts.schemas.prices import (
         CapacityBlocks,
+        Commitments,
         OnDemand,
-        Reserved,
         ServiceQuotas,
         Services,
         Spot,
@@ -103,7 +103,7 @@ performance: DataFile[Performance] = DataFile("performance/accelerators.json")
 # --- prices/, quotas/ and policy/
 on_demand_prices: DataFile[OnDemand] = DataFile("prices/on_demand.json")
 capacity_block_prices: DataFile[CapacityBlocks] = DataFile("prices/capacity_blocks.json")
-reserved_prices: DataFile[Reserved] = DataFile("prices/reserved.json")
+commitment_prices: DataFile[Commitments] = DataFile("prices/commitments.json")
 service_prices: DataFile[Services] = DataFile("prices/services.json")
 spot_prices: DataFile[Spot] = DataFile("prices/spot.json")
 volume_prices: DataFile[Volumes] = DataFile("prices/volumes.json")

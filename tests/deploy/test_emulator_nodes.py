@@ -12,7 +12,7 @@ import yaml
 
 from eks_hardware import facts
 from eks_hardware.catalogue import load
-from eks_hardware.catalogue.aws_prices import on_demand_prices, spot_prices
+from eks_hardware.catalogue.aws_prices import listed_prices, spot_prices
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.node_user_data import boot
 from eks_hardware.local.readback import Account
@@ -222,7 +222,7 @@ def test_the_catalogue_asks_for_prices(aws: Account) -> None:
             assert region_name in (REGION, "us-east-1")
             return aws.client(service)
 
-    on_demand, spot = on_demand_prices(Session(), REGION), spot_prices(Session(), REGION)
+    (on_demand, _), spot = listed_prices(Session(), REGION), spot_prices(Session(), REGION)
     price = load().price("p4d.24xlarge", REGION)
     assert price is not None
     assert on_demand["p4d.24xlarge"] == pytest.approx(price.usd_per_hour)

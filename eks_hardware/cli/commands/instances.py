@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eks_hardware.catalogue import Catalogue, InstanceType
-    from eks_hardware.catalogue.build import Ec2Data
+    from eks_hardware.catalogue.build import Built, Ec2Data
 
 _WITHDRAWN = "†"
 
@@ -167,11 +167,13 @@ def refresh(
     """Rebuild the catalogue's data files.
 
     With --from aws it calls DescribeRegions, DescribeInstanceTypes, DescribeInstanceTypeOfferings,
-    DescribeSpotPriceHistory and GetProducts. All calls are read-only.
+    DescribeSpotPriceHistory, GetProducts and DescribeSavingsPlansOfferingRates. All calls are read-only.
+    `eks-hardware prices refresh` asks only for prices.
 
-    --prices-from takes the output of `aws pricing get-products` and of `aws ec2 describe-spot-price-history`, the
-    spot.json of AWS's page of Spot prices, and CSV files with the columns InstanceType, Region, Price and SpotPrice.
-    A price of a later day is kept.
+    --prices-from takes the output of `aws pricing get-products`, `aws ec2 describe-spot-price-history` and `aws
+    savingsplans describe-savings-plans-offering-rates`. It also takes the spot.json of AWS's page of Spot prices, the
+    instances.json of instances.vantage.sh, and CSV files with the columns InstanceType, Region, Price and SpotPrice. A
+    price of a later day is kept.
 
     \b
     Examples:
@@ -180,23 +182,33 @@ def refresh(
       eks-hardware instances refresh --from aws --output my-catalogue
     """
     from eks_hardware.catalogue import build
-    from eks_hardware.data import FOLDER
 
-    folder = output or FOLDER
     try:
         if files:
             built = build.build_from_files(files, as_of and _day(as_of))
         else:
             built = build.build(build.from_moto() if source == "moto" else _ask_aws(prices))
-        changed = build.stale(built, folder) if check else build.write(built, folder)
     except (build.BuildError, OSError) as error:
+        fail(str(error))
+    report_built(built, check=check, output=output, command="eks-hardware instances refresh")
+
+
+def report_built(built: Built, *, check: bool, output: Path | None, command: str) -> None:
+    """Write the built files, or only compare them, and say which ones differ. ``command`` repeats the build."""
+    from eks_hardware.catalogue import build
+    from eks_hardware.data import FOLDER
+
+    folder = output or FOLDER
+    try:
+        changed = build.stale(built, folder) if check else build.write(built, folder)
+    except OSError as error:
         fail(str(error))
     for warning in built.warnings:
         tell(f"warning: {warning}")
     if not changed:
         click.echo("The catalogue is up to date.")
     elif check:
-        fail(f"out of date: {', '.join(changed)}; run `eks-hardware instances refresh`", FAILED)
+        fail(f"out of date: {', '.join(changed)}; run `{command}`", FAILED)
     else:
         click.echo(f"Wrote {', '.join(changed)} to {folder}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,12 @@ from eks_hardware.cost import (
     LEVELS,
     NO_SAVINGS_PLANS,
     PURCHASES,
+    Commitment,
     CostLine,
     Level,
     Purchase,
     StrategyCost,
+    commitment,
     instance_figure,
     oldest_price,
     outdated,
@@ -41,6 +43,10 @@ _PARTS_PER_NODE = 3
 """Number of groups, pools and sections that fit on a screen."""
 _NOT_IN_JSON = ("short_name", "capacity_types")
 """Fields that only say again what ``name`` says."""
+_COMMITMENTS: dict[str, dict[Purchase, str]] = {
+    "reserved": {"reserved-1y": "1 year", "reserved-3y": "3 years"},
+    "Savings Plans": {"savings-plan-1y": "1 year", "savings-plan-3y": "3 years"},
+}
 _COLUMNS: dict[Purchase, str] = {
     "on-demand": "\nOn-\nDemand",
     "spot": "\n\nSpot",
@@ -74,6 +80,7 @@ def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, object]
         },
         "lines": [_line_content(line) for line in cost.lines],
         "purchases": [dict(_purchase_content(name, cost.region)) for name in _types(resolved, cost)],
+        "commitments": _commitment_content(cost),
         "oldest_price": _oldest_content(cost),
         "not_counted": list(cost.not_counted),
     }
@@ -82,6 +89,15 @@ def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, object]
 def _oldest_content(cost: StrategyCost) -> dict[str, object] | None:
     oldest = oldest_price(cost, datetime.date.today())
     return oldest and {"path": oldest.line.path, "as_of": oldest.as_of, "days": oldest.days, "source": oldest.source}
+
+
+def _commitment_content(cost: StrategyCost) -> dict[str, object] | None:
+    found = commitment(cost, load())
+    return found and {
+        "level": found.level,
+        "usd_per_hour": {"on-demand": found.on_demand, **found.by_term},
+        "on_demand_types": {term: list(names) for term, names in found.left_out.items()},
+    }
 
 
 def _line_content(line: CostLine) -> dict[str, object]:
@@ -121,6 +137,7 @@ def show(resolved: ResolvedStrategy, cost: StrategyCost, *, everything: bool) ->
     bounded = cost.usd_per_hour_at_most("max") is not None
     title = 'Price unknown; "at most" has the On-Demand price' if bounded else "Not in the totals: the price is unknown"
     _print_list(out, title, _unpriced(cost, _PARTS))
+    _print_list(out, "With a commitment, no upfront", list(_commitments(cost)))
     _print_list(out, "Not shown", [f"{_left_out(resolved, cost)}; --all shows them"])
     _print_age(out, cost)
 
@@ -132,6 +149,7 @@ def _show_everything(out: Console, resolved: ResolvedStrategy, cost: StrategyCos
     out.print()
     out.print(fitted(_purchases_table(_types(resolved, cost), cost.region), out))
     for title, texts in (
+        ("With a commitment, no upfront", _commitments(cost)),
         ("Assumptions", _notes(cost)),
         ("Unknown prices", _unknowns(resolved, cost)),
         ("Price sources", _sources(resolved, cost)),
@@ -273,6 +291,29 @@ def _unknowns(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
         if why := outdated(load(), name):
             yield why
     yield f"Savings Plans: {NO_SAVINGS_PLANS}"
+
+
+def _commitments(cost: StrategyCost) -> Iterator[str]:
+    """Yield one line: what the On-Demand nodes cost with each commitment, if one of its prices is known."""
+    found = commitment(cost, load())
+    if found is None or not any(found.by_term.values()):
+        return
+
+    now = usd(found.on_demand * HOURS_PER_MONTH, 0)
+    parts = "; ".join(_commitment_words(found, title, terms) for title, terms in _COMMITMENTS.items())
+    yield f"nodes at {found.level} that run all month: On-Demand {now}; {parts}"
+
+
+def _commitment_words(found: Commitment, title: str, terms: Mapping[Purchase, str]) -> str:
+    """Return ``reserved 543 for 1 year, 373 for 3``, with the types that have no price and count On-Demand."""
+    if all(found.by_term[term] is None for term in terms):
+        return f"{title} unknown"
+    shown = []
+    for term, years in terms.items():
+        value = found.by_term[term]
+        rest = f" ({', '.join(found.left_out[term])} stays On-Demand)" if value and found.left_out[term] else ""
+        shown.append(f"{usd(value and value * HOURS_PER_MONTH, 0)} for {years}{rest}")
+    return f"{title} {', '.join(shown)}"
 
 
 def _starting_at_0(cost: StrategyCost) -> list[str]:

@@ -18,11 +18,12 @@ class OnDemand(About):
     types: dict[str, dict[str, dict[str, float]]]
 
 
-class Reserved(About, Sourced):
-    """``reserved.json``: by type, term (or ``on_demand``) and region."""
+class Commitments(About):
+    """``commitments.json``: by type, source, term (or ``on_demand``) and region."""
 
     unit: str
-    types: dict[str, dict[str, dict[str, float]]]
+    sources: dict[str, Sourced]
+    types: dict[str, dict[str, dict[str, dict[str, float]]]]
 
 
 class Spot(About):
@@ -66,13 +67,16 @@ class GlobalPrice(Sourced):
 
 class Services(About):
     control_plane: GlobalPrice
+    control_plane_govcloud: RegionalPrice
     control_plane_tiers: GlobalPrice
     nat_gateway: RegionalPrice
-    nat_gateway_undated: RegionalPrice
     interface_endpoint: RegionalPrice
     public_ipv4: GlobalPrice
+    public_ipv4_govcloud: RegionalPrice
     kms_key: GlobalPrice
+    kms_key_govcloud: RegionalPrice
     fsx_lustre: RegionalPrice
+    load_balancer: RegionalPrice
 
 
 class VcpuQuotaRow(OfFamilies):

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.catalogue import Catalogue, build, load
+from eks_hardware.catalogue import Catalogue, build, build_prices, load
 from eks_hardware.data import FOLDER
+from helpers.savings_plans import savings_rate
 
 MIB = 1024 * 1024
 
@@ -103,7 +104,8 @@ def test_local_zones_do_not_count_and_lost_regions_are_reported(few: build.Ec2Da
 
 
 def test_prices_from_aws_replace_the_figures_they_are_of(few: build.Ec2Data) -> None:
-    few.prices = {"us-west-2": {"p5.48xlarge": 50.0, "i4i.large": 0.1}}
+    on_demand = {"us-west-2": {"p5.48xlarge": 50.0, "i4i.large": 0.1}}
+    few.prices = build_prices.Prices("AWS", "2026-11-20", on_demand)
     table = json.loads(build.build(few).files["prices/on_demand.json"])
     assert table["types"]["p5.48xlarge"]["aws-2026-11-20"] == {"us-west-2": 50.0}
     assert table["types"]["p5.48xlarge"]["karpenter"] == {"us-east-1": 55.04}
@@ -144,6 +146,15 @@ def _spot(zone: str, hour: int, usd: str) -> dict[str, Any]:
     }
 
 
+def _dimensions(usd: str) -> dict[str, Any]:
+    return {"priceDimensions": {"d": {"unit": "Hrs", "pricePerUnit": {"USD": usd}}}}
+
+
+def _reserved(years: str, offering: str, option: str, usd: str) -> dict[str, Any]:
+    known = {"LeaseContractLength": years, "OfferingClass": offering, "PurchaseOption": option}
+    return {"termAttributes": known, **_dimensions(usd)}
+
+
 def _region_with_two_types(moto: build.Ec2Data, names: Sequence[str]) -> StubbedSession:
     """Return a session of an account with one region, whose answers have several pages and one price."""
     offers = [
@@ -154,7 +165,12 @@ def _region_with_two_types(moto: build.Ec2Data, names: Sequence[str]) -> Stubbed
     product = {
         "product": {"attributes": {"instanceType": "p5.48xlarge"}},
         "terms": {
-            "OnDemand": {"t": {"priceDimensions": {"d": {"unit": "Hrs", "pricePerUnit": {"USD": "55.0400000000"}}}}}
+            "OnDemand": {"t": _dimensions("55.0400000000")},
+            "Reserved": {
+                "a": _reserved("3yr", "standard", "No Upfront", "23.7"),
+                "b": _reserved("3yr", "convertible", "No Upfront", "40.4"),
+                "c": _reserved("1yr", "standard", "All Upfront", "0"),
+            },
         },
     }
     pricing = {
@@ -166,6 +182,18 @@ def _region_with_two_types(moto: build.Ec2Data, names: Sequence[str]) -> Stubbed
         "marketoption": "OnDemand",
     }
     filters = [{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in pricing.items()]
+    asked = {
+        "savingsPlanPaymentOptions": ["No Upfront"],
+        "savingsPlanTypes": ["Compute"],
+        "products": ["EC2"],
+        "serviceCodes": ["AmazonEC2"],
+        "filters": [
+            {"name": "region", "values": ["us-west-2"]},
+            {"name": "productDescription", "values": ["Linux/UNIX"]},
+            {"name": "tenancy", "values": ["shared"]},
+        ],
+    }
+    rates = [savings_rate(31_536_000, "40.1"), savings_rate(31_536_000, "41", usage="UnusedBox:p5.48xlarge")]
     return StubbedSession(
         {
             "ec2": [
@@ -192,6 +220,14 @@ def _region_with_two_types(moto: build.Ec2Data, names: Sequence[str]) -> Stubbed
                     {"SpotPriceHistory": [_spot("usw2-az", 1, "20.5"), _spot("usw2-az", 2, "12.25")]},
                 ),
             ],
+            "savingsplans": [
+                ("describe_savings_plans_offering_rates", asked, {"searchResults": rates[:1], "nextToken": "more"}),
+                (
+                    "describe_savings_plans_offering_rates",
+                    {**asked, "nextToken": "more"},
+                    {"searchResults": rates[1:]},
+                ),
+            ],
             "pricing": [
                 (
                     "get_products",
@@ -210,12 +246,19 @@ def test_from_aws(moto: build.Ec2Data) -> None:
     for _, stubber in session.clients.values():
         stubber.assert_no_pending_responses()
     assert data.source == "EC2 DescribeInstanceTypes, 2026-11-20"
-    assert data.prices == {"us-west-2": {"p5.48xlarge": 55.04}}
-    assert data.spot == {"us-west-2": {"p5.48xlarge": [12.25, 20.5]}}
+    assert data.prices is not None
+    assert data.prices.on_demand == {"us-west-2": {"p5.48xlarge": 55.04}}
+    assert data.prices.spot == {"us-west-2": {"p5.48xlarge": [12.25, 20.5]}}
+    terms = {"on_demand": 55.04, "reserved-3y": 23.7, "savings-plan-1y": 40.1}
+    assert data.prices.commitments == {"us-west-2": {"p5.48xlarge": terms}}
     files = build.build(data).files
     spot = json.loads(files["prices/spot.json"])["types"]["p5.48xlarge"]
     assert spot["aws-2026-11-20"] == {"us-west-2": [12.25, 20.5]}
     assert "us-west-2" not in spot["skypilot"]
+    row = json.loads(files["prices/commitments.json"])["types"]["p5.48xlarge"]
+    assert row["aws-2026-11-20"]["savings-plan-1y"] == {"us-west-2": 40.1}
+    assert row["aws-2026-11-20"]["on_demand"] == {"us-west-2": 55.04}
+    assert "us-west-2" not in row["vantage-2025-11"]["reserved-3y"]
     ours = json.loads(files["catalogue/instances.json"])["types"]
     committed = json.loads((FOLDER / "catalogue" / "instances.json").read_text())["types"]
     assert {name: ours[name] for name in names} == {name: committed[name] for name in names}

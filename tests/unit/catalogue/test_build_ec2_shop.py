@@ -45,16 +45,21 @@ def folder(tmp_path: Path) -> Path:
 def test_tables(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "prices").mkdir()
     build_ec2_shop.main(folder, out=tmp_path)
-    reserved = json.loads((tmp_path / "prices" / "reserved.json").read_text(encoding="utf-8"))
-    assert reserved["as_of"] == "2027-01-02"
-    assert reserved["types"] == {
+    reserved = json.loads((tmp_path / "prices" / "commitments.json").read_text(encoding="utf-8"))
+    assert reserved["sources"]["ec2.shop-2027-01-02"]["as_of"] == "2027-01-02"
+    names = ("g5.xlarge", "m7i.large", "p5.4xlarge")
+    assert {name: reserved["types"][name]["ec2.shop-2027-01-02"] for name in names} == {
         "g5.xlarge": {
             "on_demand": {"us-east-1": 1.0},
-            "1y": {"us-east-1": 0.7, "us-west-1": 0.8},
-            "3y": {"us-east-1": 0.5},
+            "reserved-1y": {"us-east-1": 0.7, "us-west-1": 0.8},
+            "reserved-3y": {"us-east-1": 0.5},
         },
-        "m7i.large": {"on_demand": {"us-east-1": 1.0}, "1y": {"us-east-1": 0.7}, "3y": {"us-east-1": 0.5}},
-        "p5.4xlarge": {"on_demand": {"us-west-1": 6.0}, "1y": {"us-west-1": 4.0}},
+        "m7i.large": {
+            "on_demand": {"us-east-1": 1.0},
+            "reserved-1y": {"us-east-1": 0.7},
+            "reserved-3y": {"us-east-1": 0.5},
+        },
+        "p5.4xlarge": {"on_demand": {"us-west-1": 6.0}, "reserved-1y": {"us-west-1": 4.0}},
     }
     volumes = json.loads((tmp_path / "prices" / "volumes.json").read_text(encoding="utf-8"))
     assert volumes["as_of"] == "2026-07-18"
@@ -63,7 +68,7 @@ def test_tables(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_row_is_a_line() -> None:
-    for name in ("reserved", "volumes", "spot"):
+    for name in ("commitments", "volumes", "spot"):
         text = (FOLDER / "prices" / f"{name}.json").read_text(encoding="utf-8")
         rows = json.loads(text).get("types") or json.loads(text)["regions"]
         assert sum(line.startswith('  "') for line in text.splitlines()) == len(rows)

@@ -10,6 +10,7 @@ import pytest
 
 from eks_hardware import facts
 from eks_hardware.catalogue import build, build_prices
+from helpers.savings_plans import savings_rate
 
 CSV = """InstanceType,AcceleratorName,Price,SpotPrice,Region,AvailabilityZone
 g7e.2xlarge,RTX,4.1,1.9,eu-central-1,euc1-az1
@@ -78,7 +79,7 @@ def test_a_price_list_counts_on_demand_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["a,b\n1,2\n", {"other": []}, "{", {"PriceList": [{}]}])
 def test_another_format_is_refused(tmp_path: Path, content: Any) -> None:
-    with pytest.raises(build.BuildError, match="must be the output of get-products"):
+    with pytest.raises(build.BuildError, match="must be a file of prices in a format"):
         build.build_from_files([_file(tmp_path, "file", content)])
 
 
@@ -121,6 +122,31 @@ def test_the_page_of_spot_prices_has_one_price_for_each_region(tmp_path: Path) -
     page = {"config": {"regions": [{"region": "eu-central-1", "instanceTypes": [{"type": "gpu", "sizes": sizes}]}]}}
     found = build_prices.read(_file(tmp_path, "spot.json", page), "2026-08-06")
     assert (found.spot, found.on_demand) == ({"eu-central-1": {"g7e.2xlarge": [1.5]}}, {})
+
+
+def test_vantage_has_commitments_too(tmp_path: Path) -> None:
+    reserved = {"yrTerm1Standard.noUpfront": "3", "yrTerm3Savings.noUpfront": "2.5", "yrTerm1Standard.allUpfront": "1"}
+    derived = {"linux": {"ondemand": "5", "reserved": {}, "spot_avg": "2"}}
+    linux = {"ondemand": "4.1", "reserved": reserved, "spot_min": "1.2", "spot_avg": "1.5"}
+    row = {"instance_type": "g7e.2xlarge", "pricing": {"eu-central-1": {"linux": linux}, "eu-west-1": derived}}
+    path = _file(tmp_path, "instances.json", [row])
+    found = build_prices.read(path, "2026-11-25")
+    assert found.on_demand == {"eu-central-1": {"g7e.2xlarge": 4.1}, "eu-west-1": {"g7e.2xlarge": 5.0}}
+    assert found.spot == {"eu-central-1": {"g7e.2xlarge": [1.5]}}
+    table = json.loads(build.build_from_files([path], "2026-11-25").files["prices/commitments.json"])
+    assert table["types"]["g7e.2xlarge"]["instances.json-2026-11-25"] == {
+        "on_demand": {"eu-central-1": 4.1},
+        "reserved-1y": {"eu-central-1": 3.0},
+        "savings-plan-3y": {"eu-central-1": 2.5},
+    }
+
+
+def test_rates_of_savings_plans_are_stored_with_the_on_demand_price(tmp_path: Path) -> None:
+    rates = [savings_rate(94_608_000, "20.5"), savings_rate(94_608_000, "9", operating_system="Windows")]
+    path = _file(tmp_path, "rates.json", {"searchResults": rates})
+    table = json.loads(build.build_from_files([path], "2026-11-25").files["prices/commitments.json"])
+    ours = {"on_demand": {"us-west-2": 55.04}, "savings-plan-3y": {"us-west-2": 20.5}}
+    assert table["types"]["p5.48xlarge"]["rates.json-2026-11-25"] == ours
 
 
 def test_the_files_are_stable() -> None:

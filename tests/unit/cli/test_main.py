@@ -31,7 +31,7 @@ def test_help_has_every_command(arguments: tuple[str, ...]) -> None:
     assert "..." not in shown.partition("Commands:")[2].replace("{...}", "")
 
 
-@in_one_test("name", [*COMMANDS, "instances refresh"])
+@in_one_test("name", [*COMMANDS, "instances refresh", "prices refresh"])
 def test_help_of_a_command_fits_and_names_every_option_whole(name: str) -> None:
     found = cli.run(*name.split(), "-h")
     assert found.code == 0
@@ -56,7 +56,7 @@ def test_a_misspelt_word_has_a_suggestion(arguments: tuple[str, ...], suggestion
     assert suggestion in found.err
 
 
-@in_one_test("name", ["init", "recommend", "render", "report", "instances refresh"])
+@in_one_test("name", ["init", "recommend", "render", "report", "instances refresh", "prices refresh"])
 def test_the_option_for_output_has_one_name(name: str) -> None:
     options = [set(each.opts) for each in dict(_every())[name].params]
     assert {"-o", "--output"} in options
@@ -66,7 +66,8 @@ def test_the_option_for_output_has_one_name(name: str) -> None:
 def _every() -> list[tuple[str, Any]]:
     """Return every command with its words on the command line."""
     names = [(name, app.get_command(None, name)) for name in COMMANDS]  # type: ignore[arg-type]
-    return [*names, ("instances refresh", names[COMMANDS.index("instances")][1].commands["refresh"])]  # type: ignore[union-attr]
+    groups = [names[COMMANDS.index(name)] for name in ("instances", "prices")]
+    return [*names, *((f"{name} refresh", each.commands["refresh"]) for name, each in groups)]  # type: ignore[union-attr]
 
 
 @in_one_test("name", [name for name, _ in _every()])

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from eks_hardware import facts
-from eks_hardware.cost import HOURS_PER_MONTH, LEVELS, CostLine, StrategyCost, cost_of
+from eks_hardware.catalogue import load
+from eks_hardware.cost import HOURS_PER_MONTH, LEVELS, CostLine, StrategyCost, commitment, cost_of
 from eks_hardware.resolve import resolve
 from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL, TESTS
@@ -314,12 +315,53 @@ def test_a_key_of_the_user_is_not_paid_twice() -> None:
 
 def test_what_a_region_has_no_price_of_is_unknown() -> None:
     found = cost(region="ap-southeast-5", storage={"fsx_lustre": {}})
-    unknown = {each.kind for each in found.unknown("min")}
-    assert unknown == {"volumes", "nat", "storage"}
-    # The nodes, the control plane, the key, and the address of the NAT gateway.
-    assert found.usd_per_hour("min") == pytest.approx(2 * 0.204 + 0.10 + 1 / 730 + 0.005)
+    assert {each.kind for each in found.unknown("min")} == {"volumes"}
+    # The nodes, the control plane, the key, the NAT gateway with its address, and 1,200 GiB of PERSISTENT_2-250.
+    known = 2 * 0.204 + 0.10 + 1 / 730 + 0.05015 + 0.005 + 1200 * 0.224 / 730
+    assert found.usd_per_hour("min") == pytest.approx(known)
+
+
+def test_services_have_prices_by_region() -> None:
+    lustre = {"size_gib": 2400, "throughput_mibps_per_tib": 250}
+    network = {"private": True, "zones": 2, "interface_endpoints": ["ec2"]}
+    found = cost(region="eu-central-1", network=network, storage={"fsx_lustre": {**lustre, "zone": "euc1-az1"}})
+    assert line(found, "network.interface_endpoints", "endpoints").usd_per_hour("min") == pytest.approx(2 * 0.012)
+    assert line(found, "storage.fsx_lustre", "storage").usd_per_hour("min") == pytest.approx(2400 * 0.269 / 730)
+    assert "requests of pods: load balancers (from 19.71 per month each), volumes and snapshots" in found.not_counted
+
+
+def test_govcloud_has_prices_of_everything_that_always_runs() -> None:
+    assert cost(region="us-gov-west-1").unknown("min") == ()
 
 
 def test_a_price_is_by_region_or_for_all() -> None:
     for name, price in facts.service_prices().items():
         assert name == "_about" or ("regions" in price) != ("every_region" in price), name  # type: ignore[operator]
+
+
+# --- with a commitment
+
+
+def test_a_commitment_is_for_accelerated_nodes_that_always_run() -> None:
+    found = commitment(cost(group("p4d.24xlarge", name="always", scaling={"min": 1, "max": 4})), load())
+    assert found is not None
+    # Two m6i.xlarge of the system group at min, and one p4d.24xlarge.
+    assert (found.level, found.on_demand) == ("min", pytest.approx(2 * 0.192 + 21.95764))
+    assert found.by_term["reserved-3y"] == pytest.approx(2 * 0.08709 + 9.374218)
+    assert found.by_term["savings-plan-1y"] is None
+
+
+def test_a_commitment_counts_types_without_its_price_on_demand_and_leaves_out_spot() -> None:
+    found = commitment(
+        cost(
+            group("p5.48xlarge", name="burst", scaling={"max": 2}),
+            group("g6.xlarge", name="spot", capacity="spot", scaling={"min": 1, "max": 9}),
+        ),
+        load(),
+    )
+    assert found is not None
+    assert (found.level, found.on_demand) == ("max", pytest.approx(4 * 0.192 + 2 * 55.04))
+    assert (found.left_out["reserved-1y"], found.left_out["reserved-3y"]) == (("p5.48xlarge",), ())
+    one_year = found.by_term["reserved-1y"]
+    assert one_year is not None
+    assert one_year == pytest.approx(4 * 0.12703 + 2 * 55.04, abs=0.01)

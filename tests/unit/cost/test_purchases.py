@@ -40,7 +40,9 @@ def test_spot_says_how_many_zones_have_a_price() -> None:
         found = instance_figure(CATALOGUE, name, region, "spot")
         assert found is not None
         assert (f"median of {len(by_zone)} zones, " in str(found.note)) == (len(by_zone) > 1), (name, region)
-        assert ("derived: the On-Demand price less" in str(found.note)) == (source == "spot-advisor")
+        assert ("derived: the On-Demand price less" in str(found.note)) == (
+            source in ("spot-advisor", "vantage-2025-11-derived")
+        )
 
 
 def _spot_rows() -> Iterator[tuple[str, str, str, list[float]]]:
@@ -82,21 +84,29 @@ def test_unknown(type_name: str, purchase: Purchase, why: str) -> None:
     assert why in why_unknown(CATALOGUE, type_name, "us-east-1", purchase)
 
 
-@pytest.mark.parametrize("type_name", ["p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge"])
-def test_a_reserved_price_is_outdated_when_the_on_demand_price_changed(type_name: str) -> None:
-    """Prices of 2025-04 exist, but p4 and p5 became cheaper On-Demand since."""
-    terms: list[tuple[str, Purchase]] = [("1y", "reserved-1y"), ("3y", "reserved-3y")]
-    listed = facts.reserved_prices()["types"][type_name]
-    assert "3y" in listed
-    for years, purchase in terms:
-        if years in listed:
-            for region in ("us-east-1", "us-west-2"):
-                assert instance_figure(CATALOGUE, type_name, region, purchase) is None
-            assert "is outdated" in why_unknown(CATALOGUE, type_name, "us-east-1", purchase)
+def test_a_reserved_price_is_outdated_when_the_on_demand_price_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    name, terms = "p5.48xlarge", {"on_demand": {"us-east-1": 98.32}, "reserved-3y": {"us-west-2": 43.16}}
+    table = facts.commitment_prices()
+    changed = {**table, "types": {name: {"ec2.shop-2025-04-04": terms}}}
+    monkeypatch.setattr(facts, "commitment_prices", lambda: changed)
+    assert instance_figure(CATALOGUE, name, "us-west-2", "reserved-3y") is None
+    assert "is outdated: the On-Demand price of p5.48xlarge was 98.32 then and is 55.04 now (us-east-1)" in why_unknown(
+        CATALOGUE, name, "us-west-2", "reserved-3y"
+    )
+
+
+def test_p4_and_p5_have_reserved_prices_of_the_day_of_their_on_demand_price() -> None:
+    usd = {
+        name: instance_figure(CATALOGUE, name, "us-east-1", "reserved-3y") for name in ("p4d.24xlarge", "p5.48xlarge")
+    }
+    assert {name: each and (each.usd_per_hour, each.as_of) for name, each in usd.items()} == {
+        "p4d.24xlarge": (9.374219, "2025-11-30"),
+        "p5.48xlarge": (23.77728, "2025-11-30"),
+    }
 
 
 def test_commitments_are_cheaper_than_on_demand() -> None:
-    for name in facts.reserved_prices()["types"]:
+    for name in facts.commitment_prices()["types"]:
         for region in CATALOGUE.offered_regions(name):
             by_purchase = {each: instance_figure(CATALOGUE, name, region, each) for each in PURCHASES}
             usd = {each: figure.usd_per_hour for each, figure in by_purchase.items() if figure}
@@ -113,7 +123,7 @@ def test_spot_is_never_dearer_than_on_demand() -> None:
 
 def test_tables_name_types_of_the_catalogue() -> None:
     assert {
-        *facts.reserved_prices()["types"],
+        *facts.commitment_prices()["types"],
         *facts.spot_prices()["types"],
         *facts.capacity_block_prices()["types"],
     } <= set(CATALOGUE.names)

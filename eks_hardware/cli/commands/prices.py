@@ -1,0 +1,94 @@
+"""``eks-hardware prices``: update the price tables from AWS."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from eks_hardware.cli import completers, parameters
+from eks_hardware.cli.commands.instances import report_built
+from eks_hardware.cli.errors import exit_codes, fail
+from eks_hardware.cli.output import console, table
+from eks_hardware.cli.output.narrow import fitted
+from eks_hardware.installed_from import install_command
+
+
+@click.group(invoke_without_command=True, epilog=exit_codes())
+@click.pass_context
+def prices(context: click.Context) -> None:
+    """List the sources of the price tables with their days, oldest first.
+
+    \b
+    Examples:
+      eks-hardware prices
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from datetime import date
+
+    from eks_hardware import facts
+    from eks_hardware.cost import first_day
+
+    shown = table(("Prices", "Day", "Days ago", "Source"), right={"Days ago"}, fold=("Source",))
+    rows = [
+        (words, each["as_of"], each["source"])
+        for words, file in (
+            ("On-Demand", facts.on_demand_prices),
+            ("Spot", facts.spot_prices),
+            ("Capacity Blocks", facts.capacity_block_prices),
+            ("reserved", facts.commitment_prices),
+        )
+        for each in file()["sources"].values()
+    ]
+    volumes = facts.volume_prices()
+    rows.append(("volumes", volumes["as_of"], volumes["source"]))
+    services = {name: each for name, each in facts.service_prices().items() if isinstance(each, dict)}
+    rows += [(name.replace("_", " "), each["as_of"], each["source"]) for name, each in services.items()]
+    for words, as_of, source in sorted(rows, key=lambda row: first_day(row[1])):
+        shown.add_row(words, as_of, str((date.today() - first_day(as_of)).days), source)
+    out = console()
+    out.print(fitted(shown, out))
+
+
+@prices.command(epilog=exit_codes("--check finds a file that is out of date"))
+@click.option(
+    "--region",
+    "regions",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=completers.from_catalogue("regions"),
+    help="Only prices of this region; can be repeated. Default: every region that the account has enabled.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit with code 1 if a file is out of date.")
+@parameters.output("FOLDER", "Folder to write to; default: the catalogue's.")
+def refresh(regions: tuple[str, ...], check: bool, output: Path | None) -> None:
+    """Read today's prices from AWS with your credentials.
+
+    On-Demand and reserved prices come from the price list, Spot prices from EC2, and rates of Compute Savings Plans
+    from the Savings Plans API. It calls GetProducts, DescribeSpotPriceHistory, DescribeSavingsPlansOfferingRates and,
+    without --region, DescribeRegions. All calls are read-only. Prices of Capacity Blocks are not in these sources.
+
+    Each price keeps its source and day. `eks-hardware instances refresh --prices-from FILE` imports prices from files.
+
+    \b
+    Examples:
+      eks-hardware prices refresh --region us-west-2
+      eks-hardware prices refresh --check
+    """
+    from eks_hardware.catalogue import build, load
+
+    catalogue = load()
+    for region in regions:
+        if region not in catalogue.regions:
+            fail(f"--region: {catalogue.not_listed(region)}")
+    try:
+        boto3, exceptions = import_module("boto3"), import_module("botocore.exceptions")
+    except ModuleNotFoundError:
+        fail(f"boto3 is not installed: {install_command('local')}")
+    try:
+        built = build.prices_from_aws(boto3.Session(), regions)
+    except (exceptions.BotoCoreError, exceptions.ClientError) as error:
+        fail(f"AWS did not answer: {error}")
+    report_built(built, check=check, output=output, command="eks-hardware prices refresh")

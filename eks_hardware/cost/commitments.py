@@ -1,0 +1,73 @@
+"""The cost of a strategy's On-Demand nodes with a commitment of 1 or 3 years."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from eks_hardware.catalogue import Catalogue
+from eks_hardware.cost.model import CostLine, Level, Purchase, StrategyCost
+from eks_hardware.cost.purchases import instance_figure
+
+TERMS: tuple[Purchase, ...] = ("reserved-1y", "reserved-3y", "savings-plan-1y", "savings-plan-3y")
+"""All commitments, in this order."""
+
+_DISCOUNTED = {"on-demand", "reserved"}
+"""How nodes are bought that a commitment makes cheaper. It has no effect on Spot and Capacity Blocks."""
+
+
+class Commitment(NamedTuple):
+    """Prices of On-Demand nodes that run all the time, with and without a commitment, in US dollars per hour.
+
+    Attributes:
+        level: the number of nodes that it is about.
+        on_demand: the price of these nodes without a commitment.
+        by_term: the price with each commitment; None if no type has one. Types without one count On-Demand.
+        left_out: for each commitment, the types that count On-Demand.
+
+    Examples:
+        >>> found = commitment(cost_of(resolved), load())
+        >>> found is not None and found.level
+        'max'
+    """
+
+    level: Level
+    on_demand: float
+    by_term: dict[Purchase, float | None]
+    left_out: dict[Purchase, tuple[str, ...]]
+
+
+def commitment(cost: StrategyCost, catalogue: Catalogue) -> Commitment | None:
+    """Return the price of the nodes at ``min``, or at ``max`` if none is accelerated at ``min``; None without nodes.
+
+    It counts the first type of each group and pool, and leaves out those that use Spot or Capacity Blocks.
+    """
+    lines = [line for line in cost.lines if line.kind == "instances" and _is_discounted(line)]
+    priced = [(line, figure) for line in lines if (figure := _price(line, cost.region, catalogue))]
+    accelerated = any(line.units["min"] and _is_accelerated(line, catalogue) for line, _ in priced)
+    level: Level = "min" if accelerated else "max"
+    counted = [(line, usd) for line, usd in priced if line.units[level]]
+    if not counted:
+        return None
+    by_term: dict[Purchase, float | None] = {}
+    left_out: dict[Purchase, tuple[str, ...]] = {}
+    for term in TERMS:
+        prices = [(line, usd, _price(line, cost.region, catalogue, term)) for line, usd in counted]
+        known = any(committed for _, _, committed in prices)
+        by_term[term] = (
+            sum(line.units[level] * (committed or usd) for line, usd, committed in prices) if known else None
+        )
+        left_out[term] = tuple(dict.fromkeys(line.short_name for line, _, committed in prices if not committed))
+    return Commitment(level, sum(line.units[level] * usd for line, usd in counted), by_term, left_out)
+
+
+def _is_discounted(line: CostLine) -> bool:
+    return line.instance_type is not None and _DISCOUNTED.issuperset(line.capacity_types)
+
+
+def _is_accelerated(line: CostLine, catalogue: Catalogue) -> bool:
+    return catalogue.get(line.instance_type or "").accelerator is not None
+
+
+def _price(line: CostLine, region: str, catalogue: Catalogue, purchase: Purchase = "on-demand") -> float | None:
+    figure = instance_figure(catalogue, line.instance_type or "", region, purchase)
+    return figure.usd_per_hour if figure else None
