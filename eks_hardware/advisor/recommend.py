@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.fitting.formats import narrower
-from eks_hardware.advisor.fitting.gates import learns, maturity, sold_as, type_gates
+from eks_hardware.advisor.fitting.gates import maturity, sold_as, type_gates
 from eks_hardware.advisor.model import Candidate, Fit, Gate, Maturity, Miss, Plan, Recommendation, Request
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
@@ -232,7 +232,7 @@ class _Search:
     def drop_joined_nodes(self) -> None:
         """Drop replicas over several nodes if a replica fits a node of another type."""
         kept = [draft for draft in self.drafts if draft.fit.nodes == 1]
-        if kept and not learns(self._request.workload):
+        if kept and not self._request.workload.learns:
             self._keep(kept, "NODES", lambda draft: f"a replica needs {draft.fit.nodes} nodes of {draft.fit.kind.name}")
 
     def _keep(self, kept: list[Draft], code: str, why: Callable[[Draft], str]) -> None:
@@ -248,7 +248,7 @@ class _Search:
             return Miss(kind=kind, gates=refusing, text=refusing[0].text)
         if excluded := policy.exclusion(kind):
             return _miss(kind, *excluded)
-        if learns(self._request.workload) and _trains_little(kind) and not self._small_wanted:
+        if self._request.workload.learns and _trains_little(kind) and not self._small_wanted:
             return _miss(kind, "FOR_INFERENCE", f"{chip_of(kind)} has no EFA and is sold for inference")
         if kind.hardware is not Hardware.CPU:
             return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
 
 from eks_hardware import facts
 from eks_hardware.models.base import StrategyModel, Text, form, invalid
@@ -155,6 +157,33 @@ class Latency(StrategyModel):
 
 _DESCRIBED = facts.choices()["described_workload"]
 
+_TRAINING_FIELDS = (
+    "sequence_length",
+    "batch_size",
+    "optimizer",
+    "sharding",
+    "mixed_precision",
+    "offload",
+    "gradient_accumulation",
+    "chunked_loss",
+    "training_tokens",
+)
+_INFERENCE_FIELDS = ("context_length", "concurrent_sequences", "kv_cache_precision")
+_WITH_TRAINING = ("training", "fine-tuning", "development")
+# ``activation_checkpointing`` has a default of its own.
+_TASKS_OF_FIELDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("method", "lora_rank"), ("fine-tuning",)),
+    **dict.fromkeys(_TRAINING_FIELDS, _WITH_TRAINING),
+    **dict.fromkeys(("within", "nodes"), ("training", "fine-tuning")),
+    **dict.fromkeys(("serving", "latency", "focus", "users", "think_seconds"), ("inference",)),
+    **dict.fromkeys(_INFERENCE_FIELDS, ("inference", "development")),
+}
+
+
+def _not_for(task: str, field: str, allowed: Sequence[str]) -> PydanticCustomError:
+    message = f"is only for task {' or '.join(allowed)}, got task {task}; remove it"
+    return invalid("workload_field", message, field)
+
 
 class WorkloadSpec(StrategyModel):
     """A workload in terms of models and requests; the hardware follows from it and from `budget`.
@@ -280,34 +309,35 @@ class WorkloadSpec(StrategyModel):
         """Whether the task changes weights."""
         return self.purpose == "training"
 
+    @property
+    def learns(self) -> bool:
+        """Whether weights change: in training, and in development with fields of training."""
+        return self.trains or (self.task == "development" and self._training_field is not None)
+
+    @property
+    def _training_field(self) -> str | None:
+        """The first field that only training has."""
+        return next((name for name in _TRAINING_FIELDS if getattr(self, name) is not None), None)
+
     @model_validator(mode="after")
     def _fields_go_with_task(self) -> WorkloadSpec:
-        tasks = {
-            **dict.fromkeys(("method", "lora_rank"), ("fine-tuning",)),
-            **dict.fromkeys(
-                (
-                    "sequence_length",
-                    "batch_size",
-                    "optimizer",
-                    "sharding",
-                    "mixed_precision",
-                    "offload",
-                    "gradient_accumulation",
-                    "chunked_loss",
-                    "training_tokens",
-                ),
-                ("training", "fine-tuning", "development"),
-            ),
-            **dict.fromkeys(("within", "nodes"), ("training", "fine-tuning")),
-            **dict.fromkeys(("serving", "latency", "focus", "users", "think_seconds"), ("inference",)),
-            **dict.fromkeys(
-                ("context_length", "concurrent_sequences", "kv_cache_precision"), ("inference", "development")
-            ),
-        }
-        for name, allowed in tasks.items():
+        for name, allowed in _TASKS_OF_FIELDS.items():
             if getattr(self, name) is not None and self.task not in allowed:
-                message = f"is only for task {' or '.join(allowed)}, got task {self.task}; remove it"
-                raise invalid("workload_field", message, name)
+                raise _not_for(self.task, name, allowed)
+        if "activation_checkpointing" in self.model_fields_set and self.task == "inference":
+            raise _not_for(self.task, "activation_checkpointing", _WITH_TRAINING)
+        if self.task == "development" and self.learns:
+            both = next((name for name in _INFERENCE_FIELDS if getattr(self, name) is not None), None)
+            if both:
+                message = f"is for inference, but '{self._training_field}' makes this a training; remove one of them"
+                raise invalid("workload_field", message, both)
+        elif self.task == "development" and "activation_checkpointing" in self.model_fields_set:
+            message = "is for training; add a field of training, such as batch_size, or remove it"
+            raise invalid("workload_field", message, "activation_checkpointing")
+        return self
+
+    @model_validator(mode="after")
+    def _fields_go_together(self) -> WorkloadSpec:
         if self.users and self.concurrent_sequences:
             message = "must not be set together with 'users', got both; remove one"
             raise invalid("workload_field", message, "concurrent_sequences")
@@ -315,8 +345,9 @@ class WorkloadSpec(StrategyModel):
             raise invalid("workload_field", "must be for serving: real-time, got batch; remove it", "users")
         if self.think_seconds is not None and not self.users:
             raise invalid("workload_field", "requires 'users'; set it, or remove think_seconds", "think_seconds")
-        if self.within and self.task == "fine-tuning" and not self.training_tokens:
-            raise invalid("workload_field", "requires 'training_tokens'; set it, or remove within", "within")
+        for name in ("within", "nodes"):
+            if getattr(self, name) and self.task == "fine-tuning" and not self.training_tokens:
+                raise invalid("workload_field", f"requires 'training_tokens'; set it, or remove {name}", name)
         if "spot" in self.purchase and not self.interruptible:
             message = (
                 "requires interruptible: true, because Spot nodes have two minutes' notice; set it, or remove spot"

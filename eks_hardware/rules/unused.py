@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from eks_hardware import field_paths
-from eks_hardware.catalogue import Hardware
+from eks_hardware import facts, field_paths
+from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve.addresses import switched_on
 from eks_hardware.resolve.node import ami_family
-from eks_hardware.rules.registry import Breach, Context, node_path, warning
+from eks_hardware.rules.registry import Breach, Context, Node, node_path, warning
+from eks_hardware.software import chip_of, cuda_support
 
 
 class _Switch(NamedTuple):
@@ -150,7 +151,7 @@ def _karpenter(context: Context) -> Iterator[tuple[str, str]]:
         return
     open_to = {ami_family(pool) for pool in context.pools if not pool.ami.image_id and not pool.ami.version}
     for family in _given(karpenter.ami_versions, ("al2023", "bottlerocket")):
-        if context.pools and family not in open_to:
+        if family not in open_to:
             yield f"karpenter.ami_versions.{family}", f"no pool uses {family} without its own version or image"
     for pool in context.pools:
         disruption = pool.disruption
@@ -169,6 +170,7 @@ def _karpenter(context: Context) -> Iterator[tuple[str, str]]:
 def _nodes(context: Context) -> Iterator[tuple[str, str]]:
     for node in context.nodes:
         kinds = context.types(node)
+        yield from _needs(node, kinds)
         if kinds and kinds[0].hardware is Hardware.CPU and "accelerator_taint" in node.model_fields_set:
             yield node_path(node, "accelerator_taint"), f"{kinds[0].name} has no accelerator"
         if isinstance(node, NodePoolSpec) or not kinds:
@@ -176,3 +178,21 @@ def _nodes(context: Context) -> Iterator[tuple[str, str]]:
         policies = node.user_data.get("kubernetes")
         if isinstance(policies, Mapping) and policies.get("static-pods-enabled") is False and "static-pods" in policies:
             yield node_path(node, "user_data.kubernetes.static-pods"), "'static-pods-enabled' is false"
+
+
+def _needs(node: Node, kinds: Sequence[InstanceType]) -> Iterator[tuple[str, str]]:
+    """Yield each need that is checked against nothing. A described workload adds needs of its own."""
+    if not kinds or node.described:
+        return
+    needs = node.needs
+    if not any(kind.hardware is Hardware.NVIDIA_GPU or kind.hardware.is_neuron for kind in kinds):
+        for name in _given(needs, ("precision", "distributed")):
+            because = f"only NVIDIA GPUs, Trainium and Inferentia are checked, and {kinds[0].name} has none"
+            yield node_path(node, f"needs.{name}"), because
+    elif node.ami.image_id:
+        because = "the driver of your own image is unknown"
+        if needs.nvidia_driver and not any((found := cuda_support(kind)) and found.last_driver for kind in kinds):
+            yield node_path(node, "needs.nvidia_driver"), because
+        archived = facts.software()["neuron_chips"]["archived"]
+        if needs.neuron_sdk and not needs.framework and not any(chip_of(kind) in archived for kind in kinds):
+            yield node_path(node, "needs.neuron_sdk"), because

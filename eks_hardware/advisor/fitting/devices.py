@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts
-from eks_hardware.advisor.fitting.gates import learns
 from eks_hardware.advisor.fitting.layout import Pool
 from eks_hardware.advisor.model import Request
 from eks_hardware.catalogue import Accelerator, InstanceType
@@ -72,7 +71,7 @@ def ways(request: Request, kind: InstanceType) -> tuple[int, ...]:
     cores = cores_of(kind)
     if cores == 1:
         return (1,)
-    alone_first = learns(request.workload) or request.shape.generates is False
+    alone_first = request.workload.learns or request.shape.generates is False
     return (1, cores) if alone_first else (cores, 1)
 
 
@@ -86,7 +85,7 @@ def pool_of(request: Request, kind: InstanceType, *, available_gib: float, cores
         cores: cores of a device that share a copy; if fewer than it has, each share has a part of its memory.
         many: whether nodes can be joined.
     """
-    training, neuron, fact = learns(request.workload), kind.hardware.is_neuron, facts.memory()
+    training, neuron, fact = request.workload.learns, kind.hardware.is_neuron, facts.memory()
     shardings, pipeline = tuple(fact["training"]["shards"]), not neuron
     if neuron and training:
         known = fact["neuron"]["training"]
@@ -110,7 +109,7 @@ def pool_of(request: Request, kind: InstanceType, *, available_gib: float, cores
 
 def pads_heads(request: Request) -> bool:
     """Return whether Neuron's libraries pad attention heads for a workload: those for text generation do."""
-    return not learns(request.workload) and request.shape.generates is not False
+    return not request.workload.learns and request.shape.generates is not False
 
 
 def degrees(kind: InstanceType, heads: int, *, cores: int, padded: bool = False) -> tuple[int, ...]:

@@ -12,7 +12,6 @@ from eks_hardware.advisor.fitting.devices import available, cores_of, host_gib, 
 from eks_hardware.advisor.fitting.gates import (
     compute_format,
     joins,
-    learns,
     software_gates,
     type_gates,
     weight_format,
@@ -61,7 +60,7 @@ class Fitter:
     ) -> None:
         self.request = request
         self._catalogue = catalogue or load()
-        self._learns = learns(request.workload)
+        self._learns = request.workload.learns
         self._gates: dict[tuple[str | None, ...], tuple[Gate, ...]] = {}
         self._memories: dict[tuple[object, ...], Memory] = {}
         self._choose = choose
@@ -251,7 +250,7 @@ def fit(request: Request, kind: InstanceType, region: str) -> Fit | Miss:
 def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory:
     """Return the memory that a request needs on a device under any layout, if ``cores`` of its cores share a copy."""
     workload, shape = request.workload, request.shape
-    if learns(workload):
+    if workload.learns:
         run = TrainingRun(
             shape=shape,
             precision=compute_format(request, kind),
@@ -303,7 +302,7 @@ def _refused(kind: InstanceType, *gates: Gate) -> Miss:
 
 def _short_text(request: Request, kind: InstanceType, short: Short, many: bool) -> str:
     """Return why the best layout misses. ``many`` is whether nodes can be joined."""
-    trains, chip, heads = learns(request.workload), kind.accelerator, request.shape.attention_heads
+    trains, chip, heads = request.workload.learns, kind.accelerator, request.shape.attention_heads
     if short.missing_gib == float("inf"):
         if trains and request.workload.sharding:
             return f"its training software does not support sharding {request.workload.sharding}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eks_hardware import facts
-from eks_hardware.advisor.fitting.gates import learns, weight_format
+from eks_hardware.advisor.fitting.gates import weight_format
 from eks_hardware.advisor.model import Request
 from eks_hardware.catalogue import InstanceType
 
@@ -26,7 +26,7 @@ def narrower(request: Request, kind: InstanceType) -> Iterator[tuple[Request, st
             smaller, caveat = _METHODS[method]
             yield request.with_workload(method=smaller), f"--task {smaller}", caveat
         return
-    if learns(workload) or request.shape.generates is False or workload.task != "inference":
+    if workload.learns or request.shape.generates is False or workload.task != "inference":
         return
     sizes = facts.memory()["formats"]["bytes"]
     for weights in _FORMATS:

@@ -20,30 +20,13 @@ from eks_hardware.versions import parts
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.models import NeuronLibrary
 
-_TRAINING_FIELDS = (
-    "sequence_length",
-    "batch_size",
-    "gradient_accumulation",
-    "optimizer",
-    "mixed_precision",
-    "offload",
-    "sharding",
-    "training_tokens",
-)
 _COMPUTED = ("fp32", "fp16", "bf16")
 _CATALOGUE = "config/catalogue/instances.json"
 
 
-def learns(workload: WorkloadSpec) -> bool:
-    """Return whether weights change: in training, and in development with fields of training."""
-    return workload.trains or (
-        workload.task == "development" and any(getattr(workload, name) is not None for name in _TRAINING_FIELDS)
-    )
-
-
 def use(workload: WorkloadSpec) -> Literal["training", "inference"]:
     """Return the use of a framework, by its name in the facts."""
-    return "training" if learns(workload) else "inference"
+    return "training" if workload.learns else "inference"
 
 
 def compute_format(request: Request, kind: InstanceType) -> str:
@@ -62,7 +45,7 @@ def product_format(request: Request, kind: InstanceType) -> str:
 def weight_format(request: Request, kind: InstanceType) -> str:
     """Return the format of the weights: the workload's, the checkpoint's, or the compute format."""
     workload, quantized = request.workload, request.shape.quantized_to
-    if not learns(workload):
+    if not workload.learns:
         if workload.precision is not None:
             return workload.precision
         # A chip's software converts some checkpoints to 16 bits when it loads them.
@@ -79,7 +62,7 @@ def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
     yield from _unusable(kind)
     if kind.hardware is Hardware.OTHER:
         return
-    if kind.accelerator and kind.accelerator.fraction and learns(request.workload):
+    if kind.accelerator and kind.accelerator.fraction and request.workload.learns:
         text = f"{kind.name} has {kind.accelerator.fraction:g} of one {kind.accelerator.name}; training needs all of it"
         yield Gate("FRACTION", False, text, _CATALOGUE)
     wanted = request.workload.purchase
@@ -145,7 +128,7 @@ def _framework(request: Request, kind: InstanceType) -> Iterator[Gate]:
     row = fact["by_name"][framework]
     passed: bool | None
     family = "neuron" if kind.hardware.is_neuron else kind.hardware.value
-    if learns(request.workload) and framework in facts.memory()["inference"]["serving_only"]:
+    if request.workload.learns and framework in facts.memory()["inference"]["serving_only"]:
         passed, text = False, f"{framework} serves models and cannot train them"
     elif family not in row["hardware"]:
         passed, text = False, f"{framework} does not run on {_name(kind)}"
@@ -170,8 +153,8 @@ def _framework(request: Request, kind: InstanceType) -> Iterator[Gate]:
 
 def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
     workload, kept, computed = request.workload, weight_format(request, kind), compute_format(request, kind)
-    if kept in _COMPUTED or learns(workload):
-        computed = product_format(request, kind) if learns(workload) else computed
+    if kept in _COMPUTED or workload.learns:
+        computed = product_format(request, kind) if workload.learns else computed
         passed = software.computes(kind, computed)
         narrow = computed == "fp16" and workload.precision is None
         text = f"{_name(kind)} {_DOES[passed]} {computed}{', but not bf16' if narrow else ''}"
@@ -236,7 +219,7 @@ def _attention(kernel: str, kind: InstanceType) -> Gate:
 
 def _neuron(request: Request, kind: InstanceType) -> Iterator[Gate]:
     name = chip_of(kind)
-    if learns(request.workload):
+    if request.workload.learns:
         fact = facts.software()["neuron_chips"]
         status = fact["training"].get(name)
         passed = None if status is None else status != "unsupported"
@@ -301,7 +284,7 @@ def maturity(request: Request, kind: InstanceType) -> tuple[Maturity, str]:
 def _frameworks(request: Request) -> list[str]:
     """Return the frameworks that count if the request names none."""
     usual = facts.ranking()["frameworks"]
-    if learns(request.workload):
+    if request.workload.learns:
         return usual["training"]
     if request.workload.task == "inference" and request.shape.generates is not False:
         return usual["generation"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_length, sequence_length
-from eks_hardware.advisor.fitting.gates import learns, software_gates, weight_format
+from eks_hardware.advisor.fitting.gates import software_gates, weight_format
 from eks_hardware.advisor.fitting.layout import Layout
 from eks_hardware.advisor.model import Request
 from eks_hardware.catalogue import InstanceType
@@ -22,12 +22,12 @@ _Change = tuple[Request, str]
 
 def find(request: Request, kind: InstanceType, fits: Fits) -> str | None:
     """Return the first change that makes a workload fit on a type, as a sentence; None if there is none."""
-    for changed, words in _training(request) if learns(request.workload) else _inference(request, kind):
+    for changed, words in _training(request) if request.workload.learns else _inference(request, kind):
         if any(gate.passed is False for gate in software_gates(changed, kind)):
             continue
         if layout := fits(changed, False):
             return words.format(devices=_devices(layout, kind))
-    if learns(request.workload) and kind.accelerator and (layout := fits(request, True)):
+    if request.workload.learns and kind.accelerator and (layout := fits(request, True)):
         sharding = layout.parallelism.sharding
         how = f" with {sharding}" if sharding != "none" else ""
         devices = layout.parallelism.devices

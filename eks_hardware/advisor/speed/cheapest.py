@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_hardware.advisor.fitting.gates import learns
 from eks_hardware.advisor.model import Fit, Request
 from eks_hardware.advisor.speed.estimate import TrainingPass, training_pass
 
@@ -19,7 +18,7 @@ def cheapest(request: Request, fits: Iterator[Fit]) -> Fit:
     training, and if no device waits for weights: no layout needs fewer device hours than computation does.
     """
     best = next(fits)
-    if not learns(request.workload) or best.kind.accelerator is None:
+    if not request.workload.learns or best.kind.accelerator is None:
         return best
     one = training_pass(request, best)
     least = _device_seconds(one, best)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_length, sequence_length
 from eks_hardware.advisor.fitting.devices import cores_of
-from eks_hardware.advisor.fitting.gates import compute_format, learns, product_format, weight_format
+from eks_hardware.advisor.fitting.gates import compute_format, product_format, weight_format
 from eks_hardware.advisor.fitting.memory_inference import (
     cache_share,
     kv_value_bytes,
@@ -46,7 +46,7 @@ def speed(request: Request, fit: Fit) -> Speed:
     accelerator = fit.kind.accelerator
     if accelerator is None:
         return Speed(assumptions=("unknown: no source for the speed of models on CPUs",))
-    return _training(request, fit) if learns(request.workload) else _serving(_replica(request, fit, accelerator))
+    return _training(request, fit) if request.workload.learns else _serving(_replica(request, fit, accelerator))
 
 
 # --- training

@@ -98,15 +98,15 @@ def question_of(loaded: LoadedStrategy, path: str, node: Node) -> Question:
 def _capacity(path: str, node: Node, workload: WorkloadSpec) -> tuple[Capacity, ...]:
     """Return the allowed capacity types: of the group or pool, otherwise of its workload."""
     if "capacity" not in node.model_fields_set:
-        bought = tuple(sorted(set(_UNRESERVED).intersection(workload.purchase), key=workload.purchase.index))
-        if not bought:
-            reserved = workload.purchase[0]
+        reserved = next((each for each in workload.purchase if each not in _UNRESERVED), None)
+        if reserved:
+            others = f", or remove {reserved}" if len(workload.purchase) > 1 else ""
             message = (
                 f"{reserved} nodes need a reservation, but a workload has no field for its id and zone; add "
-                f"capacity: {reserved} and reservation to the group or pool"
+                f"capacity: {reserved} and reservation to the group or pool{others}"
             )
             raise QuestionError("WORKLOAD_CAPACITY", field_paths.below(path, "workload", "purchase"), message)
-        return bought
+        return tuple(dict.fromkeys(workload.purchase))
     own = (node.capacity,) if isinstance(node, NodeGroupSpec) else node.capacity
     if "spot" in own and not workload.interruptible:
         message = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from eks_hardware import facts as data
 from eks_hardware.advisor.fitting.defaults import concurrent_sequences, context_length
-from eks_hardware.advisor.fitting.gates import learns, weight_format
+from eks_hardware.advisor.fitting.gates import weight_format
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.limits import span
 from eks_hardware.advisor.ranking.reasons import plain, short
@@ -372,7 +372,7 @@ def _work(request: Request) -> str:
 def _assumed(recommendation: Recommendation) -> Iterator[str]:
     """Yield the options that were not given, each with its default."""
     workload, said = recommendation.request.workload, recommendation.request.workload.model_fields_set
-    if not learns(workload):
+    if not workload.learns:
         if "concurrent_sequences" not in said and not workload.users:
             yield f"--concurrency {concurrent_sequences(workload)}"
         if "context_length" not in said:

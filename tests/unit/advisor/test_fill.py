@@ -397,6 +397,10 @@ CAPACITIES = {
         {"workload": WORKLOAD[:-1] + ", purchase: [capacity-block]}"},
         ("WORKLOAD_CAPACITY", "workload.purchase"),
     ),
+    "a reservation as the second choice": (
+        {"workload": WORKLOAD[:-1] + ", purchase: [on-demand, reserved]}"},
+        ("WORKLOAD_CAPACITY", "workload.purchase"),
+    ),
 }
 
 

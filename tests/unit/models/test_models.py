@@ -49,6 +49,7 @@ FIELDS = [pytest.param(model, name, id=f"{model.__name__}.{name}") for model in 
 ROLE = "arn:aws:iam::111122223333:role/admin"
 SHAPE = {"parameters": "8B"}
 TRAINING = {"task": "training", "model": SHAPE}
+NOTEBOOK: dict[str, Any] = {"task": "development", "model": SHAPE}
 
 
 def described(**more: Any) -> dict[str, Any]:
@@ -320,7 +321,17 @@ PATTERN = "string_pattern_mismatch"
         (WorkloadSpec, {**TRAINING, "training_tokens": "0B"}, ["model_size"]),
         (WorkloadSpec, {**TRAINING, "task": "fine-tuning", "method": "qlora"}, []),
         (WorkloadSpec, {"task": "inference", "model": SHAPE, "optimizer": "sgd"}, ["workload_field"]),
-        (WorkloadSpec, {"task": "development", "model": SHAPE, "optimizer": "sgd", "context_length": 8}, []),
+        (WorkloadSpec, {"task": "inference", "model": SHAPE, "activation_checkpointing": True}, ["workload_field"]),
+        (WorkloadSpec, {**TRAINING, "activation_checkpointing": False}, []),
+        (WorkloadSpec, {**TRAINING, "nodes": 2}, []),
+        (WorkloadSpec, {**TRAINING, "task": "fine-tuning", "nodes": 2}, ["workload_field"]),
+        (WorkloadSpec, {**TRAINING, "task": "fine-tuning", "nodes": 2, "training_tokens": "1B"}, []),
+        (WorkloadSpec, {**NOTEBOOK, "optimizer": "sgd", "context_length": 8}, ["workload_field"]),
+        (WorkloadSpec, {**NOTEBOOK, "chunked_loss": True, "concurrent_sequences": 8}, ["workload_field"]),
+        (WorkloadSpec, {**NOTEBOOK, "batch_size": 8, "kv_cache_precision": "fp8"}, ["workload_field"]),
+        (WorkloadSpec, {**NOTEBOOK, "activation_checkpointing": "selective"}, ["workload_field"]),
+        (WorkloadSpec, {**NOTEBOOK, "activation_checkpointing": "selective", "batch_size": 8}, []),
+        (WorkloadSpec, {**NOTEBOOK, "context_length": 8}, []),
         (ModelShape, {}, ["model_size"]),
         (ModelShape, {"hf_config": "config.json"}, []),
         (ModelShape, {"parameters": "8030261248"}, []),
