@@ -12,7 +12,7 @@ from eks_hardware.html_report import Report, report_of, report_page
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from eks_hardware.validation import load_strategy
-from helpers.browser import run_script
+from helpers.browser import visit
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.strategies import TODAY, document, group, pool
 
@@ -118,7 +118,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
         "pages": [{"name": name, "file": str(file)} for name, file in files.items()],
         "shots": shots if request.config.getoption("--update-golden") else [],
     }
-    looks = run_script(_SCRIPT, **wanted)
+    looks = visit(_SCRIPT, **wanted)
     return {Look(each["name"], each["width"], each["scheme"]): each for each in looks}
 
 

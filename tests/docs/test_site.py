@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from docs.hooks.site import on_page_markdown, public_packages
-from helpers.browser import run_script
+from helpers.browser import visit
 from helpers.paths import ROOT
 from helpers.public_api import PUBLIC
 from helpers.questions import QUESTIONS
@@ -221,7 +221,7 @@ def seen(site: Path) -> dict[str, Any]:
         ],
         "questions": [*FOUND],
     }
-    results: dict[str, Any] = run_script(_SCRIPT, **wanted)
+    results: dict[str, Any] = visit(_SCRIPT, **wanted)
     return results
 
 

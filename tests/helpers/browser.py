@@ -16,7 +16,7 @@ def browser_folder() -> Path:
     return ROOT / ".build" / "browser" / str(package["version"])
 
 
-def run_script(script: Path, **wanted: object) -> Any:
+def visit(script: Path, **wanted: object) -> Any:
     """Return what a script that visits pages prints, as JSON. It reads the browser's folder and what it is to do."""
     done = subprocess.run(
         ["node", str(script)],

@@ -36,7 +36,7 @@ def off(path: str, bad: dict[str, Any], good: dict[str, Any], also: frozenset[st
     return Case("FIELD_NO_EFFECT", path, bad, good, also)
 
 
-def needing(instance_type: str = "g6.12xlarge", ami: Any = None, **needs: str) -> dict[str, Any]:
+def with_needs(instance_type: str = "g6.12xlarge", ami: Any = None, **needs: str) -> dict[str, Any]:
     return {"node_groups": [SYSTEM, group(instance_type, needs=needs, **({"ami": ami} if ami else {}))]}
 
 
@@ -252,18 +252,18 @@ CASES = [
         {**gpu_group(), "kubernetes": {"gpu_operator": True}},
     ),
     off("karpenter.ami_versions.al2023", pools(ami_versions=RELEASE), pools(pool(), ami_versions=RELEASE)),
-    off("node_groups[gpu].needs.precision", needing("m6i.xlarge", precision="bf16"), needing(precision="bf16")),
+    off("node_groups[gpu].needs.precision", with_needs("m6i.xlarge", precision="bf16"), with_needs(precision="bf16")),
     off(
         f"{POOL}.needs.distributed",
         pools(pool(needs=SEVERAL)),
         pools(gpu_pool(instance_types=["g6.12xlarge"], needs=SEVERAL)),
     ),
-    off("node_groups[gpu].needs.distributed", needing("m6i.xlarge", distributed="multi-node"), needing()),
-    off("node_groups[gpu].needs.nvidia_driver", needing(**DRIVER, ami=OWN), needing(**DRIVER)),
+    off("node_groups[gpu].needs.distributed", with_needs("m6i.xlarge", distributed="multi-node"), with_needs()),
+    off("node_groups[gpu].needs.nvidia_driver", with_needs(**DRIVER, ami=OWN), with_needs(**DRIVER)),
     off(
         "node_groups[gpu].needs.neuron_sdk",
-        needing("trn1.2xlarge", neuron_sdk="2.29", ami=OWN),
-        needing("trn1.2xlarge", neuron_sdk="2.29", framework="jax", ami=OWN),
+        with_needs("trn1.2xlarge", neuron_sdk="2.29", ami=OWN),
+        with_needs("trn1.2xlarge", neuron_sdk="2.29", framework="jax", ami=OWN),
     ),
     off(
         "karpenter.ami_versions.bottlerocket",
