@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from eks_hardware.catalogue import Hardware
 from eks_hardware.kubernetes.files.write import write
 from eks_hardware.kubernetes.nodes import nodes as groups_and_pools
 from eks_hardware.kubernetes.references import known
@@ -37,6 +36,7 @@ from helpers.strategies import strategy_of
 
 # Together they have every release of the shipped strategies.
 NAMES = ("mixed-hardware", "gpu-training", "gpu-inference", "trainium-training")
+OTHERS = sorted({file.stem for file in SHIPPED.glob("*.yaml")} - set(NAMES))
 
 # The Prometheus Operator makes pods of these, and it does not run.
 OF_OPERATOR = ("kube-prometheus-stack-alertmanager", "kube-prometheus-stack-prometheus")
@@ -198,6 +198,57 @@ def left_over(running: Installation, before: Mapping[tuple[str, str, str], objec
     return sorted(each for each in new if each[0] != "Namespace" and not each[2].endswith(".monitoring.coreos.com"))
 
 
+def printed_jobs(name: str) -> dict[str, list[Object]]:
+    """Return the job that ``workload`` prints for each group and pool that is not for the cluster's own software."""
+    resolved, strategy = resolved_named(name), strategy_of(SHIPPED / f"{name}.yaml")
+    return {
+        node.name: [
+            dict(each)
+            for each in manifest(
+                strategy, resolved, Request(kind="job", group=node.name, name=f"on-{node.name}")
+            ).objects
+        ]
+        for node in groups_and_pools(resolved)
+        if node.workload != "system"
+    }
+
+
+def check_printed_jobs(name: str, cluster: Cluster, there: Mapping[str, Node]) -> None:
+    """Run the printed jobs of a strategy, and check that each ran on its group or pool only."""
+    jobs = printed_jobs(name)
+    text = manifest_list([each for objects in jobs.values() for each in objects])
+    cluster.kubectl("create", "-f", "-", stdin=text)
+
+    def found() -> dict[str, set[tuple[str, str]]]:
+        places: dict[str, set[tuple[str, str]]] = {source: set() for source in jobs}
+        pods = json.loads(cluster.kubectl("get", "pods", "--all-namespaces", "-o", "json"))["items"]
+        for pod in pods:
+            source = pod["metadata"]["labels"].get("batch.kubernetes.io/job-name", "").removeprefix("on-")
+            if source in places:
+                node = there.get(pod["spec"].get("nodeName", ""))
+                places[source].add((node.source if node else "", pod["status"]["phase"]))
+        return places
+
+    expected = {source: {(source, "Succeeded")} for source in jobs}
+    assert expected
+    result = eventually(found, expected)
+    cluster.kubectl("delete", "-f", "-", stdin=text)
+    assert result == expected
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_printed_workloads_of_the_other_strategies_run_on_their_group(
+    name: str, server: Cluster, templates: Mapping[str, Template]
+) -> None:
+    """Their nodes have devices without the plugins. It runs first, before others install plugins on its nodes."""
+    there = node_objects(templates[name], name)
+    server.kubectl("create", "-f", "-", stdin=manifest_list([node_manifest(*each) for each in there.items()]))
+    try:
+        check_printed_jobs(name, server, there)
+    finally:
+        server.kubectl("delete", "node", "--all", "--wait=false")
+
+
 def test_every_pod_runs_where_the_simulation_says(installation: Installation) -> None:
     """This also tests the simulation, which covers many more strategies (tests/kubernetes/test_scheduling.py)."""
     placed = 0
@@ -218,23 +269,7 @@ def test_every_pod_runs_where_the_simulation_says(installation: Installation) ->
 
 
 def test_printed_workloads_run_on_their_group(installation: Installation) -> None:
-    resolved, strategy = resolved_named(installation.name), strategy_of(SHIPPED / f"{installation.name}.yaml")
-    for node in groups_and_pools(resolved):
-        if node.hardware is Hardware.CPU:
-            continue
-        printed = manifest(strategy, resolved, Request(kind="job", group=node.name, name=f"on-{node.name}"))
-        text = manifest_list(printed.objects)
-        installation.cluster.kubectl("create", "-f", "-", stdin=text)
-        (job,) = (each["metadata"]["name"] for each in printed.objects if each["kind"] == "Job")
-        found = eventually(
-            lambda of=job: {
-                installation.nodes[name].source if name else "": phase
-                for name, phase in installation.pods_by_node(f"batch.kubernetes.io/job-name={of}").items()
-            },
-            {node.name: "Succeeded"},
-        )
-        installation.cluster.kubectl("delete", "-f", "-", stdin=text)
-        assert found == {node.name: "Succeeded"}
+    check_printed_jobs(installation.name, installation.cluster, installation.nodes)
 
 
 def test_a_second_run_changes_nothing(installation: Installation) -> None:
