@@ -73,6 +73,8 @@ _OURS = (
     "tags",
 )
 _OF_THE_CONTROL_PLANE = "CONTROL_PLANE_ZONES"
+# Only the pools decide which charts are installed and which fields of the file have an effect.
+_BY_POOLS = frozenset({"CHART_NOT_INSTALLED", "FIELD_NO_EFFECT"})
 
 
 class AdoptedCluster(StrategyModel):
@@ -293,7 +295,7 @@ def _checked(
     """Return the findings about fields of the file, with their positions."""
     return tuple(
         dataclasses.replace(finding, position=locate(finding.path))
-        for finding in check_part(strategy, lists=frozenset({_GROUPS}), today=today)
+        for finding in check_part(strategy, lists=frozenset({_GROUPS}), independent=_BY_POOLS, today=today)
         if finding.path.startswith(_OURS) and finding.code != _OF_THE_CONTROL_PLANE
     )
 

@@ -16,9 +16,11 @@ from eks_hardware.versions import numbers
 @warning("CHART_NOT_INSTALLED")
 def _not_installed(context: Context) -> Iterator[Breach]:
     installed = context.charts
+    # An adopted cluster has no groups and no switches.
+    switches = _SWITCHES if context.strategy.node_groups else {}
     for name in context.strategy.kubernetes.charts:
         if name not in installed:
-            switch = f"set {wanted}, or " if (wanted := _SWITCHES.get(name)) else ""
+            switch = f"set {wanted}, or " if (wanted := switches.get(name)) else ""
             yield f"kubernetes.charts.{name}", f"{name} is not installed, so this has no effect; {switch}remove it"
 
 

@@ -84,20 +84,25 @@ def _all(context: Context) -> list[Finding]:
     return findings
 
 
-def _partly(whole: Context, sections: AbstractSet[str], lists: AbstractSet[str]) -> list[Finding]:
+def _partly(
+    whole: Context, sections: AbstractSet[str], lists: AbstractSet[str], independent: AbstractSet[str] = frozenset()
+) -> list[Finding]:
     """Return the findings without some sections and node lists, and without nodes whose hardware is not chosen."""
     left_open = unchosen(whole.strategy)
     rest = dataclasses.replace(whole, strategy=without(whole.strategy, left_open))
     return [
         *(Finding("WORKLOAD_UNCHOSEN", f"{path}.workload", UNCHOSEN) for path in left_open),
-        *_rest(rest, sections, lists | lists_of(left_open)),
+        *_rest(rest, sections, lists | lists_of(left_open), independent),
     ]
 
 
-def _rest(part: Context, sections: AbstractSet[str], lists: AbstractSet[str]) -> Iterator[Finding]:
+def _rest(
+    part: Context, sections: AbstractSet[str], lists: AbstractSet[str], independent: AbstractSet[str]
+) -> Iterator[Finding]:
     """Yield the findings in a part of a strategy that do not depend on the missing parts.
 
-    ``sections`` are missing as a whole; ``lists``, from :data:`NODE_LISTS`, lack groups or pools.
+    ``sections`` are missing as a whole; ``lists``, from :data:`NODE_LISTS`, lack groups or pools. Findings with the
+    codes ``independent`` depend on neither.
     """
     unread = {*lists, *map(field_paths.section, lists)}
     for rule in RULES.values():
@@ -110,7 +115,7 @@ def _rest(part: Context, sections: AbstractSet[str], lists: AbstractSet[str]) ->
             if watched.read & sections:
                 break
             inside = field_paths.name_of_item(path) and field_paths.list_of(path) in NODE_LISTS
-            if inside or not watched.read & unread:
+            if inside or rule.code in independent or not watched.read & unread:
                 ignorable = rule.severity is Severity.WARNING and "ignore" not in sections
                 reason = ignore.reason(part.strategy, rule.code, path) if ignorable else ""
                 yield Finding(rule.code, path, message, rule.severity, ignored=reason)
@@ -121,15 +126,17 @@ def check_part(
     *,
     lists: AbstractSet[str],
     sections: AbstractSet[str] = frozenset(),
+    independent: AbstractSet[str] = frozenset(),
     catalogue: Catalogue | None = None,
     today: datetime.date | None = None,
 ) -> list[Finding]:
     """Like :func:`check`, for a strategy that lacks some ``sections``, or some of :data:`NODE_LISTS`.
 
     No finding depends on missing sections, groups or pools; each group or pool that is present is checked on its own.
+    The caller knows that findings with the codes ``independent`` do not depend on them, although their rules read them.
     """
     context = Context(strategy, catalogue or load(), today or datetime.date.today())
-    return sorted(_partly(context, sections, lists), key=_errors_first)
+    return sorted(_partly(context, sections, lists, independent), key=_errors_first)
 
 
 def check_remains(remains: Remains, *, today: datetime.date | None = None) -> list[Finding]:

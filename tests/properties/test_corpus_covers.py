@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import typing
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -15,6 +14,7 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.resolve.zones import control_plane_excluded
 from helpers.cases import in_one_test
+from helpers.model_fields import choices_in, models_in
 from helpers.paths import TESTS
 from helpers.strategies import strategy_of
 
@@ -32,23 +32,6 @@ def corpus_strategies() -> tuple[Strategy, ...]:
 @cache
 def resolved_corpus() -> tuple[ResolvedStrategy, ...]:
     return tuple(map(resolve, corpus_strategies()))
-
-
-def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Return the models in a field's annotation, at any depth."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for each in typing.get_args(annotation):
-        yield from models_in(each)
-
-
-def choices_in(annotation: Any) -> Iterator[object]:
-    """Return the allowed values of a field, at any depth."""
-    if typing.get_origin(annotation) is typing.Literal:
-        yield from typing.get_args(annotation)
-    else:
-        for each in typing.get_args(annotation):
-            yield from choices_in(each)
 
 
 @cache

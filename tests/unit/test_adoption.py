@@ -124,6 +124,29 @@ def test_nothing_is_reported_about_what_is_unknown(pools: list[dict[str, Any]]) 
     assert adoption(*pools, network=one_zone).warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("fields", "code", "path"),
+    [
+        ({"kubernetes": {"charts": {"kueue": {}}}}, "CHART_NOT_INSTALLED", "kubernetes.charts.kueue"),
+        (
+            {"kubernetes": {"charts": {"neuron-helm-chart": {}}}},
+            "CHART_NOT_INSTALLED",
+            "kubernetes.charts.neuron-helm-chart",
+        ),
+        (
+            {"karpenter": {"ami_versions": {"bottlerocket": "v1.67.0"}}},
+            "FIELD_NO_EFFECT",
+            "karpenter.ami_versions.bottlerocket",
+        ),
+    ],
+    ids=["a chart of the other team", "a plugin for other hardware", "a release for no pool"],
+)
+def test_what_the_pools_do_not_use_is_reported(fields: dict[str, Any], code: str, path: str) -> None:
+    (warning,) = adoption(GPU, **fields).warnings
+    assert (warning.code, warning.path) == (code, path)
+    assert "set " not in warning.message
+
+
 def test_a_warning_stops_nothing_and_can_be_ignored() -> None:
     karpenter = {"ami_versions": {"al2023": "latest"}}
     (warning,) = adoption(GPU, karpenter=karpenter).warnings

@@ -27,6 +27,7 @@ _OF_ONE = 1 / 3, 4.0
 _OF_EXPERTS = 0.25, 4.0
 _OUTLINE = ("layers", "hidden_size")
 _BILLION = 1e9
+_GENERATE = ("decoder", "encoder-decoder")
 
 
 def kind_of(architecture: str | None) -> str | None:
@@ -68,6 +69,8 @@ def _with_said(shape: Shape, model: ModelShape) -> Shape:
         windowed = said["layers"] - cached if shape.layers_with_window else 0
         said |= {"layers_with_cache": cached, "layers_with_window": windowed}
     mended = replace(shape, **said)
+    if kind := kind_of(model.architecture):
+        mended = _of_kind(mended, kind)
     if mended.active_parameters > mended.parameters:
         raise ShapeError(
             "HF_CONFIG_FIELD",
@@ -82,6 +85,15 @@ def _with_said(shape: Shape, model: ModelShape) -> Shape:
         )
     _check_size(mended, said, share=shape.active_parameters / counted(shape))
     return replace(mended, source=f"{shape.source} and {_SAID}") if said else mended
+
+
+def _of_kind(shape: Shape, kind: str) -> Shape:
+    """Return a shape that generates tokens and has a KV cache only if models of this kind do."""
+    generates = kind in _GENERATE
+    if not generates:
+        return replace(shape, generates=False, layers_with_cache=0, layers_with_window=0)
+    cached = shape.layers_with_cache + shape.layers_with_window
+    return replace(shape, generates=True, layers_with_cache=shape.layers_with_cache if cached else shape.layers)
 
 
 # --- from the number of parameters
@@ -111,7 +123,7 @@ def _of_size(model: ModelShape) -> Shape:
         vocabulary=None if kind == "vision" else near["vocabulary"],
         architecture=model.architecture,
         max_context_length=None,
-        generates=None if kind is None else kind in ("decoder", "encoder-decoder"),
+        generates=None if kind is None else kind in _GENERATE,
         layers_with_cache=0 if kind in ("encoder", "vision") else layers,
         quantized_to=None,
         estimated=_estimated(model, near, heads),

@@ -157,17 +157,19 @@ def _alike(each: Candidate) -> tuple[object, ...]:
 
 
 def needs_of(workload: WorkloadSpec, best: Candidate) -> Needs:
-    """Return the requirements of a workload on its nodes, for the rules.
+    """Return the requirements of a workload on its nodes, for the rules. Those for CPUs are not checked.
 
     4-bit weights compute in another format, and so do 8-bit weights if the accelerator does not support their format.
     """
     kind, fit = best.fit.kind, best.fit
     precision = workload.precision or DEFAULT_FORMAT
     said: dict[str, str] = {}
-    if precision != "int4" and software.computes(kind, precision) is not False:
-        said["precision"] = precision
     if workload.framework:
         said["framework"] = workload.framework
+    if kind.accelerator is None:
+        return Needs.model_validate(said)
+    if precision != "int4" and software.computes(kind, precision) is not False:
+        said["precision"] = precision
     if workload.attention:
         said["attention"] = workload.attention
     if fit.nodes > 1:

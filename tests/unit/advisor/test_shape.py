@@ -91,6 +91,14 @@ def test_an_option_overrides_the_configuration() -> None:
     assert shape.source == "config.json and the workload"
 
 
+def test_an_architecture_overrides_that_of_a_public_model() -> None:
+    shape = shape_of(ModelShape(name="llama-3.1-8b", architecture="bert"))
+    assert (shape.generates, shape.kv_values(1000)) == (False, 0)
+    same = shape_of(ModelShape(name="llama-3.1-8b", architecture="llama"))
+    assert same.kv_values(1000) == shape_of(ModelShape(name="llama-3.1-8b")).kv_values(1000) > 0
+    assert shape_of(ModelShape(name="bert-large", architecture="llama")).kv_values(1000) > 0
+
+
 def test_a_mixture_keeps_its_share_of_active_parameters() -> None:
     plain = public_shape("mixtral-8x7b")
     shape = shape_of(ModelShape(hf_config="mixtral-8x7b.json", parameters="93B"), folder=CONFIGS)

@@ -615,8 +615,8 @@ CASES = [
     Case(
         "POOL_AMI_FORMAT",
         "karpenter.ami_versions.bottlerocket",
-        pools(ami_versions={"bottlerocket": "v20260810"}),
-        pools(ami_versions={"al2023": "v20260810"}),
+        pools(pool(ami=BOTTLEROCKET), ami_versions={"bottlerocket": "v20260810"}),
+        pools(pool(), ami_versions={"al2023": "v20260810"}),
     ),
     Case(
         "POOL_AMI_FORMAT",  # no such day
@@ -627,8 +627,8 @@ CASES = [
     Case(
         "POOL_AMI_FORMAT",  # the future, as of TODAY
         "karpenter.ami_versions.al2023",
-        pools(ami_versions={"al2023": "v20261121"}),
-        pools(ami_versions={"al2023": "v20261120"}),
+        pools(pool(), ami_versions={"al2023": "v20261121"}),
+        pools(pool(), ami_versions={"al2023": "v20261120"}),
     ),
     Case(
         "AMI_CONFLICT",
