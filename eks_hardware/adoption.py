@@ -34,7 +34,8 @@ from eks_hardware.models import (
     Strategy,
     json_schema,
 )
-from eks_hardware.models.base import ClusterName, StrategyModel, SubnetId, Tags, VpcId, ZoneId, form
+from eks_hardware.models.base import ClusterName, StrategyModel, SubnetId, Tags, VpcId, ZoneId
+from eks_hardware.models.forms import form
 from eks_hardware.models.kubernetes import ChartName
 from eks_hardware.models.node_lists import NODE_LISTS
 from eks_hardware.models.strategy import Region

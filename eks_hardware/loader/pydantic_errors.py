@@ -20,7 +20,7 @@ from eks_hardware.findings import Finding, Position
 from eks_hardware.loader import yaml_nodes as yn
 from eks_hardware.loader.model_fields import allowed, below, fields, is_model, pick, unwrap
 from eks_hardware.loader.yaml_scalars import OLD_BOOLEANS, resolve_plain
-from eks_hardware.models.base import in_words
+from eks_hardware.models.forms import in_words
 from eks_hardware.printable import joined, quoted, shown
 from eks_hardware.suggestions import close, question
 
@@ -283,7 +283,7 @@ def _translate_one(detail: ErrorDetails, root: yn.Mapping, model: object) -> _Tr
     if kind == "missing":
         return _missing(place)
     if kind == "extra_forbidden":
-        return _unknown(place)
+        return _unknown(place, root, model)
     if kind in _TEMPLATES:
         code, template = _TEMPLATES[kind]
         need = template(place, ctx)
@@ -304,13 +304,36 @@ def _missing(place: _Place) -> _Translated:
     return _Translated("missing", Finding("FIELD_MISSING", place.path, message, position=position), place)
 
 
-def _unknown(place: _Place) -> _Translated:
+def _unknown(place: _Place, root: yn.Mapping, model: object) -> _Translated:
     known = sorted(fields(place.owner)) if place.owner else []
-    hint = _did_you_mean(str(place.key), known)
+    hint = _indentation(place, root, model) or _did_you_mean(str(place.key), known)
     message = f"unknown field {quoted(place.key)}{hint}"
     finding = Finding("FIELD_UNKNOWN", place.path, message, position=place.key_position())
     listed = "" if hint else shown(", ".join(known), 400)
     return _Translated("extra_forbidden", finding, place, known=listed)
+
+
+def _indentation(place: _Place, root: yn.Mapping, model: object) -> str:
+    """Return a hint for a field with too few spaces before it, or for a section with too many; usually empty."""
+    key, parent = str(place.key), place.parent
+    above = ""
+    for name, entry in parent.entries.items() if isinstance(parent, yn.Mapping) else ():
+        if name == key:
+            break
+        open_ = isinstance(entry.node, yn.Sequence) or (isinstance(entry.node, yn.Scalar) and entry.node.value is None)
+        if open_ and any(key in fields(inner) for inner in _models_of(below(place.owner, name)[0])):
+            above = f"an item of {name}" if isinstance(entry.node, yn.Sequence) else name
+    if above:
+        return f"; it is a field of {above}, so indent it further"
+    if is_model(model) and parent is not root and key in fields(model):
+        return "; it is a section of the file, so write it without indentation"
+    return ""
+
+
+def _models_of(annotation: object) -> list[object]:
+    """Return the models that a field, or an item of a list in it, can have."""
+    found = [inner for member in unwrap(annotation) for inner in (member, *unwrap(below(member, 0)[0]))]
+    return [inner for inner in found if is_model(inner)]
 
 
 def _needs(need: str, kind: str, place: _Place, choices: Sequence[object]) -> str:
@@ -328,13 +351,16 @@ def _needs(need: str, kind: str, place: _Place, choices: Sequence[object]) -> st
 
 
 def _example_of(annotation: object) -> str:
-    """Return the example in a model's docstring as YAML, on one line; empty without one of plain values."""
-    for model in filter(is_model, unwrap(annotation)):
+    """Return the example in a model's docstring as YAML, on one line, otherwise ``{}`` if no field is required."""
+    models = [member for member in unwrap(annotation) if is_model(member)]
+    for model in models:
         for example in doctest.DocTestParser().get_examples(model.__doc__ or ""):
             for call in ast.walk(ast.parse(example.source)):
-                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == model.__name__:
-                    return _as_yaml(call.keywords)
-    return ""
+                named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id
+                if isinstance(call, ast.Call) and named == model.__name__ and (text := _as_yaml(call.keywords)):
+                    return text
+    needed = [info for model in models for info in fields(model).values() if info.is_required()]
+    return "{}" if models and not needed else ""
 
 
 def _as_yaml(arguments: Iterable[ast.keyword]) -> str:
@@ -415,9 +441,9 @@ def _custom(detail: ErrorDetails, place: _Place) -> _Translated:
         message = f"{message}, got {_given(place.node)}"
     if fix:
         message = f"{message}; {fix}"
-    code = kind.upper() if kind not in _builtin_kinds() else _code_of_builtin(kind)
+    code = kind.upper() if kind not in builtin_kinds() else _code_of_builtin(kind)
     path, position = place.path, place.position()
-    if "field" in ctx and kind not in _builtin_kinds():
+    if "field" in ctx and kind not in builtin_kinds():
         path, position = _sub_path(place, str(ctx["field"]), position)
     return _Translated(kind, Finding(code, path, message, position=position), place)
 
@@ -443,7 +469,8 @@ def _sub_path(place: _Place, sub: str, position: Position) -> tuple[str, Positio
 
 
 @lru_cache(maxsize=1)
-def _builtin_kinds() -> frozenset[str]:
+def builtin_kinds() -> frozenset[str]:
+    """Return pydantic's own types of errors; all others are raised by models, with a message of ours."""
     from pydantic_core import core_schema
 
     return frozenset(typing.get_args(core_schema.ErrorType))

@@ -7,32 +7,15 @@ import math
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 
 from eks_hardware import facts, field_paths
+from eks_hardware.models.forms import form
 from eks_hardware.printable import joined, quoted
 from eks_hardware.spellings import DNS_LABEL
-
-_WORDS: dict[str, str] = {}
-
-
-def form(
-    pattern: str, words: str, *, max_length: int | None = None, min_length: int | None = None
-) -> StringConstraints:
-    """Return constraints for text that must match a pattern, and words for error messages.
-
-    The words include an example: ``a subnet ID such as subnet-0123456789abcdef0``.
-    """
-    _WORDS[pattern] = words
-    return StringConstraints(pattern=pattern, max_length=max_length, min_length=min_length)
-
-
-def in_words(pattern: str) -> str | None:
-    """Return the words for a pattern; None if it has none."""
-    return _WORDS.get(pattern)
 
 
 def _without_examples(schema: dict[str, Any]) -> None:
@@ -55,6 +38,20 @@ class StrategyModel(BaseModel):
         defer_build=True,
         json_schema_extra=_without_examples,
     )
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, **data: Any) -> None:
+            try:
+                super().__init__(**data)
+            except ValidationError as error:
+                # Only here, because a file has its own translation, with positions.
+                from eks_hardware.loader.python_errors import translated
+
+                raise translated(error, type(self), data) from None
+
+        # Models inside of others, and those of files, are still created without this method.
+        __init__.__pydantic_base_init__ = True
 
     @field_validator("*", mode="after")
     @classmethod

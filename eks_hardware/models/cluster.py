@@ -15,11 +15,11 @@ from eks_hardware.models.base import (
     Name,
     StrategyModel,
     Text,
-    form,
     invalid,
     refuse_second,
     refuse_second_name,
 )
+from eks_hardware.models.forms import form
 
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 

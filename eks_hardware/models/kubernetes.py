@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from eks_hardware import facts
-from eks_hardware.models.base import JsonObject, Name, StrategyModel, Text, form, invalid, refuse_second_name
+from eks_hardware.models.base import JsonObject, Name, StrategyModel, Text, invalid, refuse_second_name
+from eks_hardware.models.forms import form
 from eks_hardware.models.nodes import Quantity
 from eks_hardware.suggestions import close, question
 

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from eks_hardware.models.base import StrategyModel, form
+from eks_hardware.models.base import StrategyModel
+from eks_hardware.models.forms import form
 from eks_hardware.spellings import Precision
 
 Attention = Literal["flash-attention-2", "flash-attention-3", "flash-attention-4"]

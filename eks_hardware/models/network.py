@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from eks_hardware import facts
-from eks_hardware.models.base import Cidr, StrategyModel, SubnetId, VpcId, ZoneId, form, invalid
+from eks_hardware.models.base import Cidr, StrategyModel, SubnetId, VpcId, ZoneId, invalid
 from eks_hardware.models.cluster import RetentionDays
+from eks_hardware.models.forms import form
 
 NatGateways = Literal["none", "single", "one-per-zone"]
 ServiceName = Annotated[

@@ -15,11 +15,11 @@ from eks_hardware.models.base import (
     StrategyModel,
     Tags,
     ZoneId,
-    form,
     invalid,
     refuse_other_than_one,
     refuse_second,
 )
+from eks_hardware.models.forms import form
 from eks_hardware.models.needs import Needs
 from eks_hardware.models.workload import Purpose, WorkloadSpec
 from eks_hardware.spellings import RESERVED, Capacity, kubernetes_effect

@@ -15,11 +15,11 @@ from eks_hardware.models.base import (
     StrategyModel,
     Tags,
     Text,
-    form,
     invalid,
     refuse_second_name,
 )
 from eks_hardware.models.cluster import ClusterSpec
+from eks_hardware.models.forms import form
 from eks_hardware.models.karpenter import KarpenterSpec
 from eks_hardware.models.kubernetes import KubernetesSpec
 from eks_hardware.models.network import NetworkSpec

@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from eks_hardware import facts
-from eks_hardware.models.base import StrategyModel, Text, form, invalid
+from eks_hardware.models.base import StrategyModel, Text, invalid
+from eks_hardware.models.forms import form
 from eks_hardware.models.needs import Attention, Framework
 from eks_hardware.printable import joined
 from eks_hardware.spellings import (

@@ -61,7 +61,11 @@ LAYERS = (
 
 # diff derives changes of resources from the synthesized stacks; a second description would only be a copy
 # (docs/adr/0020). They are imported when they are called, so Node does not start for anything else.
-UPWARDS = {("eks_hardware.diff.synthesis", "eks_hardware.stacks.in_memory")}
+# Models explain the errors of a program with the words of files.
+UPWARDS = {
+    ("eks_hardware.diff.synthesis", "eks_hardware.stacks.in_memory"),
+    ("eks_hardware.models.base", "eks_hardware.loader.python_errors"),
+}
 """The exceptions: a module, and its imports from a higher layer."""
 
 BODIES = ("body", "orelse", "handlers", "finalbody", "cases")

@@ -17,7 +17,8 @@ from eks_hardware.catalogue import load
 from eks_hardware.facts.schemas.measurements import Kind, Unit
 from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.loader import Document, load_document
-from eks_hardware.models.base import StrategyModel, Text, form, invalid
+from eks_hardware.models.base import StrategyModel, Text, invalid
+from eks_hardware.models.forms import form
 from eks_hardware.models.json_schema import render
 from eks_hardware.models.workload import Checkpointing, ModelShape, Offload, Optimizer, Sharding
 from eks_hardware.printable import joined, quoted

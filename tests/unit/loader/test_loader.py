@@ -281,6 +281,17 @@ def test_all_findings_at_once() -> None:
     assert [str(finding) for finding in caught.value.findings] == GOLDEN_FINDINGS
 
 
+def test_indentation_slips_are_named_as_such() -> None:
+    """Fields at the level of their section, of their list, and a section inside an item."""
+    text = "version: 1\nname: a\ngroups:\n- name: gpu\n  scaling:\n  max: 4\n  backend: {}\nefa: true\n"
+    with pytest.raises(StrategyError) as caught:
+        load_document(text, Root, file="f")
+    found = {finding.path: finding.message.partition("; ")[2] for finding in caught.value.findings}
+    assert found["groups[gpu].max"] == "it is a field of scaling, so indent it further"
+    assert found["efa"] == "it is a field of an item of groups, so indent it further"
+    assert found["groups[gpu].backend"] == "it is a section of the file, so write it without indentation"
+
+
 def test_the_fields_of_a_mapping_are_listed_once() -> None:
     with pytest.raises(StrategyError) as caught:
         load_document("version: 1\nqqq: 1\nzzz: 2\ngroups: [{name: a, qqq: 1}]\nnmae: 3\n", Root, file="f")

@@ -618,3 +618,24 @@ def test_a_value_in_place_of_a_mapping_is_answered_with_an_example(changes: dict
         parse_strategy(json.dumps(document(**changes)))
     (message,) = [finding.message for finding in caught.value.findings if finding.code == "FIELD_TYPE"]
     assert message.endswith(f"; for example {example}")
+
+
+@pytest.mark.parametrize(
+    ("model", "fields", "says"),
+    [
+        (AddonSpec, {"verison": "v1"}, 'unknown field "verison"; did you mean version?'),
+        (KarpenterSpec, {"node_pools": [{"name": "a", "limit": {}}]}, 'unknown field "limit"; did you mean limits?'),
+        (Disk, {"type": "gp2"}, 'must be one of gp3, io2, got "gp2"; did you mean gp3?'),
+        (KubernetesSpec, {"charts": ["kueue"]}, "must be a mapping, got a list"),
+    ],
+)
+def test_a_program_gets_the_messages_of_a_file(model: type[BaseModel], fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        model(**fields)
+    assert any(says in each["msg"] for each in caught.value.errors()), caught.value
+
+
+def test_values_that_no_file_can_have_get_the_error_of_pydantic() -> None:
+    fields: dict[str, Any] = {"verison": object()}
+    with pytest.raises(ValidationError, match="extra_forbidden"):
+        AddonSpec(**fields)

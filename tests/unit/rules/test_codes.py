@@ -35,6 +35,7 @@ DOCTOR_MAKERS = {"error": 0, "warning": 0}
 # Functions that pass on a code from the registry, from a table, or from a pair of code and message.
 FORWARDING = {
     ("eks_hardware/models/base.py", "error"),
+    ("eks_hardware/loader/python_errors.py", "translated"),
     ("eks_hardware/rules/check.py", "_all"),
     ("eks_hardware/rules/check.py", "_rest"),
     ("eks_hardware/advisor/strategies/fill.py", "fill"),

@@ -1,0 +1,23 @@
+"""Patterns of text, with words for messages."""
+
+from __future__ import annotations
+
+from pydantic import StringConstraints
+
+_WORDS: dict[str, str] = {}
+
+
+def form(
+    pattern: str, words: str, *, max_length: int | None = None, min_length: int | None = None
+) -> StringConstraints:
+    """Return constraints for text that must match a pattern, and words for error messages.
+
+    The words include an example: ``a subnet ID such as subnet-0123456789abcdef0``.
+    """
+    _WORDS[pattern] = words
+    return StringConstraints(pattern=pattern, max_length=max_length, min_length=min_length)
+
+
+def in_words(pattern: str) -> str | None:
+    """Return the words for a pattern; None if it has none."""
+    return _WORDS.get(pattern)
