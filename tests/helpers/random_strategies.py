@@ -644,7 +644,7 @@ JSON = st.recursive(
 KNOWN: Mapping[str, st.SearchStrategy[Any]] = {
     r"^[a-z0-9-]+\.[a-z0-9-]+$": st.sampled_from(CATALOGUE.names),
     r"^[a-z][a-z0-9-]{1,30}$": st.sampled_from(CATALOGUE.families),
-    r"^[a-z]{2,5}[0-9]{1,2}-([a-z]{3}[0-9]{1,2}-)?az[1-8]$": st.sampled_from(
+    r"^[a-z]{2,5}[0-9]{1,2}(-az[1-8]|(-[a-z0-9]{2,8}){1,3}-(az|wlz)[1-8])$": st.sampled_from(
         sorted({z for r in REGIONS for z in CATALOGUE.zone_ids(r)})
     ),
     r"^[a-z]{2,3}(-[a-z]+)+-[0-9]$": st.sampled_from([*REGIONS, "us-gov-west-1", "cn-north-1"]),
