@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
+from statistics import median
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts
@@ -411,7 +412,7 @@ def _ranked(
     workload = request.workload
     cautions = policy.policy_for(request).warnings(workload, request.shape)
     drafts = _on_fewest_nodes(drafts)
-    weighed = [_weighed(draft, request, branch, cautions) for draft in drafts]
+    weighed = [_weighed(each, request, branch, cautions, catalogue) for each in drafts]
     basis = basis_of(workload, weighed)
     scored = score(weighed, workload=workload, basis=basis)
     rows = sorted(
@@ -435,7 +436,9 @@ def _on_fewest_nodes(drafts: Sequence[Draft]) -> list[Draft]:
     return [draft for draft in drafts if draft.fit.nodes == fewest[draft.fit.kind.family]]
 
 
-def _weighed(draft: Draft, request: Request, branch: policy.Branch, cautions: Sequence[policy.Branch]) -> Weighed:
+def _weighed(
+    draft: Draft, request: Request, branch: policy.Branch, cautions: Sequence[policy.Branch], catalogue: Catalogue
+) -> Weighed:
     kind = draft.fit.kind
     chip = kind.accelerator
     warned = any(caution.match(kind) == "named" for caution in cautions)
@@ -449,10 +452,18 @@ def _weighed(draft: Draft, request: Request, branch: policy.Branch, cautions: Se
         maturity=draft.maturity,
         nodes=draft.fit.nodes,
         size=draft.nodes * ((chip.memory_gib_total if chip else None) or kind.memory_gib),
+        elsewhere=None if draft.figure else _price_elsewhere(draft, catalogue),
         hours=draft.billed_hours,
         place=(request.regions.index(draft.region), request.workload.purchase.index(draft.purchase)),
         name=kind.name,
     )
+
+
+def _price_elsewhere(draft: Draft, catalogue: Catalogue) -> float | None:
+    """Return US dollars per hour of all nodes at the median On-Demand price of all regions; None if none is known."""
+    name = draft.fit.kind.name
+    prices = [price.usd_per_hour for region in catalogue.regions if (price := catalogue.price(name, region))]
+    return median(prices) * draft.nodes if prices else None
 
 
 def _candidate(

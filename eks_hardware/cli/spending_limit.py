@@ -14,10 +14,12 @@ import click
 from eks_hardware.cli.cluster_settings import NONE, accepted
 from eks_hardware.cli.errors import tell
 from eks_hardware.cli.questions import WrongAnswerError, ask, read_option
+from eks_hardware.cost.model import HOURS_PER_MONTH
 from eks_hardware.printable import joined, quoted
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.strategies.strategy_text import Settings
+    from eks_hardware.cost import StrategyCost
 
 OPTION = "--max-usd-per-month"
 _AMOUNT = re.compile(r"\$?(\d[\d,]*(?:\.\d{1,2})?)")
@@ -30,9 +32,29 @@ class Offer:
     name: str
     text: Callable[[str, Settings], str]
 
-    @cached_property
+    @property
     def usd_per_month(self) -> float:
         """The monthly cost of the cluster at its maximum size, as far as prices are known."""
+        return self._cost.usd_per_month("max")
+
+    @property
+    def at_most(self) -> float | None:
+        """The monthly cost that the cluster does not exceed; None if no known price bounds it."""
+        bound = self._cost.usd_per_hour_at_most("max")
+        return None if bound is None else bound * HOURS_PER_MONTH
+
+    @property
+    def in_words(self) -> str:
+        """The monthly cost in US dollars: one amount, or its bounds if a price is unknown."""
+        least = _usd(self.usd_per_month)
+        if not self._cost.unknown("max"):
+            return f"{least} USD"
+        names = joined([", ".join(line.unpriced) or line.name for line in self._cost.unknown("max")], "and")
+        most = "" if self.at_most is None else f" and at most {_usd(self.at_most)}"
+        return f"at least {least}{most} USD (the price of {names} is unknown)"
+
+    @cached_property
+    def _cost(self) -> StrategyCost:
         from eks_hardware.advisor.strategies.strategy_text import Settings
         from eks_hardware.cost import cost_of
         from eks_hardware.loader import parse_strategy
@@ -40,7 +62,7 @@ class Offer:
 
         # The name and the settings do not change the cost.
         strategy = parse_strategy(self.text("cluster", Settings(public_cidrs=()))).strategy
-        return cost_of(resolve(strategy)).usd_per_month("max")
+        return cost_of(resolve(strategy))
 
 
 def limit_and_number(
@@ -89,11 +111,18 @@ def _enough(text: str, offers: Sequence[Offer], region: str) -> float | None:
     amount = _amount(text)
     if amount is None:
         return None
-    least = min(offers, key=lambda offer: offer.usd_per_month)
-    if amount < least.usd_per_month:
+    bounds = {each.at_most: each for each in offers if each.at_most is not None}
+    if not bounds:
+        raise WrongAnswerError(
+            f"must be {NONE}, because no price bounds the cost with {offers[0].name}, got {text}: it is "
+            f"{offers[0].in_words} a month at maximum size; set a budget in the file when you know the price"
+        )
+    most = min(bounds)
+    least = bounds[most]
+    if amount < most:
         cheapest = ", the cheapest of these types" if len(offers) > 1 else ""
         raise WrongAnswerError(
-            f"must be at least {_usd(least.usd_per_month)}, the monthly cost at maximum size with "
+            f"must be at least {_usd(most)}, the monthly cost at maximum size with "
             f"{least.name}{cheapest}, got {text}; raise it, choose cheaper hardware, or use {NONE} and lower "
             "scaling.max in the file"
         )
@@ -109,11 +138,12 @@ def _number(offers: Sequence[Offer], limit: float | None, *, asks: bool) -> int:
 
     def fault(number: int) -> str:
         each = offers[number - 1]
-        if limit is None or each.usd_per_month <= limit:
+        if limit is None or (each.at_most is not None and each.at_most <= limit):
             return ""
+        over = "over" if each.usd_per_month > limit or each.at_most is not None else "which may be over"
         return (
-            f"with {each.name}, the cluster costs {_usd(each.usd_per_month)} USD a month at its maximum size, over the "
-            f"spending limit of {_usd(limit)} USD"
+            f"with {each.name}, the cluster costs {each.in_words} a month at its maximum size, {over} the spending "
+            f"limit of {_usd(limit)} USD"
         )
 
     numbers = range(1, len(offers) + 1)

@@ -37,16 +37,17 @@ class Commitment(NamedTuple):
 
 
 def commitment(cost: StrategyCost, catalogue: Catalogue) -> Commitment | None:
-    """Return the price of the nodes at ``min``, or at ``max`` if none is accelerated at ``min``; None without nodes.
+    """Return the price of the nodes at ``min``, or at ``max`` if accelerated ones run only there.
 
-    It counts the first type of each group and pool, and leaves out those that use Spot or Capacity Blocks.
+    It counts the first type of each group and pool, and leaves out those that use Spot or Capacity Blocks. It is None
+    without nodes, and if a type has no On-Demand price.
     """
     lines = [line for line in cost.lines if line.kind == "instances" and _is_discounted(line)]
-    priced = [(line, figure) for line in lines if (figure := _price(line, cost.region, catalogue))]
-    accelerated = any(line.units["min"] and _is_accelerated(line, catalogue) for line, _ in priced)
-    level: Level = "min" if accelerated else "max"
-    counted = [(line, usd) for line, usd in priced if line.units[level]]
-    if not counted:
+    accelerated = [line for line in lines if _is_accelerated(line, catalogue)]
+    level: Level = "max" if accelerated and not any(line.units["min"] for line in accelerated) else "min"
+    lines = [line for line in lines if line.units[level]]
+    counted = [(line, usd) for line in lines if (usd := _price(line, cost.region, catalogue))]
+    if not lines or len(counted) < len(lines):
         return None
     by_term: dict[Purchase, float | None] = {}
     left_out: dict[Purchase, tuple[str, ...]] = {}

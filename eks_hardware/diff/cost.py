@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from eks_hardware.catalogue import Catalogue
-from eks_hardware.cost import LEVELS, Level, StrategyCost, cost_of
+from eks_hardware.cost import LEVELS, CostLine, Level, StrategyCost, cost_of
 from eks_hardware.resolve import ResolvedStrategy
 
 
@@ -28,6 +29,21 @@ class CostChange:
         """Return whether nodes have no price, so that the change is unknown."""
         return self.before.is_unpriced(level) or self.after.is_unpriced(level)
 
+    def bounds(self, level: Level) -> tuple[float, float]:
+        """Return the least and the most by which the cost per hour changes; infinite where no known price bounds it.
+
+        Nodes with the same unknown price before and after count by their difference in number.
+        """
+        before, after = ({(line.path, line.name): line for line in each.lines} for each in (self.before, self.after))
+        least = most = 0.0
+        for key in before.keys() | after.keys():
+            was, is_ = (_amounts(each.get(key), level) for each in (before, after))
+            if (shared := _same_unknown_price(before.get(key), after.get(key), level)) is not None:
+                was, is_ = (0.0, 0.0), (min(0.0, shared), max(0.0, shared))
+            least += is_[0] - was[1]
+            most += is_[1] - was[0]
+        return least, most
+
     @property
     def any(self) -> bool:
         """Whether a figure or the list of items without a price changes."""
@@ -48,6 +64,23 @@ class CostChange:
 def cost_change(before: ResolvedStrategy, after: ResolvedStrategy, catalogue: Catalogue) -> CostChange:
     """Return the cost of both strategies."""
     return CostChange(cost_of(before, catalogue), cost_of(after, catalogue))
+
+
+def _amounts(line: CostLine | None, level: Level) -> tuple[float, float]:
+    """Return the least and the most that a line costs per hour."""
+    if line is None:
+        return 0.0, 0.0
+    most = line.usd_per_hour_at_most(level)
+    return line.usd_per_hour(level) or 0.0, math.inf if most is None else most
+
+
+def _same_unknown_price(before: CostLine | None, after: CostLine | None, level: Level) -> float | None:
+    """Return the highest cost of the nodes that are added (removed: negative), if only their number changes."""
+    if before is None or after is None or before.ceiling is None or before.ceiling != after.ceiling:
+        return None
+    if any(line.figure_at(level) is not None for line in (before, after)):
+        return None
+    return (after.units[level] - before.units[level]) * before.ceiling.usd_per_hour
 
 
 def _unknown(cost: StrategyCost) -> tuple[str, ...]:

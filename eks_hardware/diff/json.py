@@ -36,6 +36,10 @@ def _cost(changes: Changes) -> dict[str, object]:
             f"usd_per_{unit}": {level: dict(zip(("before", "after"), read(level), strict=True)) for level in LEVELS}
             for unit, read in (("hour", cost.usd_per_hour), ("month", cost.usd_per_month))
         },
+        "usd_per_hour_at_most": {
+            level: {"before": cost.before.usd_per_hour_at_most(level), "after": cost.after.usd_per_hour_at_most(level)}
+            for level in LEVELS
+        },
         "unknown": {"before": list(cost.unknown_before), "after": list(cost.unknown_after)},
     }
 

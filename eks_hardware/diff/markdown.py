@@ -14,7 +14,7 @@ from eks_hardware.diff.compare import Changes
 from eks_hardware.diff.cost import CostChange
 from eks_hardware.diff.messages import VERBS, sentence
 from eks_hardware.diff.plan import Action
-from eks_hardware.diff.summary import Point, cost_rows, dollars, listed, outline, summary, title
+from eks_hardware.diff.summary import Point, change_in_words, cost_rows, dollars, listed, outline, summary, title
 from eks_hardware.printable import counted
 
 MOST = 62_000
@@ -92,8 +92,8 @@ def _headline(changes: Changes) -> str:
     shown = changes.cost.after.in_words("max", dollars, hours=HOURS_PER_MONTH)
     if changes.cost.is_unpriced("max"):
         return f"; {shown} cost at max" if changes.cost.after.is_unpriced("max") else f"; {shown} per month at max"
-    known = " known" if changes.cost.unknown_after or changes.cost.unknown_before else ""
-    return f"; {shown} per month at max ({dollars(after - before, signed=True)}{known})"
+    change = change_in_words(changes.cost, "max", HOURS_PER_MONTH) or dollars(0.0)
+    return f"; {shown} per month at max ({change})"
 
 
 def _nodes_lose_or_get_a_price(cost: CostChange) -> bool:

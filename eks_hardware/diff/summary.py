@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from eks_hardware.cost import HOURS_PER_MONTH, LEVELS
+from eks_hardware.cost import HOURS_PER_MONTH, LEVELS, Level
 from eks_hardware.diff.compare import Changes
 from eks_hardware.diff.cost import CostChange
 from eks_hardware.diff.messages import Sentence, pool_sentence, sentence
@@ -99,6 +100,8 @@ def listed(counter: Counter[str]) -> str:
     return ", ".join(counted(number, noun) for noun, number in counter.items())
 
 
+_LEAST_CHANGE = 0.00005
+"""The smallest change in US dollars that is shown."""
 _LEVELS = {"min": "minimum", "desired": "desired", "max": "maximum"}
 _COUNTED = {
     Action.REPLACE: "replaced",
@@ -133,13 +136,22 @@ def dollars(value: float, *, signed: bool = False) -> str:
     return f"{sign}${usd(abs(value))}"
 
 
+def change_in_words(cost: CostChange, level: Level, hours: int) -> str:
+    """Return ``+$12.30``, or its bounds if a price is unknown; empty if nothing changes."""
+    least, most = (each * hours for each in cost.bounds(level))
+    if max(abs(least), abs(most)) < _LEAST_CHANGE:
+        return ""
+    words, other = (dollars(each, signed=True) for each in (least, most))
+    if words == other:
+        return words
+    bounds = [f"at least {words}"] * math.isfinite(least) + [f"at most {other}"] * math.isfinite(most)
+    return " / ".join(bounds) or "unknown"
+
+
 def cost_rows(cost: CostChange) -> Iterator[tuple[str, str, str, str]]:
     """Yield the cost per hour and month: before, after, and the change; empty if it does not change."""
     for unit, hours in (("per hour", 1), ("per month", HOURS_PER_MONTH)):
         for level in LEVELS:
-            before, after = (hours * each for each in cost.usd_per_hour(level))
-            change = dollars(after - before, signed=True) if abs(after - before) >= 0.00005 else ""
-            if cost.is_unpriced(level):
-                change = "unknown"
-            was, is_ = (side.in_words(level, dollars, hours=hours) for side in (cost.before, cost.after))
+            change = "unknown" if cost.is_unpriced(level) else change_in_words(cost, level, hours)
+            was, is_ = (each.in_words(level, dollars, hours=hours) for each in (cost.before, cost.after))
             yield f"{unit}, {_LEVELS[level]}", was, is_, change

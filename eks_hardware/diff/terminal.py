@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from eks_hardware import field_paths
@@ -69,11 +70,15 @@ def _amounts(rows: Sequence[Amount], width: int) -> Iterator[str]:
 
 
 def _cost(cost: CostChange, width: int) -> Iterator[str]:
-    cells = [("US dollars", "before", "after", "change"), *cost_rows(cost)]
+    rows = [("US dollars", "before", "after", "change"), *cost_rows(cost)]
+    cells = [tuple(re.sub(r"at (least|most) ", "at\u2060\\1\u2060", cell) for cell in row) for row in rows]
     widths = [widest(cell[index] for cell in cells) + (index > 0) for index in range(4)]
-    yield from columns(cells, widths, right=(1, 2, 3))
-    for item in dict.fromkeys((*cost.unknown_after, *cost.unknown_before)):
-        yield from wrapped(f"not included, because the price is unknown: {item}", width, indent="  ")
+    # Bounds are long, and wrap.
+    room = (width - widths[0]) // 3 - 1
+    widths = [widths[0], *(min(each, room) for each in widths[1:])] if sum(widths) + 3 > width else widths
+    yield from (line.replace("\u2060", " ") for line in columns(cells, widths, right=(1, 2, 3)))
+    for each in dict.fromkeys((*cost.unknown_after, *cost.unknown_before)):
+        yield from wrapped(f"not included, because the price is unknown: {each}", width, indent="  ")
 
 
 def _resources(changes: Changes, width: int) -> Iterator[str]:

@@ -33,6 +33,7 @@ class Weighed:
     maturity: Maturity
     nodes: int  # for one job or one replica
     size: float = 1.0  # GiB of memory of all devices, or of CPU nodes; stands in for an unknown price
+    elsewhere: float | None = None  # US dollars per hour at the median price of other regions, if its own is unknown
     hours: float | None = None  # billed hours of a run
     place: tuple[int, ...]  # positions of its region and purchasing option in the request: the first tie-breaker
     name: str  # of the instance type: the last tie-breaker
@@ -65,10 +66,23 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     """Return the scores of candidates, in their order.
 
     Cost and speed count by their logarithm, relative to the best: doubling the cost loses the same at one dollar as at
-    a hundred. An unknown price counts like the usual price of the same memory. A candidate above the budget's
-    limit scores less than all within it. A candidate that is better in everything measured (cost, speed, maturity,
-    number of nodes) never scores less. With priority cost, it scores less than one of much better value.
+    a hundred. An unknown price counts like that of other regions, or the usual price of the same memory, and is never
+    first. If no price is known, these prices decide. A candidate above the budget's limit scores less than all within
+    it. A candidate that is better in everything measured (cost, speed, maturity, number of nodes) never scores less.
+    With priority cost, it scores less than one of much better value.
     """
+    if all(each.costs[basis] is None for each in weighed):
+        usual = _usual_price(weighed)
+        hourly = [_stand_in(each, usual, "usd_per_hour") for each in weighed]
+        if any(hourly):
+            costs = [_stand_in(each, usual, basis) for each in weighed]
+            assumed = [
+                replace(each, costs={**each.costs, "usd_per_hour": usd, basis: cost})
+                for each, usd, cost in zip(weighed, hourly, costs, strict=True)
+            ]
+            return tuple(
+                replace(each, times_the_cheapest=None) for each in score(assumed, workload=workload, basis=basis)
+            )
     rules = facts.ranking()
     way = way_of(workload)
     weights, halvings, limit = rules["weights"][workload.budget], rules["halvings"], limit_of(workload)
@@ -82,7 +96,7 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     found = []
     for each, times in zip(weighed, dearer, strict=True):
         slower = _times(fastest, each.speed)
-        counted = times if times is not None else _times(_usual_cost(each, usual, basis), cheapest)
+        counted = times if times is not None else _times(_stand_in(each, usual, basis), cheapest)
         cost = 0.0 if counted is None else _share(max(counted, 1.0), halvings["cost"])
         parts: dict[ScorePart, float] = {
             "cost": cost * (1.0 if id(each) in certain else doubt),
@@ -102,12 +116,16 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
 
 def _usual_price(weighed: Sequence[Weighed]) -> float | None:
     """Return the median of US dollars per hour and GiB of memory; None if no price is known."""
-    known = [cost / candidate.size for candidate in weighed if (cost := candidate.costs["usd_per_hour"]) is not None]
+    known = [cost / each.size for each in weighed if (cost := each.costs["usd_per_hour"]) is not None]
+    known = known or [each.elsewhere / each.size for each in weighed if each.elsewhere is not None]
     return median(known) if known else None
 
 
-def _usual_cost(each: Weighed, usual: float | None, basis: Basis) -> float | None:
-    hourly = None if usual is None else usual * each.size
+def _stand_in(each: Weighed, usual: float | None, basis: Basis) -> float | None:
+    """Return the cost at the price of other regions, or at the usual price of its memory."""
+    hourly = each.elsewhere
+    if hourly is None and usual is not None:
+        hourly = usual * each.size
     if basis == "usd_per_hour" or hourly is None:
         return hourly
     return None if each.hours is None else hourly * each.hours

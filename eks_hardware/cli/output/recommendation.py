@@ -395,8 +395,8 @@ def _assumed(recommendation: Recommendation) -> Iterator[str]:
 
 def _without_price(best: Sequence[Candidate]) -> Iterator[str]:
     """Yield a sentence about candidates with an unknown price, if there are any."""
-    if names := [candidate.fit.kind.name for candidate in best if candidate.usd_per_hour is None]:
-        yield f"Price unknown: {', '.join(names)}. Ranked at the usual price of its memory."
+    if names := [each.fit.kind.name for each in best if each.usd_per_hour is None]:
+        yield f"Price unknown: {', '.join(names)}. Ranked at the usual price: of other regions, or of its memory."
 
 
 def _dates(best: Sequence[Candidate], *, more: int, everything: bool) -> str:

@@ -187,7 +187,15 @@ def test_without_any_price_there_is_an_answer_all_the_same(monkeypatch: pytest.M
     monkeypatch.setattr(module, "instance_figure", lambda *_, **__: None)
     found = answer(**CHAT, budget="cost")
     assert found.candidates
-    assert all(each.usd_per_hour is None and each.scores["cost"] == 0 for each in found.candidates)
+    assert all(each.usd_per_hour is None for each in found.candidates)
+
+
+def test_without_any_price_in_the_region_those_of_other_regions_decide() -> None:
+    """Not the fastest: one of the 8 B300 of a node for a model of 8B."""
+    for region in ("mx-central-1", "cn-north-1"):
+        found = answer(region, **CHAT)
+        assert found.candidates[0].usd_per_hour is None
+        assert found.candidates[0].fit.kind.family in ("g5", "g6", "g6e")
 
 
 def test_spot_is_a_snapshot() -> None:

@@ -127,7 +127,7 @@ def test_the_on_demand_price_is_the_ceiling_and_an_unknown_price_is_shown(priori
     assert "(<=: On-Demand)" in shown
     assert "at most" in shown.splitlines()[-1]
     shown = run(*f"{options} --region us-west-2 --capacity on-demand".split(), COLUMNS="200").out
-    assert re.search(r"Price unknown: .*p5e\.48xlarge.*Ranked at the usual price of its memory", shown)
+    assert re.search(r"Price unknown: .*p5e\.48xlarge.*Ranked at the usual price: of other", shown)
 
 
 def recommended_json(text: str, *more: str) -> dict[str, Any]:

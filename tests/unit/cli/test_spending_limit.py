@@ -14,10 +14,9 @@ from eks_hardware.cost import cost_of
 from eks_hardware.loader import parse_strategy
 from eks_hardware.models import SpendingLimit
 from eks_hardware.resolve import resolve
-from eks_hardware.validation import load_strategy, validate
+from eks_hardware.validation import load_strategy
 from helpers import cli
 from helpers.cases import in_one_test
-from helpers.strategies import TODAY
 
 outcome = partial(cli.outcome, "init", "--no-project", "--yes", "demo", "--force")
 
@@ -99,11 +98,13 @@ def test_no_limit() -> None:
     assert load_strategy("demo.yaml").strategy.budget is None
 
 
-def test_an_unknown_price_is_a_warning() -> None:
-    code, said = outcome(*HARDWARE[2].split()[:4], "--region", "ap-south-2", "--max-usd-per-month", "50000")
-    assert code == 0
-    assert "demo.yaml written: 0 errors, 1 warning" in said
-    assert [each.code for each in validate(["demo.yaml"], today=TODAY).warnings] == ["BUDGET_UNKNOWN"]
+def test_hardware_of_unknown_price_is_not_within_a_limit() -> None:
+    options = (*HARDWARE[2].split()[:4], "--region", "ap-south-2")
+    code, said = outcome(*options, "--max-usd-per-month", "50000")
+    assert (code, Path("demo.yaml").exists()) == (2, False)
+    assert "must be none, because no price bounds the cost with trn2.48xlarge, got 50000: it is at least " in said
+    assert "trn2.48xlarge is unknown) a month at maximum size; set a budget in the file" in said
+    assert outcome(*options, "--max-usd-per-month", "none")[0] == 0
 
 
 def test_settings_do_not_change_the_cost() -> None:

@@ -231,6 +231,19 @@ def test_the_maximum_of_nodes_without_a_price_is_unknown(back: bool) -> None:
     assert "unknown" in next(each for each in as_text(found).splitlines() if "per month, maximum" in each)
 
 
+def test_the_change_of_unpriced_blocks_has_bounds() -> None:
+    """Four more nodes cost at least their disks, and at most the On-Demand price."""
+    where = {"region": "ca-central-1"}
+    few, many = (strategy(group("p5.48xlarge", **_BLOCK, scaling={"max": number}), **where) for number in (4, 8))
+    for pair, least, most in (((few, many), "+", "+"), ((many, few), "-", "-")):
+        found = compared(*pair)
+        low, high = found.cost.bounds("max")
+        assert (dollars(low, signed=True)[0], dollars(high, signed=True)[0]) == (least, most)
+        assert max(abs(low), abs(high)) > 4 * 63.296 > 1 > min(abs(low), abs(high))
+        said = f"(at least {dollars(low * 730, signed=True)} / at most {dollars(high * 730, signed=True)})"
+        assert said in as_markdown(found).splitlines()[0]
+
+
 def test_a_bound_that_changes_alone_is_in_the_headline() -> None:
     where = {"region": "ca-central-1"}
     of_block = partial(group, "p5.48xlarge", **_BLOCK, scaling={"max": 4})
