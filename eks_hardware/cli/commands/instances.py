@@ -67,6 +67,8 @@ def instances(
     family = family and family.lower()
     accelerator = accelerator and label_name(accelerator)
     hardware = hardware and hardware.lower()
+    if family and (exists := catalogue.unlisted(family)):
+        fail(f"--family: {exists}")
     refuse_unknown("--family", family, catalogue.families)
     refuse_unknown("--accelerator", accelerator, catalogue.accelerators)
     if region is not None and region not in catalogue.regions:

@@ -89,6 +89,13 @@ def test_nothing_matches() -> None:
     assert run("--family", "inf2", "--efa", "--format", "json") == (0, '{\n  "version": 1,\n  "instances": []\n}\n', "")
 
 
+def test_a_family_that_ec2_does_not_list_is_named_as_such() -> None:
+    for family in ("trn3", "p6e-gb300"):
+        code, _, err = run("--family", family)
+        assert (code, "did you mean" in err) == (2, False)
+        assert "ask AWS" in err
+
+
 def test_refresh_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "from_moto", read_moto_once)
     assert run("refresh", "--check") == (0, "The catalogue is up to date.\n", "")
