@@ -92,8 +92,8 @@ class DataFile(Generic[Content]):
         code = _constant_code(select)
         if code is None or (cited := _CITED.get((self.name, code))) is None:
             path = _Path(self())
-            found = select(cast("Content", path))
-            if found is not path and found is not path.value:
+            selected = select(cast("Content", path))
+            if selected is not path and selected is not path.value:
                 raise ValueError(f"{self.name} {'.'.join(path.keys)}: a citation must return the value that it reads")
             cited = Cited(path.value, _source(self.name, tuple(path.keys)))
             if code:

@@ -102,8 +102,8 @@ def install_command(extra: str) -> str:
 
 def _pip() -> str:
     """Return the command for this environment's pip: ``pip`` if that is the one on the PATH."""
-    found = which("pip")
-    if found and Path(found).parent == Path(sys.executable).parent:
+    pip = which("pip")
+    if pip and Path(pip).parent == Path(sys.executable).parent:
         return "pip"
     return f"{shlex.quote(sys.executable)} -m pip"
 
@@ -162,8 +162,8 @@ def _pip_url(remote: str) -> str:
         return f"git+https://{host}{parts.path}"
     if parts.scheme == "ssh":
         return f"git+{remote}"
-    found = _SCP.fullmatch(remote) if not parts.scheme or "@" in remote else None
-    return f"git+ssh://{found['user'] or ''}{found['host']}/{found['path']}" if found else ""
+    match = _SCP.fullmatch(remote) if not parts.scheme or "@" in remote else None
+    return f"git+ssh://{match['user'] or ''}{match['host']}/{match['path']}" if match else ""
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -163,13 +163,13 @@ def image_driver(hardware: Hardware, family: str, release: str | None, kubernete
     newest = fact["read_to"]
     read = release is not None and parts(release) <= parts(newest)
     wanted = release if release is not None and read else newest
-    found: ImageDriver | None = None
+    driver_of_image: ImageDriver | None = None
     for row in rows:
         if parts(row["from"]) > parts(wanted):
             break
         driver = row.get("driver") or row.get("kubernetes", {}).get(kubernetes_version)
-        found = ImageDriver(driver, wanted, read) if driver else None
-    return found
+        driver_of_image = ImageDriver(driver, wanted, read) if driver else None
+    return driver_of_image
 
 
 def known_releases(family: str, kubernetes_version: str) -> Iterator[tuple[str, str]]:

@@ -28,8 +28,8 @@ def ami_release(family: str, text: str) -> AmiRelease | None:
     >>> ami_release("bottlerocket", "1.61.0-86a3fbfd")
     AmiRelease(name='v1.61.0', kubelet=None)
     """
-    found = _AMI_RELEASES[family].fullmatch(text)
-    return AmiRelease(f"v{found['name']}", found.groupdict().get("kubelet")) if found else None
+    match = _AMI_RELEASES[family].fullmatch(text)
+    return AmiRelease(f"v{match['name']}", match.groupdict().get("kubelet")) if match else None
 
 
 @lru_cache(maxsize=1024)

@@ -39,12 +39,12 @@ def strategies(environ: Mapping[str, str] | None = None) -> list[tuple[ResolvedS
         >>> [(resolved.name, [warning.code for warning in warnings]) for resolved, warnings in found]
         [('development', ['ENDPOINT_OPEN'])]
     """
-    found = validate(*read_environment(os.environ if environ is None else environ))
-    if found.errors:
-        raise StrategyError(found.shown)
+    validation = validate(*read_environment(os.environ if environ is None else environ))
+    if validation.errors:
+        raise StrategyError(validation.shown)
     return [
         (resolve(each.strategy), tuple(warning for warning in warnings if not warning.ignored))
-        for each, warnings in found.strategies
+        for each, warnings in validation.strategies
     ]
 
 

@@ -45,11 +45,11 @@ class ClusterRef:
             id_: construct id, part of the Terraform address.
             name: name of the cluster.
         """
-        found = DataAwsEksCluster(scope, id_, name=name)
+        existing = DataAwsEksCluster(scope, id_, name=name)
         return cls(
             name=name,
-            security_group_id=found.vpc_config.get(0).cluster_security_group_id,
-            endpoint=found.endpoint,
-            certificate_authority=found.certificate_authority.get(0).data,
-            service_cidr=found.kubernetes_network_config.get(0).service_ipv4_cidr,
+            security_group_id=existing.vpc_config.get(0).cluster_security_group_id,
+            endpoint=existing.endpoint,
+            certificate_authority=existing.certificate_authority.get(0).data,
+            service_cidr=existing.kubernetes_network_config.get(0).service_ipv4_cidr,
         )

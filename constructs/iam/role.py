@@ -129,7 +129,7 @@ def account_id(scope: Construct) -> str:
     """
     stack = TerraformStack.of(scope)
     if stack not in _ACCOUNT_IDS:
-        found = stack.node.try_find_child("caller-identity")
-        known = found if isinstance(found, DataAwsCallerIdentity) else None
+        child = stack.node.try_find_child("caller-identity")
+        known = child if isinstance(child, DataAwsCallerIdentity) else None
         _ACCOUNT_IDS[stack] = (known or DataAwsCallerIdentity(stack, "caller-identity")).account_id
     return _ACCOUNT_IDS[stack]

@@ -236,7 +236,7 @@ class NodeGroup(Construct):
         resolved = self._resolved
         if not resolved.autoscaled:
             return resolved.desired_size
-        found = _cdk.DataAwsAutoscalingGroups(
+        scaling_groups = _cdk.DataAwsAutoscalingGroups(
             self,
             "autoscaling-groups",
             filter=[
@@ -245,7 +245,7 @@ class NodeGroup(Construct):
             ],
         )
         current = _cdk.DataAwsAutoscalingGroup(self, "autoscaling-group", name="${each.value}")
-        current.add_override("for_each", f"${{toset({found.fqn}.names)}}")
+        current.add_override("for_each", f"${{toset({scaling_groups.fqn}.names)}}")
         running = f"try(one(values({current.fqn})).desired_capacity, {resolved.desired_size})"
         bounded = f"${{max({resolved.min_size}, min({resolved.max_size}, {running}))}}"
         return _cdk.Token.as_number(bounded)

@@ -60,9 +60,13 @@ def resource(scope: Construct, path: str) -> TerraformResource:
         >>> resource(platform, "nodes-system/launch-template").add_override("tags.team", "research")
         >>> resource(platform, "nodes-system").add_override("timeouts.create", "60m")
     """
-    found = resources(scope)
+    by_address = resources(scope)
     for address in (path, f"{path}/Resource"):
-        if address in found:
-            return found[address]
-    near = did_you_mean(path, [each.removesuffix("/Resource") for each in found]) if found else "it has no resources"
+        if address in by_address:
+            return by_address[address]
+    near = (
+        did_you_mean(path, [each.removesuffix("/Resource") for each in by_address])
+        if by_address
+        else "it has no resources"
+    )
     raise ValueError(f"RESOURCE_UNKNOWN {path}: there is no such resource below {scope.node.path or 'the app'}; {near}")

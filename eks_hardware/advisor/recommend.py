@@ -129,10 +129,10 @@ def unknown_of(catalogue: Catalogue, only: Sequence[str]) -> Iterator[tuple[str,
 
 def best_of_families(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     """Return the best candidate of each family, in their order: one size, region and purchasing option each."""
-    found: dict[str, Candidate] = {}
+    best: dict[str, Candidate] = {}
     for candidate in candidates:
-        found.setdefault(candidate.fit.kind.family, candidate)
-    return tuple(found.values())
+        best.setdefault(candidate.fit.kind.family, candidate)
+    return tuple(best.values())
 
 
 # --- types to try

@@ -272,10 +272,10 @@ def size_order(name: str) -> tuple[str, float, str]:
     """Return a sort key that puts ``2xlarge`` before ``12xlarge`` and metal last."""
     family, _, size = name.partition(".")
     units = {"nano": 0.05, "micro": 0.1, "small": 0.2, "medium": 0.25, "large": 0.5, "xlarge": 1.0, "xl": 1.0}
-    found = _SIZE.fullmatch(size)
-    if found is None:
+    match = _SIZE.fullmatch(size)
+    if match is None:
         return family, 0.0, size
-    metal, count, unit = found.groups()
+    metal, count, unit = match.groups()
     number = float(count or 1) * units.get(unit or "xlarge", 0.0) if unit else 0.0
     return family, number + (10_000.0 if metal else 0.0), size
 
@@ -287,10 +287,10 @@ def _offerings(data: Ec2Data, names: Iterable[str], warnings: list[str]) -> str:
         numbers: set[str] = set()
         prefixes: set[str] = set()
         for name, zone_ids in by_type.items():
-            found = [match for zone in zone_ids if (match := _ZONE_ID.fullmatch(zone))]
-            prefixes.update(match[1] for match in found)
-            offered.setdefault(name, {})[region] = "".join(sorted({match[2] for match in found}))
-            numbers.update(match[2] for match in found)
+            matches = [match for zone in zone_ids if (match := _ZONE_ID.fullmatch(zone))]
+            prefixes.update(match[1] for match in matches)
+            offered.setdefault(name, {})[region] = "".join(sorted({match[2] for match in matches}))
+            numbers.update(match[2] for match in matches)
         if len(prefixes) != 1:
             warnings.append(f"offerings.json: {region} left out, its zone ids have different prefixes: {prefixes}")
             continue

@@ -98,9 +98,9 @@ def delay(step: str, kind: str, accelerator: str | None = None) -> DelayRow | No
 
 
 def _closest(rows: Sequence[_Row], step: str, kind: str, accelerator: str | None) -> _Row | None:
-    found = [row for row in rows if (row["step"], row["kind"]) == (step, kind)]
-    named = (row for row in found if accelerator in row.get("accelerators", ()))
-    return next(named, next((row for row in found if "accelerators" not in row), None))
+    fitting = [row for row in rows if (row["step"], row["kind"]) == (step, kind)]
+    named = (row for row in fitting if accelerator in row.get("accelerators", ()))
+    return next(named, next((row for row in fitting if "accelerators" not in row), None))
 
 
 def _is_of(accelerator: Accelerator, memory_gib: float | None) -> bool:

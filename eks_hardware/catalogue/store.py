@@ -124,10 +124,10 @@ class Catalogue:
         Raises:
             UnknownInstanceTypeError: the catalogue lacks the type; the error has suggestions.
         """
-        found = self.find(name)
-        if found is None:
+        kind = self.find(name)
+        if kind is None:
             raise UnknownInstanceTypeError(name, self.suggest(name), self.unlisted(name))
-        return found
+        return kind
 
     def find(self, name: str) -> InstanceType | None:
         """Return a type, or None if the catalogue lacks it."""

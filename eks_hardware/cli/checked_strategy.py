@@ -49,16 +49,16 @@ def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
     Errors are printed on stderr as ``validate`` prints them, and end the command. Warnings are only counted, on stderr
     after the command's output: ``validate`` shows them.
     """
-    found = validated(name, overlays)
-    if len(found.files) > 1:
-        fail(f"{name} contains {len(found.files)} strategies; name one of them")
-    if found.errors:
-        tell_findings(found.errors)
-    if is_refused(found):
-        _count(found, name, overlays)
-        raise Exit(exit_code(found.errors))
-    _count_afterwards(found, name, overlays)
-    ((loaded, findings),) = found.strategies
+    validation = validated(name, overlays)
+    if len(validation.files) > 1:
+        fail(f"{name} contains {len(validation.files)} strategies; name one of them")
+    if validation.errors:
+        tell_findings(validation.errors)
+    if is_refused(validation):
+        _count(validation, name, overlays)
+        raise Exit(exit_code(validation.errors))
+    _count_afterwards(validation, name, overlays)
+    ((loaded, findings),) = validation.strategies
     return Checked(loaded.strategy, findings)
 
 

@@ -76,10 +76,10 @@ def refuse_wrong(api_access: str | None, admins: Sequence[str], state: str | Non
     with_state(with_admins(settings, admins, region, asks=False), state, region, asks=False)
 
 
-def with_admins(settings: Settings, said: Sequence[str], region: str, *, asks: bool) -> Settings:
+def with_admins(settings: Settings, roles: Sequence[str], region: str, *, asks: bool) -> Settings:
     """Return the settings with the roles of ``--admin-role``, or those that the user names."""
-    if said or not asks:
-        return _of_options(replace(settings, admins=tuple(said)), region)
+    if roles or not asks:
+        return _of_options(replace(settings, admins=tuple(roles)), region)
     question = "IAM roles of administrators, besides the one that deploys (ARNs)"
     return ask(question, NONE, lambda answer: accepted(replace(settings, admins=_roles(answer)), region))
 
@@ -161,10 +161,10 @@ def _faults(settings: Settings, region: str) -> tuple[Finding, ...]:
     from eks_hardware.rules import check
 
     try:
-        found = check(parse_strategy(strategy_text("cluster", region, (), settings)).strategy)
+        findings = check(parse_strategy(strategy_text("cluster", region, (), settings)).strategy)
     except StrategyError as error:
-        found = list(error.findings)
-    errors = errors_in(found)
+        findings = list(error.findings)
+    errors = errors_in(findings)
     return tuple(
         replace(finding, path=_OPTIONS.get(_field(finding.path), finding.path), position=None) for finding in errors
     )

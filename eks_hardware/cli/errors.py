@@ -61,9 +61,9 @@ def tell_findings(findings: Iterable[Finding]) -> None:
     """Print findings on stderr, as ``validate`` prints them."""
     from eks_hardware.validation.terminal import as_text
 
-    found = list(findings)
-    failures.record_findings(found)
-    click.echo(as_text(found, width(err=True)), err=True)
+    shown = list(findings)
+    failures.record_findings(shown)
+    click.echo(as_text(shown, width(err=True)), err=True)
 
 
 def fail(message: str, code: int = NOT_RUN) -> NoReturn:

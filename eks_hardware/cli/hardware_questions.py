@@ -90,12 +90,12 @@ def choose_hardware(options: Options, fields: dict[str, object], *, asks: bool, 
 def _model_or_kind(fields: dict[str, object], *, asks: bool) -> str | None:
     """Add the model to the fields, or return the kind of hardware."""
 
-    def read(said: str) -> str | None:
-        if said in KINDS:
-            if fault := _task_fault(said, fields):
+    def read(answer: str) -> str | None:
+        if answer in KINDS:
+            if fault := _task_fault(answer, fields):
                 raise WrongAnswerError(f"--task {fault}")
-            return said
-        fields["model"] = model_of(said)
+            return answer
+        fields["model"] = model_of(answer)
         try:
             _checked({"task": DEFAULT_TASK, "model": fields["model"]}, "model")
         except WrongAnswerError as error:
@@ -134,16 +134,16 @@ def _of_model(fields: dict[str, object], options: Options, asks: bool) -> Hardwa
         if field not in fields and (value := _value(fields, field, question, default)) is not None:
             fields[field] = value
     region = _region(options.region, asks)
-    found = recommend(request_or_stop({**fields, "region": region})[0])
-    if not found.candidates:
-        fail(f"no hardware in {region} fits{_nearest(found)}", FAILED)
-    show_choices(found, top=SHOWN)
-    ranked = by_family(found)
+    recommendation = recommend(request_or_stop({**fields, "region": region})[0])
+    if not recommendation.candidates:
+        fail(f"no hardware in {region} fits{_nearest(recommendation)}", FAILED)
+    show_choices(recommendation, top=SHOWN)
+    ranked = by_family(recommendation)
 
     def text(number: int, name: str, settings: Settings) -> str:
         return strategy_yaml(ranked, settings, name=name, candidate=number - 1)
 
-    best = best_of_families(found.candidates)[:SHOWN]
+    best = best_of_families(recommendation.candidates)[:SHOWN]
     offers = [Offer(each.fit.kind.name, partial(text, number)) for number, each in enumerate(best, 1)]
     return _chosen(offers, options, region, asks=asks)
 
@@ -173,11 +173,11 @@ def _questions(request: Request) -> list[tuple[str, str, str]]:
 def _value(fields: dict[str, object], field: str, question: str, default: str) -> str | int | None:
     """Return the answer; None for the default, which the recommender uses anyway."""
 
-    def read(said: str) -> str | int | None:
-        if said == default:
+    def read(answer: str) -> str | int | None:
+        if answer == default:
             return None
-        number = in_full(said)
-        value = int(number) if number.removeprefix("-").isdecimal() else said
+        number = in_full(answer)
+        value = int(number) if number.removeprefix("-").isdecimal() else answer
         _checked({**fields, field: value}, field)
         return value
 
@@ -268,14 +268,14 @@ def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = st
     from eks_hardware.advisor.strategies.strategy_text import WriteError
     from eks_hardware.catalogue import load
 
-    def read(said: str) -> str:
-        if said not in load().regions:
-            raise WrongAnswerError(load().not_listed(said))
+    def read(answer: str) -> str:
+        if answer not in load().regions:
+            raise WrongAnswerError(load().not_listed(answer))
         try:
-            refuse(said)
+            refuse(answer)
         except WriteError as error:
             raise WrongAnswerError(str(error)) from None
-        return said
+        return answer
 
     if asks and region is None:
         return ask("Region", DEFAULT_REGION, read)

@@ -35,12 +35,12 @@ def ask(question: str, default: str | None, read: Callable[[str], Answer]) -> An
     columns = width(err=True)
     shown = wrapped(f"{question} [{default}]" if default else question, columns and columns - len(_SUFFIX))
     while True:
-        said = str(
+        answer = str(
             click.prompt(shown, default=default or "", show_default=False, prompt_suffix=_SUFFIX, err=True)
         ).strip()
-        said = said or default or ""
+        answer = answer or default or ""
         try:
-            return read(said)
+            return read(answer)
         except WrongAnswerError as error:
             tell(f"  {error}")
 
@@ -56,10 +56,10 @@ def read_option(option: str, text: str, read: Callable[[str], Answer]) -> Answer
 def choose(question: str, choices: Sequence[str], default: str) -> str:
     """Ask for one of several words."""
 
-    def read(said: str) -> str:
-        if said not in choices:
-            raise WrongAnswerError(f"must be {joined(choices, 'or')}, got {quoted(said)}")
-        return said
+    def read(answer: str) -> str:
+        if answer not in choices:
+            raise WrongAnswerError(f"must be {joined(choices, 'or')}, got {quoted(answer)}")
+        return answer
 
     return ask(f"{question} ({', '.join(choices)})", default, read)
 
@@ -68,10 +68,10 @@ def confirmed(question: str) -> bool:
     """Ask a question with the answers yes (the default) and no."""
     answers = {"y": True, "yes": True, "n": False, "no": False}
 
-    def read(said: str) -> bool:
-        if said.lower() not in answers:
-            raise WrongAnswerError(f"must be yes or no, got {quoted(said)}")
-        return answers[said.lower()]
+    def read(answer: str) -> bool:
+        if answer.lower() not in answers:
+            raise WrongAnswerError(f"must be yes or no, got {quoted(answer)}")
+        return answers[answer.lower()]
 
     return ask(question, "yes", read)
 

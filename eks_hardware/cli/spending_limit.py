@@ -99,8 +99,8 @@ def _limit(text: str | None, offers: Sequence[Offer], region: str, *, asks: bool
 def _amount(text: str) -> float | None:
     if text == NONE:
         return None
-    if found := _AMOUNT.fullmatch(text.removesuffix("USD").strip()):
-        return float(found[1].replace(",", ""))
+    if match := _AMOUNT.fullmatch(text.removesuffix("USD").strip()):
+        return float(match[1].replace(",", ""))
     raise WrongAnswerError(f"must be a number of US dollars such as 5000, or {NONE}, got {quoted(text)}")
 
 
@@ -149,12 +149,12 @@ def _number(offers: Sequence[Offer], limit: float | None, *, asks: bool) -> int:
     numbers = range(1, len(offers) + 1)
     within = [str(each) for each in numbers if not fault(each)]
 
-    def read(said: str) -> int:
-        if said not in map(str, numbers):
-            raise WrongAnswerError(f"must be a number from 1 to {len(offers)}, got {quoted(said)}")
-        if said not in within:
-            raise WrongAnswerError(f"must be {joined(within, 'or')}, got {said}: {fault(int(said))}")
-        return int(said)
+    def read(answer: str) -> int:
+        if answer not in map(str, numbers):
+            raise WrongAnswerError(f"must be a number from 1 to {len(offers)}, got {quoted(answer)}")
+        if answer not in within:
+            raise WrongAnswerError(f"must be {joined(within, 'or')}, got {answer}: {fault(int(answer))}")
+        return int(answer)
 
     if over := fault(1):
         tell(f"Number {within[0]} is the first within the spending limit: {over}.")

@@ -26,18 +26,18 @@ _EXTRA = re.compile(r"Got unexpected extra arguments? \((?P<given>.*)\)")
 
 def usage_message(error: click.ClickException) -> str:
     """Return Click's error as one lower-case line. Where options are unclear, it names the command that lists them."""
-    said = next((translate(error) for kind, translate in _TRANSLATIONS if isinstance(error, kind)), None)
+    text = next((translate(error) for kind, translate in _TRANSLATIONS if isinstance(error, kind)), None)
     context = error.ctx if isinstance(error, _UNCLEAR) else None
     hint = f" (`{context.command_path} -h` shows the options)" if context else ""
-    return f"{said or _in_lower_case(error.format_message())}{hint}"
+    return f"{text or _in_lower_case(error.format_message())}{hint}"
 
 
 def _in_lower_case(message: str) -> str:
-    if found := _EXTRA.fullmatch(message.rstrip(".")):
-        return f"unexpected argument {quoted(found['given'])}; remove it"
-    said = " ".join(message.split()).removesuffix(".")
-    said = _NEXT_SENTENCE.sub(lambda found: f"; {found[1].lower()}", said)
-    return f"{said[0].lower()}{said[1:]}"
+    if match := _EXTRA.fullmatch(message.rstrip(".")):
+        return f"unexpected argument {quoted(match['given'])}; remove it"
+    sentence = " ".join(message.split()).removesuffix(".")
+    sentence = _NEXT_SENTENCE.sub(lambda match: f"; {match[1].lower()}", sentence)
+    return f"{sentence[0].lower()}{sentence[1:]}"
 
 
 def _missing(error: MissingParameter) -> str:
@@ -59,16 +59,16 @@ def _unknown_command(error: NoSuchCommand) -> str:
 def _wrong_value(error: BadParameter) -> str:
     name, said = _name(error), error.message.rstrip(".")
     type_ = error.param.type if error.param else None
-    if (found := _NOT_A_CHOICE.fullmatch(said)) and isinstance(type_, click.Choice):
-        return f"{name} must be one of {', '.join(map(str, type_.choices))}, got {quoted(found['given'])}"
-    if (found := _OUT_OF_RANGE.fullmatch(said)) and isinstance(type_, click.IntRange):
+    if (match := _NOT_A_CHOICE.fullmatch(said)) and isinstance(type_, click.Choice):
+        return f"{name} must be one of {', '.join(map(str, type_.choices))}, got {quoted(match['given'])}"
+    if (match := _OUT_OF_RANGE.fullmatch(said)) and isinstance(type_, click.IntRange):
         least, most = type_.min, type_.max
         limits = f"from {least} to {most}" if most is not None else f"at least {least}"
-        return f"{name} must be {limits}, got {found['given']}"
-    if found := _NOT_A_NUMBER.fullmatch(said):
-        return f"{name} must be a whole number, got {quoted(found['given'])}"
-    if found := _NO_FILE.fullmatch(said):
-        return f"{name} {quoted(found['given'])}: {found['why'].lower()}"
+        return f"{name} must be {limits}, got {match['given']}"
+    if match := _NOT_A_NUMBER.fullmatch(said):
+        return f"{name} must be a whole number, got {quoted(match['given'])}"
+    if match := _NO_FILE.fullmatch(said):
+        return f"{name} {quoted(match['given'])}: {match['why'].lower()}"
     return f"{name}{' ' if said.startswith('must ') else ': '}{said}"
 
 

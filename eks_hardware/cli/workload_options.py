@@ -140,12 +140,12 @@ def workload_options(function: Function) -> Function:
 def given_fields(options: Mapping[str, object]) -> dict[str, object]:
     """Return the options that were given, by the names of the workload file's fields."""
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    found: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
-    if found.get("model"):
-        found["model"] = parameters.model_of(found["model"])
-    if "task" in found:
-        found |= task_fields(found["task"])
-    return found
+    fields: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    if fields.get("model"):
+        fields["model"] = parameters.model_of(fields["model"])
+    if "task" in fields:
+        fields |= task_fields(fields["task"])
+    return fields
 
 
 def task_fields(task: str) -> dict[str, object]:

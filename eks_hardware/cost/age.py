@@ -27,10 +27,10 @@ class OldestPrice(NamedTuple):
 
 def oldest_price(cost: StrategyCost, today: datetime.date) -> OldestPrice | None:
     """Return the oldest price with a date; None if no price has one. A month counts from its first day."""
-    found = [(day, line, source) for line in cost.lines for day, source in _dated(line)]
-    if not found:
+    dated = [(day, line, source) for line in cost.lines for day, source in _dated(line)]
+    if not dated:
         return None
-    as_of, line, source = min(found, key=lambda price: first_day(price[0]))
+    as_of, line, source = min(dated, key=lambda price: first_day(price[0]))
     return OldestPrice(line, as_of, source, (today - first_day(as_of)).days)
 
 

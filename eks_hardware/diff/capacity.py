@@ -61,7 +61,7 @@ def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Amo
 
 
 def _nodes(side: Side) -> dict[str, str]:
-    found = {
+    sizes = {
         f"{field_paths.node_group(group.name)} min/desired/max": (
             f"{group.min_size}/{'autoscaled' if group.autoscaled else group.desired_size}/{group.max_size}"
         )
@@ -69,26 +69,26 @@ def _nodes(side: Side) -> dict[str, str]:
     }
     for pool in side.resolved.node_pools:
         limits = ", ".join(f"{amount} {name}" for name, amount in pool.limits.items())
-        found[f"{field_paths.node_pool(pool.name)} limits"] = limits or "none"
-    return found
+        sizes[f"{field_paths.node_pool(pool.name)} limits"] = limits or "none"
+    return sizes
 
 
 def _accelerators(side: Side, catalogue: Catalogue) -> dict[str, str]:
     """Return devices at the maximum: the largest number of a group's types, or the limit of a pool."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for group in side.resolved.node_groups:
         devices = [chip for name in group.instance_types if (chip := catalogue.get(name).accelerator)]
         if devices:
             name = ", ".join(sorted({device.name for device in devices}))
-            found[name] = found.get(name, 0) + group.max_size * max(device.count for device in devices)
+            counts[name] = counts.get(name, 0) + group.max_size * max(device.count for device in devices)
     for pool, resolved in zip(pools_of(side.strategy), side.resolved.node_pools, strict=True):
         limits = {str(name): amount for name, amount in pool.limits.items()}
         limit = limits.get(accelerator_resource(resolved.hardware) or "")
         if limit is not None:
             devices = [chip for name in resolved.instance_types if (chip := catalogue.get(name).accelerator)]
             name = ", ".join(sorted({device.name for device in devices}))
-            found[name] = found.get(name, 0) + int(limit)
-    return {f"{name} at max": str(count) for name, count in found.items()}
+            counts[name] = counts.get(name, 0) + int(limit)
+    return {f"{name} at max": str(count) for name, count in counts.items()}
 
 
 def _quotas(side: Side, catalogue: Catalogue) -> dict[str, str]:

@@ -75,10 +75,10 @@ def compare(
     old_bundle, new_bundle = bundle(old.resolved), bundle(new.resolved)
     state = _state(old.resolved, new.resolved)
     had: int | None = None
-    found: tuple[ResourceChange, ...] = ()
+    resource_changes: tuple[ResourceChange, ...] = ()
     not_compared = None
     try:
-        had, found = _resource_changes(old.resolved, new.resolved, state, synthesize)
+        had, resource_changes = _resource_changes(old.resolved, new.resolved, state, synthesize)
     except NodeMissingError as error:
         not_compared = f"resources and replacements are not compared: {error}"
     moved = state == "same" and bool(old_bundle.releases) and charts_move(old.resolved, new.resolved)
@@ -92,7 +92,7 @@ def compare(
         if state == "same"
         else ()
     )
-    said = notes(old.resolved, new.resolved, state, found, pools, had=had, moved=moved)
+    points = notes(old.resolved, new.resolved, state, resource_changes, pools, had=had, moved=moved)
     return Changes(
         before=old.resolved,
         after=new.resolved,
@@ -100,9 +100,9 @@ def compare(
         hardware=hardware_changes(old.resolved, new.resolved, catalogue),
         capacity=capacity_change(old, new, catalogue),
         cost=cost_change(old.resolved, new.resolved, catalogue),
-        resources=found,
+        resources=resource_changes,
         pools=pools,
-        notes=(*((not_compared,) if not_compared else ()), *said),
+        notes=(*((not_compared,) if not_compared else ()), *points),
         not_compared=not_compared,
     )
 

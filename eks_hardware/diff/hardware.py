@@ -109,8 +109,8 @@ def _ami(node: Node) -> object:
 
 
 def _accelerators(node: Node, catalogue: Catalogue) -> Sequence[str]:
-    found = {(chip.name, chip.count) for name in node.instance_types if (chip := catalogue.get(name).accelerator)}
-    return [f"{count} x {name}" for name, count in sorted(found)]
+    chips = {(chip.name, chip.count) for name in node.instance_types if (chip := catalogue.get(name).accelerator)}
+    return [f"{count} x {name}" for name, count in sorted(chips)]
 
 
 _READ: Mapping[str, Callable[[Node, Catalogue], object]] = {

@@ -166,14 +166,14 @@ def _cost(changes: Changes) -> Iterator[str]:
 def _resources(changes: Changes, most: int) -> Iterator[str]:
     if not changes.resources:
         return
-    found = outline(changes)
+    shown_changes = outline(changes)
     yield f"<details><summary>Every resource: {summary(changes)}</summary>"
     yield ""
     carried = [
-        f"- because of references to other resources, {VERBS[each].lower()}: {listed(found.carried[each])}"
-        for each in found.carried
+        f"- because of references to other resources, {VERBS[each].lower()}: {listed(shown_changes.carried[each])}"
+        for each in shown_changes.carried
     ]
-    tags = [f"- only tags change: {counted(found.only_tags, 'resource')}"] if found.only_tags else []
+    tags = [f"- only tags change: {counted(shown_changes.only_tags, 'resource')}"] if shown_changes.only_tags else []
     if carried or tags:
         yield from (*carried, *tags, "")
     order = list(Action)

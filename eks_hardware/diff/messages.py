@@ -78,14 +78,14 @@ def _consequences(change: ResourceChange) -> Iterable[str]:
     facts = change.resource.facts
     if change.action in (Action.REPLACE, Action.DESTROY):
         key = "replaced" if change.action is Action.REPLACE else "destroyed"
-        found = [facts[key]] if key in facts and not change.freed else []
-        return [*found, *(f"unless {each}" for each in change.unless)]
+        consequences = [facts[key]] if key in facts and not change.freed else []
+        return [*consequences, *(f"unless {each}" for each in change.unless)]
     if change.action is Action.UPDATE:
         # If its nodes are replaced anyway, other effects do not matter.
         causes = [cause for cause in change.causes if "effect" in cause.row]
         causes = [cause for cause in causes if cause.row.get("rolls")] or causes
-        found = list(dict.fromkeys(_effect(cause) for cause in causes))
-        return found or ([facts["updated"]] if "updated" in facts and not change.only_tags else [])
+        consequences = list(dict.fromkeys(_effect(cause) for cause in causes))
+        return consequences or ([facts["updated"]] if "updated" in facts and not change.only_tags else [])
     return []
 
 
@@ -113,10 +113,10 @@ def _parsed(value: object) -> object:
     if not isinstance(value, str) or not value.startswith("{"):
         return value
     try:
-        found: object = json.loads(value)
+        parsed: object = json.loads(value)
     except ValueError:
         return value
-    return found
+    return parsed
 
 
 def _differences(before: Any, after: Any, name: str = "") -> Iterator[str]:

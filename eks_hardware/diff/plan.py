@@ -97,13 +97,13 @@ class _Plan:
         self._decisions: dict[tuple[str, str], ResourceChange | None] = {}
 
     def changes(self) -> Iterator[ResourceChange]:
-        found = tuple(self._found())
+        resource_changes = tuple(self._found())
         gone = {
             (cause.resource.type, cause.resource.owner)
-            for cause in found
+            for cause in resource_changes
             if cause.action in (Action.REPLACE, Action.DESTROY)
         }
-        for cause in found:
+        for cause in resource_changes:
             freed = (cause.resource.facts.get("used_by"), cause.resource.owner) in gone
             yield replace(cause, freed=True) if freed else cause
 

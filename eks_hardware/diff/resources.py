@@ -150,18 +150,18 @@ class _Stack:
     def _arguments(self, type_: str, body: Mapping[str, Any], ignored: Iterable[str]) -> dict[str, Any]:
         row = _of_type(type_)
         blocks = {key.partition(".")[0] for key in (*row["arguments"], *ignored) if "." in key}
-        found: dict[str, object] = {}
+        arguments: dict[str, object] = {}
         for key, value in body.items():
             if key in _META_ARGUMENTS or (key == "tags" and row["tagged"]):
                 continue
             if key in blocks:
                 for block in _blocks(value):
-                    found |= {f"{key}.{name}": self._value(each) for name, each in block.items()}
+                    arguments |= {f"{key}.{name}": self._value(each) for name, each in block.items()}
             else:
-                found[key] = self._value(value)
+                arguments[key] = self._value(value)
         if row["tagged"]:
-            found[TAGS] = {**self._default_tags, **body.get("tags", {})}
-        return found
+            arguments[TAGS] = {**self._default_tags, **body.get("tags", {})}
+        return arguments
 
     def _value(self, value: object) -> object:
         """Return a value with references to configured arguments replaced by their values."""
@@ -182,8 +182,8 @@ class _Stack:
 
     def _known(self, reference: re.Match[str], written: Callable[[str], str]) -> str:
         """Return the value of a reference in a text if it is known, otherwise the reference."""
-        found = self._referred(reference) if reference[1] in self._bodies else None
-        return written(found) if isinstance(found, str) else reference[0]
+        referred = self._referred(reference) if reference[1] in self._bodies else None
+        return written(referred) if isinstance(referred, str) else reference[0]
 
     def _referred(self, reference: re.Match[str]) -> object:
         """Return the value of a reference, or a :class:`Reference` to an attribute that only AWS knows."""

@@ -43,12 +43,12 @@ def outline(changes: Changes) -> Outline:
     points: list[Point] = []
     carried: dict[Action, Counter[str]] = {}
     for action in (Action.REPLACE, Action.DESTROY, Action.FORGET, Action.UPDATE):
-        found = [change for change in changes.of(action) if not change.only_tags]
-        templates = _templates(found)
-        found = [change for change in found if change not in templates.values()]
-        own = [change for change in found if change.own or change.resource.owner in templates]
+        changed = [change for change in changes.of(action) if not change.only_tags]
+        templates = _templates(changed)
+        changed = [change for change in changed if change not in templates.values()]
+        own = [change for change in changed if change.own or change.resource.owner in templates]
         points += _points(action, own, templates)
-        others = Counter(change.resource.facts["noun"] for change in sorted(found, key=_mild) if change not in own)
+        others = Counter(change.resource.facts["noun"] for change in sorted(changed, key=_mild) if change not in own)
         if others:
             carried[action] = others
         if action is Action.DESTROY:
@@ -117,10 +117,10 @@ def summary(changes: Changes) -> str:
     if changes.not_compared:
         return "resources are not compared"
     count = changes.count()
-    found = [(count[action], word) for action, word in _COUNTED.items() if count[action]]
-    if not found:
+    counts = [(count[action], word) for action, word in _COUNTED.items() if count[action]]
+    if not counts:
         return "no change" if not changes.any else "no Terraform resource changes"
-    (number, word), *others = found
+    (number, word), *others = counts
     return ", ".join([f"{counted(number, 'resource')} {word}", *(f"{each} {done}" for each, done in others)])
 
 

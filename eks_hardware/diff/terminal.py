@@ -82,13 +82,13 @@ def _cost(cost: CostChange, width: int) -> Iterator[str]:
 
 
 def _resources(changes: Changes, width: int) -> Iterator[str]:
-    found = outline(changes)
-    lines = [f"- {_line(point)}" for point in found.points]
-    for action, counter in found.carried.items():
+    shown_changes = outline(changes)
+    lines = [f"- {_line(point)}" for point in shown_changes.points]
+    for action, counter in shown_changes.carried.items():
         lines.append(f"- because of references to other resources, {VERBS[action]}: {listed(counter)}")
-    if found.only_tags:
-        lines.append(f"- only tags change: {counted(found.only_tags, 'resource')} updated in place")
-    lines += [f"+ {owner}: {listed(counter)} created" for owner, counter in found.created.items()]
+    if shown_changes.only_tags:
+        lines.append(f"- only tags change: {counted(shown_changes.only_tags, 'resource')} updated in place")
+    lines += [f"+ {owner}: {listed(counter)} created" for owner, counter in shown_changes.created.items()]
     lines += [
         f"+ {field_paths.node_pool(pool.name)}: its NodePool and EC2NodeClass created"
         for pool in changes.pools

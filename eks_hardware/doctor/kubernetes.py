@@ -66,8 +66,8 @@ def _status(version: dict[str, Any]) -> str:
 
 def _addon(subject: Subject, addon: ResolvedAddon, path: str, aws: Aws) -> Iterator[Diagnosis]:
     version = subject.resolved.cluster.kubernetes_version
-    found = aws.pages("eks", "describe_addon_versions", "addons", addonName=addon.name, kubernetesVersion=version)
-    offered = [addon_version["addonVersion"] for one in found for addon_version in one.get("addonVersions", ())]
+    versions = aws.pages("eks", "describe_addon_versions", "addons", addonName=addon.name, kubernetesVersion=version)
+    offered = [addon_version["addonVersion"] for one in versions for addon_version in one.get("addonVersions", ())]
     query = "addons[].addonVersions[].addonVersion"
     command = subject.command(
         "eks", "describe-addon-versions", addon_name=addon.name, kubernetes_version=version, query=query

@@ -83,8 +83,8 @@ def _subnet(subject: Subject, vpc_id: str, role: str, zone: str, subnet_id: str,
     every = subject.command("ec2", "describe-subnets", filters=f"Name=vpc-id,Values={vpc_id}", query=columns)
     # One call for all subnets, so a missing one does not hide the others.
     ids = sorted({each for subnets in _named(subject).values() for each in subnets.values()})
-    found = aws.pages("ec2", "describe_subnets", "Subnets", Filters=[{"Name": "subnet-id", "Values": ids}])
-    subnet = next((each for each in found if each["SubnetId"] == subnet_id), None)
+    described = aws.pages("ec2", "describe_subnets", "Subnets", Filters=[{"Name": "subnet-id", "Values": ids}])
+    subnet = next((each for each in described if each["SubnetId"] == subnet_id), None)
     if subnet is None:
         message = (
             f"{subject.resolved.region} has no subnet {subnet_id} that this account can see; choose one in {vpc_id}"

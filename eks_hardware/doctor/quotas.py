@@ -193,11 +193,11 @@ def _others(subject: Subject, aws: Aws, operation: str, key: str, **parameters: 
 def _nat_gateways(subject: Subject, aws: Aws) -> int:
     """Return the number in the fullest zone that gets one."""
     states = [{"Name": "state", "Values": ["pending", "available", "deleting"]}]
-    found = _others(subject, aws, "describe_nat_gateways", "NatGateways", Filters=states)
+    gateways = _others(subject, aws, "describe_nat_gateways", "NatGateways", Filters=states)
     subnets = {
         page["SubnetId"]: page.get("AvailabilityZoneId") for page in aws.pages("ec2", "describe_subnets", "Subnets")
     }
-    zones = [subnets.get(gateway.get("SubnetId")) for gateway in found]
+    zones = [subnets.get(gateway.get("SubnetId")) for gateway in gateways]
     return max((zones.count(zone) for zone in subject.resolved.network.nat_zone_ids), default=0)
 
 

@@ -92,18 +92,18 @@ def _of_pool(
 
 
 def _every(aws: Aws) -> dict[str, Mapping[str, Any]]:
-    found = aws.pages("ec2", "describe_capacity_reservations", "CapacityReservations")
-    return {reservation["CapacityReservationId"]: reservation for reservation in found}
+    reservations = aws.pages("ec2", "describe_capacity_reservations", "CapacityReservations")
+    return {reservation["CapacityReservationId"]: reservation for reservation in reservations}
 
 
 def _by_id(subject: Subject, wanted: _Wanted, reservation_id: str, aws: Aws) -> Iterator[Diagnosis]:
-    found = _every(aws).get(reservation_id)
-    if found is None:
+    known = _every(aws).get(reservation_id)
+    if known is None:
         message = f"has no reservation {reservation_id} that this account can use; choose one that exists"
         yield _not_found(subject, wanted, f"{subject.resolved.region} {message}")
         return
-    yield from _faults(subject, found, wanted)
-    yield from _too_small(subject, [found], wanted)
+    yield from _faults(subject, known, wanted)
+    yield from _too_small(subject, [known], wanted)
 
 
 def _by_group(subject: Subject, wanted: _Wanted, arn: str, aws: Aws) -> Iterator[Diagnosis]:
@@ -147,30 +147,30 @@ def _not_found(subject: Subject, wanted: _Wanted, message: str, command: str | N
     return subject.error("RESERVATION_NOT_FOUND", wanted.named, message, command or _list(subject, wanted))
 
 
-def _faults(subject: Subject, found: Mapping[str, Any], wanted: _Wanted) -> Iterator[Diagnosis]:
+def _faults(subject: Subject, reservation: Mapping[str, Any], wanted: _Wanted) -> Iterator[Diagnosis]:
     """Yield the problems of one reservation."""
-    name, path = found["CapacityReservationId"], wanted.named
+    name, path = reservation["CapacityReservationId"], wanted.named
     show = subject.command("ec2", "describe-capacity-reservations", capacity_reservation_ids=name)
-    block = found.get("ReservationType") == _BLOCK
+    block = reservation.get("ReservationType") == _BLOCK
     if wanted.blocks is not None and block != wanted.blocks:
         is_now, should = ("a Capacity Block", _BLOCK) if block else ("not a Capacity Block", "reserved")
         yield subject.error("RESERVATION_KIND", path, f"{name} is {is_now}; set capacity: {should}", show)
-    if (kind := found["InstanceType"]) not in wanted.types:
+    if (kind := reservation["InstanceType"]) not in wanted.types:
         message = f"{name} is for {kind}, not for {', '.join(wanted.types[:3])}; use the same type for both"
         yield subject.error("RESERVATION_OTHER_TYPE", path, message, show)
-    zone = found.get("AvailabilityZoneId")
+    zone = reservation.get("AvailabilityZoneId")
     if zone and zone not in wanted.zone_ids:
         message = f"{name} is in {zone}, not in {', '.join(wanted.zone_ids)}; set zone to its zone"
         yield subject.error("RESERVATION_OTHER_ZONE", path, message, show)
-    if (platform := found.get("InstancePlatform", _LINUX)) != _LINUX:
+    if (platform := reservation.get("InstancePlatform", _LINUX)) != _LINUX:
         message = f"{name} is for {platform}; EKS AMIs need {_LINUX}"
         yield subject.error("RESERVATION_PLATFORM", path, message, show)
-    yield from _dates(subject, found, wanted, show)
+    yield from _dates(subject, reservation, wanted, show)
 
 
-def _dates(subject: Subject, found: Mapping[str, object], wanted: _Wanted, show: str) -> Iterator[Diagnosis]:
-    name, path, state = found["CapacityReservationId"], wanted.named, found.get("State", "")
-    starts, ends = found.get("StartDate"), found.get("EndDate")
+def _dates(subject: Subject, reservation: Mapping[str, object], wanted: _Wanted, show: str) -> Iterator[Diagnosis]:
+    name, path, state = reservation["CapacityReservationId"], wanted.named, reservation.get("State", "")
+    starts, ends = reservation.get("StartDate"), reservation.get("EndDate")
     if state in _COMING:
         when = f" until {starts:%Y-%m-%d %H:%M} UTC" if isinstance(starts, datetime.datetime) else ""
         text = f"{name} is {state}{when}: no node starts before that"
@@ -192,10 +192,10 @@ def _now() -> datetime.datetime:
     return datetime.datetime.now(datetime.timezone.utc)
 
 
-def _too_small(subject: Subject, found: Sequence[Mapping[str, Any]], wanted: _Wanted) -> Iterator[Diagnosis]:
-    total = sum(reservation.get("TotalInstanceCount", 0) for reservation in found)
+def _too_small(subject: Subject, reservations: Sequence[Mapping[str, Any]], wanted: _Wanted) -> Iterator[Diagnosis]:
+    total = sum(reservation.get("TotalInstanceCount", 0) for reservation in reservations)
     if wanted.most is not None and total < wanted.most:
-        ids = [reservation["CapacityReservationId"] for reservation in found]
+        ids = [reservation["CapacityReservationId"] for reservation in reservations]
         yield subject.warning(
             "RESERVATION_TOO_SMALL",
             f"{wanted.path}.scaling.max",

@@ -68,11 +68,11 @@ def examine(loaded: LoadedStrategy, *, profile: str | None = None, aws: Aws | No
         return Report((outcome,), None, strategy.region, time.monotonic() - started)
     subject = Subject(loaded, resolve(strategy), load(), caller, profile or strategy.aws.profile)
     first, *rest = CHECKS
-    found = outcomes(subject, asked, [first])
+    first_outcomes = outcomes(subject, asked, [first])
     # In the wrong account, no other result would mean anything.
-    if not found[0].findings:
-        found += outcomes(subject, asked, rest)
-    return Report(tuple(found), caller, strategy.region, time.monotonic() - started)
+    if not first_outcomes[0].findings:
+        first_outcomes += outcomes(subject, asked, rest)
+    return Report(tuple(first_outcomes), caller, strategy.region, time.monotonic() - started)
 
 
 def _role_not_assumed(loaded: LoadedStrategy, refused: RoleNotAssumedError) -> Diagnosis:
@@ -149,8 +149,8 @@ def _failed(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]
             by_error.setdefault((answer.error.action, answer.error.code), []).append(answer)
     for (action, code), failed in by_error.items():
         probes, text = [each.probe for each in failed], str(failed[0].error)
-        said = f"{code or 'an error'}{f': {text}' if text else ''}"
-        yield subject.warning("CHECK_FAILED", _path(probes), f"{_not_checked(probes)}; {action} returned {said}")
+        reason = f"{code or 'an error'}{f': {text}' if text else ''}"
+        yield subject.warning("CHECK_FAILED", _path(probes), f"{_not_checked(probes)}; {action} returned {reason}")
 
 
 def _path(probes: list[Probe]) -> str:

@@ -167,8 +167,8 @@ def measurements() -> dict[str, Measurements]:
 
 def measured_models() -> MeasuredModels:
     """Return the measured models, by the names that the measurements use."""
-    found: MeasuredModels = data.read(f"{_MEASUREMENTS}/{_MODELS}")
-    return found
+    models: MeasuredModels = data.read(f"{_MEASUREMENTS}/{_MODELS}")
+    return models
 
 
 def partition(region: str) -> str:

@@ -36,11 +36,11 @@ def karpenter_bundle(
     """
     resolved = adoption.resolved
     pools = f"{karpenter.RESOURCES}-{adoption.suffix}" if adoption.suffix else karpenter.RESOURCES
-    found = [
+    releases = [
         replace(release, name=pools) if release.name == karpenter.RESOURCES else release
         for release in karpenter.releases(resolved, security_group_ids=adoption.security_group_ids)
         if controller or release.name == karpenter.RESOURCES
     ]
     if with_device_plugins:
-        found += device_plugins.releases(resolved)
-    return among_themselves(found)
+        releases += device_plugins.releases(resolved)
+    return among_themselves(releases)

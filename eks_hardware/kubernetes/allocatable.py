@@ -64,11 +64,11 @@ def _addresses(kind: InstanceType) -> int | None:
 
 def _reserved(node: Node, what: str) -> dict[str, Fraction]:
     """Return what the strategy reserves for ``kube`` or ``system``, by resource."""
-    found: Mapping[str, Any]
+    reserved: Mapping[str, Any]
     if isinstance(node, ResolvedNodePool):
-        found = node.kubelet.get(f"{what}Reserved", {})
+        reserved = node.kubelet.get(f"{what}Reserved", {})
     elif node.ami_family == "al2023":
-        found = node.user_data.get("kubelet", {}).get("config", {}).get(f"{what}Reserved", {})
+        reserved = node.user_data.get("kubelet", {}).get("config", {}).get(f"{what}Reserved", {})
     else:
-        found = node.user_data.get("kubernetes", {}).get(f"{what}-reserved", {})
-    return {name: amount(value) for name, value in found.items() if name in ("cpu", "memory")}
+        reserved = node.user_data.get("kubernetes", {}).get(f"{what}-reserved", {})
+    return {name: amount(value) for name, value in reserved.items() if name in ("cpu", "memory")}

@@ -50,19 +50,19 @@ def flavors(resolved: ResolvedStrategy) -> tuple[Flavor, ...]:
     alike: dict[tuple[object, ...], list[Node]] = {}
     for node in _for_jobs(resolved):
         alike.setdefault(_kind(node), []).append(node)
-    found: list[Flavor] = []
+    grouped: list[Flavor] = []
     for members in alike.values():
         name, labels = _name(members[0]), _common_labels(members)
         selected = [node for node in nodes(resolved) if labels.items() <= selecting_labels(node).items()]
-        if len(selected) == len(members) and all(flavor.name != name for flavor in found):
-            found.append(_flavor(name, labels, members))
+        if len(selected) == len(members) and all(flavor.name != name for flavor in grouped):
+            grouped.append(_flavor(name, labels, members))
         else:
             # Their labels match other nodes too.
-            found += [
+            grouped += [
                 _flavor(f"nodes-{node.name}", {**selecting_labels(node), **name_label(node)}, [node])
                 for node in members
             ]
-    return tuple(found)
+    return tuple(grouped)
 
 
 def neuron_cores_per_device(resolved: ResolvedStrategy) -> int | None:

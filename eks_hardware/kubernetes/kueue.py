@@ -58,13 +58,13 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectReleas
     if CHART not in resolved.kubernetes.charts:
         return
     yield chart_release(resolved, CHART, _values(resolved))
-    found = flavors(resolved)
-    if found:
+    node_flavors = flavors(resolved)
+    if node_flavors:
         yield ObjectRelease(
             name=QUEUES,
             namespace=resolved.kubernetes.charts[CHART].namespace,
             after=(CHART, NAMESPACES),
-            objects=tuple(_objects(resolved, found)),
+            objects=tuple(_objects(resolved, node_flavors)),
         )
 
 
@@ -123,12 +123,12 @@ def _namespace_selector(resolved: ResolvedStrategy) -> dict[str, object]:
     return {"matchLabels": {"kubernetes.io/metadata.name": "default"}}
 
 
-def _objects(resolved: ResolvedStrategy, found: tuple[Flavor, ...]) -> Iterator[Object]:
+def _objects(resolved: ResolvedStrategy, node_flavors: tuple[Flavor, ...]) -> Iterator[Object]:
     by_hardware: dict[Hardware, list[Flavor]] = {}
-    for flavor in found:
+    for flavor in node_flavors:
         by_hardware.setdefault(flavor.hardware, []).append(flavor)
     namespaces = [team.name for team in resolved.kubernetes.teams] or ["default"]
-    for flavor in found:
+    for flavor in node_flavors:
         yield _object("ResourceFlavor", flavor.name, _flavor_spec(flavor))
     for hardware, of_hardware in by_hardware.items():
         spec = {"namespaceSelector": _namespace_selector(resolved), "resourceGroups": [_resource_group(of_hardware)]}

@@ -216,12 +216,14 @@ def among_themselves(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle
 
 def _behind(releases: Sequence[ChartRelease | ObjectRelease], names: AbstractSet[str]) -> AbstractSet[str]:
     """Return the releases that come after any of the names, directly or indirectly, without the names themselves."""
-    found: AbstractSet[str] = frozenset()
+    behind: AbstractSet[str] = frozenset()
     while (
-        more := {release.name for release in releases if not (names | found).isdisjoint(release.after)} - names - found
+        more := {release.name for release in releases if not (names | behind).isdisjoint(release.after)}
+        - names
+        - behind
     ):
-        found |= more
-    return found
+        behind |= more
+    return behind
 
 
 def _sorted(releases: list[ChartRelease | ObjectRelease]) -> Iterator[ChartRelease | ObjectRelease]:

@@ -60,8 +60,8 @@ def selecting_labels(node: Node) -> dict[str, str]:
     Kueue compares a job's node selector only with the label keys of a flavor: a flavor without ``kubernetes.io/arch``
     would accept a job for x86 and run it on Graviton. A job without these labels can get the flavor of other nodes.
     """
-    found = {name: node.labels[name] for name in _HARDWARE_LABELS if name in node.labels}
-    return {**found, ARCHITECTURE_LABEL: KUBERNETES_ARCHITECTURES[node.architecture]}
+    labels = {name: node.labels[name] for name in _HARDWARE_LABELS if name in node.labels}
+    return {**labels, ARCHITECTURE_LABEL: KUBERNETES_ARCHITECTURES[node.architecture]}
 
 
 def taint_object(taint: ResolvedTaint) -> dict[str, str]:

@@ -133,8 +133,8 @@ def changed(node: Node, labels: abc.Sequence[str], change: Callable[[Node], Node
         entries = {**node.entries, label: Entry(entry.key_position, changed(entry.node, rest, change))}
         return Mapping(entries, node.position, removed=node.removed)
     if isinstance(node, Sequence):
-        found = node.find(label)
-        return Sequence([changed(item, rest, change) if item is found else item for item in node.items], node.position)
+        child = node.find(label)
+        return Sequence([changed(item, rest, change) if item is child else item for item in node.items], node.position)
     return node
 
 

@@ -258,6 +258,6 @@ class Cluster:
         while not self._running_setup.answers(port, path):
             self.check()
             if time.monotonic() > deadline:
-                said = self._parts[name].tail()
-                raise ClusterError(f"{name} did not answer {path} within {START_TIMEOUT_SECONDS:.0f} s:\n{said}")
+                log = self._parts[name].tail()
+                raise ClusterError(f"{name} did not answer {path} within {START_TIMEOUT_SECONDS:.0f} s:\n{log}")
             time.sleep(0.05)

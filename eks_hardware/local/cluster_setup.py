@@ -152,9 +152,9 @@ class Setup:
         """Return the arguments of kwok, which needs one file with the stages of nodes and pods."""
         folders = ("pod/fast", "node/fast", "node/heartbeat-with-lease")
         files = sorted(file for folder in folders for file in (stages / folder).glob("*.yaml"))
-        found = [file.read_text(encoding="utf-8") for file in files if file.name != "kustomization.yaml"]
+        manifests = [file.read_text(encoding="utf-8") for file in files if file.name != "kustomization.yaml"]
         config = self._folder / "kwok.yaml"
-        config.write_text("\n---\n".join(found), encoding="utf-8")
+        config.write_text("\n---\n".join(manifests), encoding="utf-8")
         return (f"--kubeconfig={self.kubeconfig}", f"--config={config}", "--manage-all-nodes")
 
     def write_kubeconfigs(self, port: int) -> None:

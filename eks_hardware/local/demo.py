@@ -286,12 +286,12 @@ class _Demo:
                 step.update(f"installing cdktf in {self._root}, the first time only")
                 demo_folder.install_cdktf(self._root)
             step.update("looking for python, node, terraform and cdktf")
-            found = tools.find_tools(self._root)
+            tools_found = tools.find_tools(self._root)
             step.update("looking for the AWS provider")
             providers = terraform.prepare(self._root)
-            self._cdktf = found.cdktf
+            self._cdktf = tools_found.cdktf
             step.result = f"AWS provider from {providers.where}"
-        return found, providers
+        return tools_found, providers
 
     def tidy_after_failure(self) -> None:
         """Keep files that explain the failure, delete large ones, and print the path of the log."""
@@ -326,9 +326,9 @@ class _Demo:
             finally:
                 processes.stop(process)
         if code:
-            said = "\n".join(terraform_output.errors(lines))
-            empty = f"\n{_STARTS_EMPTY}" if command == "deploy" and " in data." in said else ""
-            raise DemoError(f"cdktf {command} failed:\n{said}{empty}")
+            message = "\n".join(terraform_output.errors(lines))
+            empty = f"\n{_STARTS_EMPTY}" if command == "deploy" and " in data." in message else ""
+            raise DemoError(f"cdktf {command} failed:\n{message}{empty}")
         return progress
 
     def _document(self) -> dict[str, object]:
@@ -398,15 +398,15 @@ class _Demo:
 
     def _check_nothing_left(self, before: Mapping[str, frozenset[str]], account: Account) -> None:
         left = left_over(before, account.inventory())
-        found = [f"{kind} {name}" for kind, names in sorted(left.items()) for name in sorted(names)]
+        remaining = [f"{kind} {name}" for kind, names in sorted(left.items()) for name in sorted(names)]
         for state in sorted(self._run_dir.glob("terraform.*.tfstate")):
-            found += [
+            remaining += [
                 f"{resource['type']}.{resource['name']} in the state"
                 for resource in json.loads(state.read_text(encoding="utf-8")).get("resources", [])
                 if resource.get("mode") == "managed"
             ]
-        if found:
-            raise DemoError("resources remain after cdktf destroy:\n" + "\n".join(found))
+        if remaining:
+            raise DemoError("resources remain after cdktf destroy:\n" + "\n".join(remaining))
 
     def _shown(self, path: Path) -> str:
         """Return a path as the user can open it in the working folder."""

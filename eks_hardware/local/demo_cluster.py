@@ -295,26 +295,26 @@ class ClusterHalf:
         first = "Instances boot at once, and no container runs."
         if self._resolved.karpenter:
             first += " Karpenter is the only controller that works: it runs next to the cluster."
-        found = [first, *notes]
+        lines = [first, *notes]
         if self._reservations:
-            found.append(
+            lines.append(
                 "The emulator has the capacity reservations that the strategy names, with as many instances as the "
                 f"node group's max, or {named_reservations.POOL_INSTANCES} for a node pool."
             )
         if scaled:
-            found.append(f"The demo scaled these groups from 0 to 1 node, as an autoscaler does: {', '.join(scaled)}.")
+            lines.append(f"The demo scaled these groups from 0 to 1 node, as an autoscaler does: {', '.join(scaled)}.")
         if self._stand_ins:
             names = ", ".join(sorted(chart.name for chart in self._stand_ins))
-            found.append(
+            lines.append(
                 f"The charts {names} are stand-ins with the same workloads and placement. {PULL_CHARTS} downloads the "
                 "real ones, and --charts FOLDER installs them."
             )
         webhooks = self._cluster.kubectl("get", _WEBHOOKS, "-o", "name").split()
         if webhooks:
             names = ", ".join(sorted({webhook.partition("/")[2] for webhook in webhooks}))
-            found.append(f"The API server calls no webhooks, because no container runs. Left out: {names}.")
+            lines.append(f"The API server calls no webhooks, because no container runs. Left out: {names}.")
         self._print("Different from AWS:")
-        for each in found:
+        for each in lines:
             self._print(
                 textwrap.fill(
                     each, self._console.width, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
@@ -334,32 +334,32 @@ def differences(own: Strategy, here: Strategy) -> tuple[str, ...]:
         here: the strategy with the emulator's overlay.
     """
     overlay = yaml.safe_load((data.FOLDER / "overlays" / "local.yaml").read_text(encoding="utf-8"))
-    found = []
+    changed = []
     for section, fields in overlay.items():
         for field in fields:
             before, after = (getattr(getattr(each, section), field) for each in (own, here))
             if before != after:
                 how = "left out" if after is None else f"{after}, not {before}"
-                found.append(f"{section}.{field} is {how}")
+                changed.append(f"{section}.{field} is {how}")
     wanted = resolve(here).kubernetes.kubernetes_version
     built = cluster_tools.kubernetes_tool(wanted, os.environ).minor
     if wanted != built:
         own_tool = f"kubernetes-{wanted}"
         hint = f"; build it with make cluster-tools TOOLS={own_tool}" if own_tool in cluster_tools.TOOLS else ""
-        found.append(f"Kubernetes is {built}, not {wanted}{hint}")
-    return tuple(found)
+        changed.append(f"Kubernetes is {built}, not {wanted}{hint}")
+    return tuple(changed)
 
 
 def table(placed: Sequence[Placed]) -> Table:
     """Return the table of workloads that run, 80 columns wide."""
-    found = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold underline")
+    summary = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold underline")
     for name in ("Workload", "Group or pool", "Instance type", "Zone", "Devices"):
-        found.add_column(name, overflow="fold")
-    found.add_column("After", justify="right", no_wrap=True)
+        summary.add_column(name, overflow="fold")
+    summary.add_column("After", justify="right", no_wrap=True)
     for pod in placed:
         sample = pod.sample
-        found.add_row(sample.job, sample.node, pod.instance_type, pod.zone, pod.devices, f"{pod.seconds:.1f} s")
-    return found
+        summary.add_row(sample.job, sample.node, pod.instance_type, pod.zone, pod.devices, f"{pod.seconds:.1f} s")
+    return summary
 
 
 def _chart(release: ReleaseSummary) -> Chart | None:
@@ -380,7 +380,7 @@ def _wait(seconds: float, left: Callable[[], list[str]], failure: str) -> None:
         DemoError: the time is over.
     """
     deadline = time.monotonic() + seconds
-    while found := left():
+    while missing := left():
         if time.monotonic() > deadline:
-            raise DemoError(f"{failure} after {seconds:.0f} s:\n" + "\n".join(found))
+            raise DemoError(f"{failure} after {seconds:.0f} s:\n" + "\n".join(missing))
         time.sleep(_POLL_SECONDS)

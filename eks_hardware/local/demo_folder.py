@@ -128,11 +128,11 @@ def install_cdktf(root: Path) -> None:
         stdout=subprocess.PIPE,
     )
     try:
-        said = process.communicate()[0].decode(errors="replace").strip()
+        output = process.communicate()[0].decode(errors="replace").strip()
     finally:
         processes.stop(process)
     if process.returncode:
-        raise DemoError(f"npm install failed in {root}:\n{said}")
+        raise DemoError(f"npm install failed in {root}:\n{output}")
 
 
 def environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:

@@ -60,8 +60,8 @@ class GuardedFolder:
         )
         self._in_use = keeper.stdin
         assert keeper.stdout is not None
-        if (said := keeper.stdout.readline()) != b"\n":
-            why = (said + keeper.stdout.read()).decode(errors="replace").strip()
+        if (line := keeper.stdout.readline()) != b"\n":
+            why = (line + keeper.stdout.read()).decode(errors="replace").strip()
             raise OSError(f"the folder {self.path} cannot be created: {why or 'its keeper was killed'}")
 
     @property

@@ -146,6 +146,6 @@ def _field(source: Mapping[str, Any], deployment: Mapping[str, Any], container: 
     if "fieldRef" in source:
         return str(deployment["metadata"]["namespace"])
     kind, _, resource = source["resourceFieldRef"]["resource"].partition(".")
-    found = amount(container.get("resources", {}).get(kind, {}).get(resource, "1"))
+    quantity = amount(container.get("resources", {}).get(kind, {}).get(resource, "1"))
     # In millicores and bytes, as the chart's divisors say.
-    return str(int(found * 1000 if resource == "cpu" else found))
+    return str(int(quantity * 1000 if resource == "cpu" else quantity))

@@ -20,10 +20,10 @@ def named(strategy: Strategy, resolved: ResolvedStrategy) -> list[dict[str, Any]
     A reservation has the first type and zone of its group or pool.
     """
     specs = {node_pool.name: node_pool for node_pool in strategy.karpenter.node_pools} if strategy.karpenter else {}
-    found = [*_of_groups(resolved)]
+    reservations = [*_of_groups(resolved)]
     for pool in resolved.node_pools:
-        found += _of_pool(pool, is_block=_BLOCK in specs[pool.name].capacity)
-    return found
+        reservations += _of_pool(pool, is_block=_BLOCK in specs[pool.name].capacity)
+    return reservations
 
 
 def _of_groups(resolved: ResolvedStrategy) -> Iterator[dict[str, Any]]:

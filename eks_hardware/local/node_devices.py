@@ -110,5 +110,5 @@ class Devices:
 
     def with_drivers(self, *, nvidia: bool, neuron: bool) -> Devices:
         """Return those for which there is a driver."""
-        found = self if nvidia else replace(self, gpus=0)
-        return found if neuron else replace(found, neurons=0, neuron_cores=0)
+        devices = self if nvidia else replace(self, gpus=0)
+        return devices if neuron else replace(devices, neurons=0, neuron_cores=0)

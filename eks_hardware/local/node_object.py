@@ -54,10 +54,10 @@ class Image:
     @classmethod
     def of(cls, name: str) -> Image:
         """Return the image of a name."""
-        found = next(filter(None, (pattern.match(name) for pattern in _IMAGE_NAMES)), None)
-        if found is None:
+        match = next(filter(None, (pattern.match(name) for pattern in _IMAGE_NAMES)), None)
+        if match is None:
             return cls()
-        return cls(found["family"], found["variant"] or "standard", found["version"])
+        return cls(match["family"], match["variant"] or "standard", match["version"])
 
     def has_driver(self, device: str) -> bool:
         """Return whether it has the driver for ``nvidia`` or ``neuron``. Every Bottlerocket image has that for Neuron.
@@ -153,16 +153,16 @@ def node(machine: Machine) -> dict[str, Any]:
 def _labels(machine: Machine) -> dict[str, str]:
     instance, boot = machine.instance, machine.boot
     architecture, zone = _architecture(machine.kind), instance["Placement"]["AvailabilityZone"]
-    found = {
+    labels = {
         "kubernetes.io/hostname": machine.name,
         **_both("kubernetes.io/os", "linux"),
         **_both("kubernetes.io/arch", architecture),
     }
     if boot.family == "al2023" and not versions.older(machine.version, _LABELS_GPUS):
         # By the PCI vendor: with or without a driver.
-        found |= NVIDIA_PLUGIN_LABEL if machine.has_nvidia else {}
+        labels |= NVIDIA_PLUGIN_LABEL if machine.has_nvidia else {}
     return {
-        **found,
+        **labels,
         **boot.labels,
         # The cloud controller manager sets these later, and replaces others.
         "node.kubernetes.io/instance-type": instance["InstanceType"],

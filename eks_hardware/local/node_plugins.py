@@ -54,15 +54,15 @@ class Plugin:
 
 def running(cluster: Cluster) -> dict[str, dict[str, Plugin]]:
     """Return the plugins whose pods run, by node and by ``NVIDIA``, ``NEURON``, ``EFA`` and ``DISCOVERY``."""
-    found: dict[str, dict[str, Plugin]] = {}
+    plugins: dict[str, dict[str, Plugin]] = {}
     for daemonset in cluster.request("GET", "/apis/apps/v1/daemonsets?resourceVersion=0")["items"]:
         match = _NAME.fullmatch(daemonset["metadata"]["name"])
         if match:
             nodes = set(_nodes(cluster, daemonset))
             plugin = _nvidia(cluster, daemonset) if nodes and match[1] == NVIDIA else Plugin()
             for node in nodes:
-                found.setdefault(node, {})[match[1]] = plugin
-    return found
+                plugins.setdefault(node, {})[match[1]] = plugin
+    return plugins
 
 
 def advertised(machine: Machine, plugins: Mapping[str, Plugin], labels: Mapping[str, str]) -> dict[str, int]:
@@ -73,19 +73,19 @@ def advertised(machine: Machine, plugins: Mapping[str, Plugin], labels: Mapping[
         labels: The node's labels.
     """
     devices = machine.devices
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     if NEURON in plugins:
-        found |= devices.neuron_resources()
+        counts |= devices.neuron_resources()
     if EFA in plugins:
-        found |= devices.efa_resources()
+        counts |= devices.efa_resources()
     ways = [plugins[NVIDIA].sharing(labels)] if NVIDIA in plugins else []
     if machine.has_own_gpu_plugin:
         ways.append(bottlerocket_sharing(machine.boot.settings))
     # Two plugins conflict over one socket.
     if devices.gpus and len(ways) == 1 and ways[0] is not None:
         resource, number = gpus(load().get(machine.instance["InstanceType"]), devices.gpus, ways[0])
-        found[resource] = number
-    return found
+        counts[resource] = number
+    return counts
 
 
 def _nodes(cluster: Cluster, daemonset: Map) -> Iterator[str]:

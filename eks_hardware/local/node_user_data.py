@@ -158,8 +158,8 @@ def _mime_parts(data: bytes) -> Iterator[tuple[str, bytes]]:
         yield _NODE_CONFIG, data
         return
     if message.defects:
-        found = ", ".join(type(defect).__name__ for defect in message.defects)
-        raise UserDataError(f"the user data is not a complete MIME multipart document: {found}")
+        defects = ", ".join(type(defect).__name__ for defect in message.defects)
+        raise UserDataError(f"the user data is not a complete MIME multipart document: {defects}")
     for part in message.walk():
         if not part.is_multipart():
             payload = part.get_payload(decode=True)
@@ -210,7 +210,7 @@ def _of_nodeadm(data: bytes) -> Boot:
     )
     pods = flags["max-pods"][-1] if "max-pods" in flags else config.get("maxPods")
     scripts = b"\n".join(content for kind, content in _mime_parts(data) if kind in _SCRIPTS)
-    found = _HUGE_PAGES.search(scripts)
+    huge_pages = _HUGE_PAGES.search(scripts)
     return Boot(
         family="al2023",
         cluster=cluster["name"],
@@ -223,7 +223,7 @@ def _of_nodeadm(data: bytes) -> Boot:
         eviction=config.get("evictionHard") or {},
         instance_name=bool((spec.get("featureGates") or {}).get("InstanceIdNodeName")),
         instance_store=str(((spec.get("instance") or {}).get("localStorage") or {}).get("strategy")).startswith("RAID"),
-        huge_pages=int(found[1] or found[2]) if found else None,
+        huge_pages=int(huge_pages[1] or huge_pages[2]) if huge_pages else None,
         settings=spec,
     )
 

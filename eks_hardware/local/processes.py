@@ -166,13 +166,13 @@ def descendants(pid: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for child, parent, _ in _processes():
         children.setdefault(parent, []).append(child)
-    found: list[int] = []
+    pids: list[int] = []
     waiting = [pid]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found += below
+        pids += below
         waiting += below
-    return found
+    return pids
 
 
 def _group(group: int) -> list[int]:

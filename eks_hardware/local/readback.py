@@ -105,21 +105,21 @@ class Account:
 
     def inventory(self) -> dict[str, frozenset[str]]:
         """List existing resources by kind. The difference of two inventories shows new and remaining resources."""
-        found: dict[str, frozenset[str]] = {
+        names: dict[str, frozenset[str]] = {
             kind: frozenset(str(item[name]) for item in self.items(service, operation, key, **arguments))
             for kind, service, operation, key, name, arguments in _KINDS
         }
         clusters = self.items("eks", "list_clusters", "clusters")
-        found["instance"] = frozenset(instance["InstanceId"] for instance in self.instances())
-        found["EKS cluster"] = frozenset(clusters)
-        found["SQS queue"] = frozenset(map(_last, self.items("sqs", "list_queues", "QueueUrls")))
-        found["KMS key"] = frozenset(
+        names["instance"] = frozenset(instance["InstanceId"] for instance in self.instances())
+        names["EKS cluster"] = frozenset(clusters)
+        names["SQS queue"] = frozenset(map(_last, self.items("sqs", "list_queues", "QueueUrls")))
+        names["KMS key"] = frozenset(
             key["KeyId"]
             for key in self.items("kms", "list_keys", "Keys")
             # KMS keys are never deleted immediately.
             if self.client("kms").describe_key(KeyId=key["KeyId"])["KeyMetadata"]["KeyState"] != "PendingDeletion"
         )
-        return found
+        return names
 
     def _cluster(self, name: str, old_roles: frozenset[str]) -> ClusterFacts:
         eks = self.client("eks")

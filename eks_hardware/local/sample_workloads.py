@@ -64,7 +64,7 @@ class Placed:
 
 def samples(strategy: Strategy, resolved: ResolvedStrategy) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
     """Return a sample for each group and pool, and sentences about those that can have none."""
-    found: list[Sample] = []
+    jobs: list[Sample] = []
     without: list[str] = []
     for number, node in enumerate(nodes(resolved), 1):
         called = f"node {'pool' if isinstance(node, ResolvedNodePool) else 'group'} {node.name}"
@@ -73,8 +73,8 @@ def samples(strategy: Strategy, resolved: ResolvedStrategy) -> tuple[tuple[Sampl
         except WorkloadError as error:
             without.append(f"{called}: {error.message}")
             continue
-        found.append(Sample(f"job-{number}", node.name, called, name_label(node), made.objects))
-    return tuple(found), tuple(without)
+        jobs.append(Sample(f"job-{number}", node.name, called, name_label(node), made.objects))
+    return tuple(jobs), tuple(without)
 
 
 def delete(cluster: Kubectl, wanted: Sequence[Sample]) -> None:
@@ -98,7 +98,7 @@ def run(cluster: Kubectl, wanted: Sequence[Sample], *, seconds: float, tell: Cal
     """
     began = time.monotonic()
     cluster.kubectl("create", "-f", "-", stdin=_as_list(wanted))
-    found: dict[str, Placed] = {}
+    placed: dict[str, Placed] = {}
     while True:
         state = _items(cluster, "pods,nodes")
         now = time.monotonic() - began
@@ -107,13 +107,13 @@ def run(cluster: Kubectl, wanted: Sequence[Sample], *, seconds: float, tell: Cal
         for sample in wanted:
             pod = pods.get(sample.job)
             node = known.get(pod["spec"].get("nodeName", "")) if pod else None
-            if sample.job in found or not pod or not node or pod["status"].get("phase") not in _RUNNING:
+            if sample.job in placed or not pod or not node or pod["status"].get("phase") not in _RUNNING:
                 continue
             if sample.label.items() <= _labels(node).items():
-                found[sample.job] = _placed(sample, pod, node, now)
-        tell(len(found))
-        if len(found) == len(wanted) or now > seconds:
-            return [found[each.job] for each in wanted if each.job in found]
+                placed[sample.job] = _placed(sample, pod, node, now)
+        tell(len(placed))
+        if len(placed) == len(wanted) or now > seconds:
+            return [placed[each.job] for each in wanted if each.job in placed]
         time.sleep(_POLL_SECONDS)
 
 
@@ -122,14 +122,14 @@ def reasons(cluster: Kubectl, waiting: Sequence[Sample]) -> list[str]:
     state = _items(cluster, "pods,events")
     events = [each for each in state if each["kind"] == "Event"]
     pods = {pod["metadata"]["labels"][_JOB_LABEL]: pod for pod in state if _JOB_LABEL in _labels(pod)}
-    found = []
+    lines = []
     for sample in waiting:
         pod = pods.get(sample.job)
-        said = list(dict.fromkeys(_said_of_pod(pod, events) if pod else _said_of(sample.job, events)))
-        found.append(
-            "\n  ".join([f"{sample.job} ({sample.called}):", *(said or ["it has no pod, and no event says why"])])
+        texts = list(dict.fromkeys(_said_of_pod(pod, events) if pod else _said_of(sample.job, events)))
+        lines.append(
+            "\n  ".join([f"{sample.job} ({sample.called}):", *(texts or ["it has no pod, and no event says why"])])
         )
-    return found
+    return lines
 
 
 def _placed(sample: Sample, pod: Object, node: Object, seconds: float) -> Placed:

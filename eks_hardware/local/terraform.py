@@ -128,14 +128,14 @@ def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
     advice = "https://developer.hashicorp.com/terraform/install"
     named = environ.get(PROGRAM_VARIABLE)
     names = [named] if named else ["terraform", "tofu"]
-    found = next(filter(None, (shutil.which(name, path=environ.get("PATH")) for name in names)), None)
-    if found is None:
+    program = next(filter(None, (shutil.which(name, path=environ.get("PATH")) for name in names)), None)
+    if program is None:
         raise TerraformError(
             f"{names[0]} is not on the PATH: install Terraform {wanted} or newer, or OpenTofu, {advice}"
         )
     try:
         run = subprocess.run(
-            [found, "version"],
+            [program, "version"],
             capture_output=True,
             check=True,
             env={**environ, "CHECKPOINT_DISABLE": "1"},
@@ -143,19 +143,19 @@ def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
             timeout=60,
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise TerraformError(f"`{found} version` failed ({error}); see {advice}") from error
+        raise TerraformError(f"`{program} version` failed ({error}); see {advice}") from error
     printed = _PRINTED.search(run.stdout)  # OpenTofu prints warnings first
     version = parse_version(printed["version"]) if printed else None
     if printed is None or version is None:
-        said = run.stdout.strip().partition("\n")[0]
+        version_line = run.stdout.strip().partition("\n")[0]
         raise TerraformError(
-            f"`{found} version` must print Terraform's or OpenTofu's version, got {said!r}; see {advice}"
+            f"`{program} version` must print Terraform's or OpenTofu's version, got {version_line!r}; see {advice}"
         )
     if version < MINIMUM_TERRAFORM:
         raise TerraformError(
-            f"{found} must be version {wanted} or newer, got {printed['version']}; install a newer one, {advice}"
+            f"{program} must be version {wanted} or newer, got {printed['version']}; install a newer one, {advice}"
         )
-    return Terraform(Path(found), version, printed["platform"], printed["product"] == "OpenTofu")
+    return Terraform(Path(program), version, printed["platform"], printed["product"] == "OpenTofu")
 
 
 def user_config(environ: Mapping[str, str], home: Path, *, opentofu: bool = False) -> Path | None:
@@ -310,7 +310,7 @@ def prepare(root: Path, environ: Mapping[str, str] | None = None, *, home: Path 
         return Providers(Source.REGISTRY, environment=program.environment)
     else:
         source, candidates = Source.MIRROR, mirror_candidates(environ, home)
-        mirror = next((found for folder in candidates if (found := look_in(folder, platform))), None)
+        mirror = next((mirrors for folder in candidates if (mirrors := look_in(folder, platform))), None)
         missing = (
             f"the AWS provider ({wanted}) was not found: {program.registry_host} is unreachable, and this machine has"
             f" no provider mirror for {platform}; set {MIRROR_VARIABLE} to a folder created by"

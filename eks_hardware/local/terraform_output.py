@@ -73,9 +73,9 @@ def errors(lines: list[str]) -> list[str]:
     boxes; otherwise the last lines.
     """
     texts = [_CDKTF_LEVEL.sub("", line) for line in lines]
-    said = [text for text in texts if text.strip()][-_LAST_LINES:]
+    lines_said = [text for text in texts if text.strip()][-_LAST_LINES:]
     # cdktf repeats some lines.
-    return list(dict.fromkeys(_app_errors(texts) or _boxes(texts) or said))[:_MOST_LINES]
+    return list(dict.fromkeys(_app_errors(texts) or _boxes(texts) or lines_said))[:_MOST_LINES]
 
 
 def _app_errors(texts: list[str]) -> list[str]:

@@ -68,8 +68,8 @@ def _searches(
         yield "aws_kms_key", partial(tagged.keys, stack, aws, strategy, region)
 
 
-def _commands(found: Found, terraform: str, profile: str | None) -> tuple[str, ...]:
-    if found.address:
-        return (f"{terraform} {shlex.quote(found.address)} {shlex.quote(found.id)}",)
+def _commands(orphan: Found, terraform: str, profile: str | None) -> tuple[str, ...]:
+    if orphan.address:
+        return (f"{terraform} {shlex.quote(orphan.address)} {shlex.quote(orphan.id)}",)
     suffix = f" --profile {shlex.quote(profile)}" if profile else ""
-    return tuple(f"{command}{suffix}" for command in found.delete)
+    return tuple(f"{command}{suffix}" for command in orphan.delete)

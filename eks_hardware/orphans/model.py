@@ -77,15 +77,17 @@ class Stack:
 
     def known(self, kind: str) -> frozenset[str]:
         """Return the ids of all resources of a type in the state, also of those that the stack no longer has."""
-        found = {each: attributes for each, attributes in self._attributes.items() if each.startswith(f"{kind}.")}
-        return frozenset(str(attributes.get("id")) for attributes in found.values())
+        attributes_of = {
+            each: attributes for each, attributes in self._attributes.items() if each.startswith(f"{kind}.")
+        }
+        return frozenset(str(attributes.get("id")) for attributes in attributes_of.values())
 
     def value(self, argument: object) -> str | None:
         """Return the value of an argument, which can refer to another resource; None if that is unknown."""
         text = str(argument)
         if match := _REFERENCE.fullmatch(text):
-            found = self._attributes.get(f"{match[1]}.{match[2]}", {}).get(match[3])
-            return None if found is None else str(found)
+            attribute = self._attributes.get(f"{match[1]}.{match[2]}", {}).get(match[3])
+            return None if attribute is None else str(attribute)
         return None if "${" in text else text
 
     def values(self, body: Mapping[str, Any], names: Sequence[str]) -> list[str] | None:

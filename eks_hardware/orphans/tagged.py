@@ -141,11 +141,11 @@ def look(kind: Kind, stack: Stack, aws: Aws, strategy: str, region: str) -> Iter
 
 def _by_name(kind: Kind, stack: Stack) -> dict[str, str]:
     """Return the addresses of the missing resources by name, without those whose name another one has."""
-    found: dict[str, list[str]] = {}
+    ids: dict[str, list[str]] = {}
     for address, body in stack.missing(kind.type):
         name = body.get(kind.name[1], "") if kind.name else body.get("tags", {}).get("Name", "")
-        found.setdefault(str(name), []).append(address)
-    return {name: addresses[0] for name, addresses in found.items() if len(addresses) == 1}
+        ids.setdefault(str(name), []).append(address)
+    return {name: addresses[0] for name, addresses in ids.items() if len(addresses) == 1}
 
 
 def _delete(kind: Kind, id_: str, item: Mapping[str, Any], region: str) -> Iterator[str]:

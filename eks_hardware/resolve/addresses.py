@@ -128,18 +128,18 @@ def strategy_budgets(strategy: Strategy, catalogue: Catalogue) -> tuple[SubnetBu
     region, network = strategy.region, strategy.network
     if network.existing:
         return ()
-    found: dict[str, tuple[NodeGroupSpec | NodePoolSpec, tuple[InstanceType, ...], zones.Demand]] = {}
+    demands: dict[str, tuple[NodeGroupSpec | NodePoolSpec, tuple[InstanceType, ...], zones.Demand]] = {}
     for group in strategy.node_groups:
         kinds = tuple(kind for name in group.instance_types if (kind := catalogue.find(name)))
         if len(kinds) == len(group.instance_types):
-            found[group.name] = (group, kinds, zones.of_node_group(group))
+            demands[group.name] = (group, kinds, zones.of_node_group(group))
     for pool in pools_of(strategy):
         if names := pool_types(pool, region, catalogue):
-            found[pool.name] = (pool, tuple(map(catalogue.get, names)), zones.of_node_pool(pool, names))
-    choice = zones.choose(network, [demand for _, _, demand in found.values()], region, catalogue)
+            demands[pool.name] = (pool, tuple(map(catalogue.get, names)), zones.of_node_pool(pool, names))
+    choice = zones.choose(network, [demand for _, _, demand in demands.values()], region, catalogue)
     nodes = [
         _Nodes(of, kinds, zones.zones_of(demand, choice, region, catalogue), _count(of, kinds))
-        for of, kinds, demand in found.values()
+        for of, kinds, demand in demands.values()
     ]
     return tuple(_budgets(strategy, nodes, choice))
 

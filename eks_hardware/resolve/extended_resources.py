@@ -35,18 +35,18 @@ def extended_resources_of(kind: InstanceType, *, efa_count: int = 0, shares: Gpu
     Neuron hardware is listed twice, as devices and as cores: a pod requests one or the other. ``efa_count`` is the
     number of the node's interfaces that support EFA traffic.
     """
-    found: dict[str, int] = {}
+    resources: dict[str, int] = {}
     accelerator = kind.accelerator
     if accelerator and kind.hardware is Hardware.NVIDIA_GPU:
         resource, per_gpu = (shares.resource, shares.shares_per_gpu) if shares else (GPU, 1)
-        found[resource] = accelerator.count * per_gpu
+        resources[resource] = accelerator.count * per_gpu
     elif accelerator and kind.hardware.is_neuron:
-        found[NEURON] = accelerator.count
+        resources[NEURON] = accelerator.count
         if accelerator.neuron_cores:
-            found[NEURON_CORE] = accelerator.neuron_cores // CORES_PER_LOGICAL_CORE.get(accelerator.label_name, 1)
+            resources[NEURON_CORE] = accelerator.neuron_cores // CORES_PER_LOGICAL_CORE.get(accelerator.label_name, 1)
     if efa_count:
-        found[EFA] = efa_count
-    return found
+        resources[EFA] = efa_count
+    return resources
 
 
 @dataclass(frozen=True)

@@ -287,8 +287,8 @@ class ResolvedNodeGroup(ResolvedNodes):
     @property
     def ami_release(self) -> str | None:
         """Name of the pinned release of EKS's AMIs (``v20260714``, ``v1.61.0``); None for the latest."""
-        found = ami_release(self.ami_family, self.release_version) if self.release_version else None
-        return found.name if found else None
+        release = ami_release(self.ami_family, self.release_version) if self.release_version else None
+        return release.name if release else None
 
 
 @dataclass(frozen=True)

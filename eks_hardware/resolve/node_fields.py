@@ -602,14 +602,14 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
 
     def architectures(self) -> Derived[tuple[str, ...]]:
         first = self._cite(lambda row: row["architecture"])
-        found = tuple(dict.fromkeys(kind.architecture for kind in self._types))
+        names = tuple(dict.fromkeys(kind.architecture for kind in self._types))
         others = [
             self._catalogue.cite(
                 next(kind for kind in self._types if kind.architecture == architecture), lambda row: row["architecture"]
             )
-            for architecture in found[1:]
+            for architecture in names[1:]
         ]
-        return from_catalogue(found, "the architectures of the pool's types", first, *others)
+        return from_catalogue(names, "the architectures of the pool's types", first, *others)
 
     def ami_version(self) -> Derived[str | None]:
         ami = self._spec.ami

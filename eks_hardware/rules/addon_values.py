@@ -42,8 +42,8 @@ def _kinds(context: Context) -> Iterator[Breach]:
     known = facts.addon_configurations()["configurations"]
     for name, values in _configured(context):
         fields = known[name]["fields"] if name in known else {}
-        found = {wrong.path: wrong for wrong in (*wrong_values(values, fields), *_by_name(values))}
-        for wrong in found.values():
+        wrong_by_path = {wrong.path: wrong for wrong in (*wrong_values(values, fields), *_by_name(values))}
+        for wrong in wrong_by_path.values():
             # ADDON_ENVIRONMENT_TEXT reports values that are not text.
             if not (name == "vpc-cni" and wrong.path[0] == "env" and len(wrong.path) == 2 and _is_scalar(wrong.value)):
                 yield _addon_path(name, wrong.path), f"{wrong}, or {_REJECTS}"

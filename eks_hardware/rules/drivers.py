@@ -57,8 +57,8 @@ def _image_release(context: Context, node: Node) -> str | None:
         return None if chosen == "latest" else chosen
     given = node.ami.release_version or ""
     # AL2023: 1.35.6-20260714. Bottlerocket: 1.61.0-86a3fbfd.
-    found = re.search(r"-(\d{8})$", given) if ami_family(node) == "al2023" else re.match(r"(\d+\.\d+\.\d+)", given)
-    return f"v{found[1]}" if found else None
+    match = re.search(r"-(\d{8})$", given) if ami_family(node) == "al2023" else re.match(r"(\d+\.\d+\.\d+)", given)
+    return f"v{match[1]}" if match else None
 
 
 def _images(context: Context) -> Iterator[tuple[Node, software.ImageDriver, _Fault]]:

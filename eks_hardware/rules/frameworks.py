@@ -59,10 +59,10 @@ def _status(kind: InstanceType, node: Node, framework: str) -> str | None:
     sdk = node.needs.neuron_sdk or facts.software()["frameworks"]["newest_sdk"]
     ranges = software.sdk_ranges(kind, framework, node.purpose) or () if kind.hardware.is_neuron else ()
     of_sdk = [sdk_range for sdk_range in ranges if sdk_range.has(sdk)]
-    found = [
+    statuses = [
         sdk_range.status for sdk_range in of_sdk if sdk_range.status_from and not older(sdk, sdk_range.status_from)
     ]
-    return found[0] if of_sdk and len(found) == len(of_sdk) else None
+    return statuses[0] if of_sdk and len(statuses) == len(of_sdk) else None
 
 
 @error("NEEDS_SDK")

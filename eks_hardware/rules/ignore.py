@@ -46,8 +46,8 @@ def _unknown(context: Context) -> Iterator[Breach]:
 @error("IGNORE_ERROR")
 def _error(context: Context) -> Iterator[Breach]:
     for path, entry in field_paths.items("ignore", context.strategy.ignore):
-        found = RULES.get(entry.code)
-        if found and found.severity is Severity.ERROR:
+        known_rule = RULES.get(entry.code)
+        if known_rule and known_rule.severity is Severity.ERROR:
             yield (
                 f"{path}.code",
                 f"only warnings can be ignored, but {entry.code} is an error; fix its cause and remove the entry",
@@ -58,8 +58,12 @@ def _error(context: Context) -> Iterator[Breach]:
 def _unused(context: Context) -> Iterator[Breach]:
     for path, entry in field_paths.items("ignore", context.strategy.ignore):
         warned = [place for code, place in context.warned if code == entry.code]
-        found = RULES.get(entry.code)
-        if not found or found.severity is Severity.ERROR or any(_covers(entry.path, place) for place in warned):
+        known_rule = RULES.get(entry.code)
+        if (
+            not known_rule
+            or known_rule.severity is Severity.ERROR
+            or any(_covers(entry.path, place) for place in warned)
+        ):
             continue
         hint = f"it is reported at {', '.join(warned)}" if warned else "remove the entry"
         yield f"{path}.path", f"{entry.code} is not reported at {entry.path}; {hint}"

@@ -125,8 +125,8 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
 
 def _recorded(release: _Release) -> list[str] | None:
     """Return the kubelet versions of an AL2023 release; None if no release of that day is recorded."""
-    found = facts.ami_releases()["al2023"]["kubelets"].get(release.name[1:])
-    return found.split() if found else None
+    version = facts.ami_releases()["al2023"]["kubelets"].get(release.name[1:])
+    return version.split() if version else None
 
 
 @error("AMI_RELEASE_UNKNOWN")

@@ -245,12 +245,12 @@ def image_releases(context: Context) -> Iterator[tuple[NodePoolSpec, str, str]]:
 
 @warning("POOL_AMI_LATEST")
 def _latest(context: Context) -> Iterator[Breach]:
-    found = {
+    families = {
         path: pool.ami.family
         for pool, path, release in image_releases(context)
         if release == "latest" and variant(context.types(pool)) != "standard"
     }
-    for path, family in found.items():
+    for path, family in families.items():
         suggested = facts.karpenter()["ami_aliases"]["suggested"][family]
         yield (
             path,
@@ -307,8 +307,8 @@ def _doubtful(context: Context) -> Iterator[Breach]:
 @error("POOL_AMI_KUBERNETES")
 def _ami_kubernetes(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.cluster.kubernetes_version
-    found = {path: (pool.ami.family, release) for pool, path, release in image_releases(context)}
-    for path, (family, release) in found.items():
+    releases = {path: (pool.ami.family, release) for pool, path, release in image_releases(context)}
+    for path, (family, release) in releases.items():
         # POOL_AMI_FORMAT reports it.
         if _format_fault(family, release, context.today):
             continue

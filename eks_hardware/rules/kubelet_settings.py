@@ -149,10 +149,10 @@ def _reserved_sum(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
 def _pods(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
     """Yield a number of pods in user data for which the smallest type has no addresses."""
     given, custom = kubelet.given("maxPods"), has_pod_subnets(context.strategy.network)
-    found = [
+    addresses = [
         pod_addresses(kind, efa=kubelet.node.efa, custom_networking=custom) for kind in context.types(kubelet.node)
     ]
-    room = min((each for each in found if each is not None), default=0)
+    room = min((each for each in addresses if each is not None), default=0)
     # POD_NETWORK_NO_INTERFACE reports types without an interface for pods.
     if is_whole(given) and 2 < room < given:
         yield (

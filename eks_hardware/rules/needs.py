@@ -95,7 +95,7 @@ def _cheapest(
     alike = [kind.accelerator for kind in kinds if kind.accelerator and kind.hardware in hardware]
     least = min((accelerator.count for accelerator in alike), default=1)
     named = {kind.accelerator.name for kind in kinds if kind.accelerator and has(kind)}
-    found: dict[str, InstanceType] = {}
+    cheapest: dict[str, InstanceType] = {}
     for kind, name, count in _by_price(context.catalogue, context.strategy.region) if hardware else ():
         if (
             kind.hardware in hardware
@@ -106,8 +106,8 @@ def _cheapest(
             and has(kind)
             and (not isinstance(node, NodePoolSpec) or known_to_karpenter(kind))
         ):
-            found.setdefault(name, kind)
-    return list(found.values())
+            cheapest.setdefault(name, kind)
+    return list(cheapest.values())
 
 
 @lru_cache(maxsize=64)
@@ -117,16 +117,16 @@ def _by_price(catalogue: Catalogue, region: str) -> tuple[tuple[InstanceType, st
     Types with archived software are left out, because new clusters should not use them.
     """
     archived = facts.software()["neuron_chips"]["archived"]
-    found: list[tuple[float, str, InstanceType, str, int]] = []
+    offers: list[tuple[float, str, InstanceType, str, int]] = []
     for label in catalogue.accelerators:
         for kind in catalogue.select(accelerator=label, region=region):
             accelerator, price = kind.accelerator, catalogue.price(kind.name, region)
             usable = {*kind.ami_types} - {"CUSTOM"} and not kind.withdrawn
             if accelerator and usable and not accelerator.fraction and accelerator.name not in archived:
                 usd = price.usd_per_hour if price else float("inf")
-                found.append((usd, kind.name, kind, accelerator.name, accelerator.count))
-    found.sort(key=lambda each: each[:2])
-    return tuple((kind, name, count) for _, _, kind, name, count in found)
+                offers.append((usd, kind.name, kind, accelerator.name, accelerator.count))
+    offers.sort(key=lambda each: each[:2])
+    return tuple((kind, name, count) for _, _, kind, name, count in offers)
 
 
 # --- hardware

@@ -278,15 +278,15 @@ def _callers(context: Context) -> dict[str, list[str]]:
     """Return the components that call AWS, each with the services that it calls."""
     strategy = context.strategy
     required = facts.eks()["interface_endpoints"]["required"]
-    found: dict[str, list[str]] = {"nodes": required["nodes"]}
+    callers: dict[str, list[str]] = {"nodes": required["nodes"]}
     for addon in enabled_addons(strategy.cluster, storage_addons(strategy.storage)):
         if addon in required["addons"]:
-            found[addon] = required["addons"][addon]
+            callers[addon] = required["addons"][addon]
     if strategy.karpenter:
-        found["Karpenter"] = required["karpenter_queue"] if strategy.karpenter.interruption_queue else []
+        callers["Karpenter"] = required["karpenter_queue"] if strategy.karpenter.interruption_queue else []
         if any(pool.ami.image_id is None for pool in context.pools):
-            found["Karpenter"] = [*found["Karpenter"], *required["karpenter_images"]]
-    return found
+            callers["Karpenter"] = [*callers["Karpenter"], *required["karpenter_images"]]
+    return callers
 
 
 @warning("INTERFACE_ENDPOINT_UNKNOWN")

@@ -68,15 +68,15 @@ def _recommended(context: Context) -> Iterator[Breach]:
 @error("LABEL_RESERVED")
 def _reserved_labels(context: Context) -> Iterator[Breach]:
     fact = facts.nodes()["group_labels"]
-    found = [(label_path(group, key), key) for group in context.strategy.node_groups for key in group.labels]
-    found += [
+    labels = [(label_path(group, key), key) for group in context.strategy.node_groups for key in group.labels]
+    labels += [
         (path, pair.partition("=")[0])
         for node in context.nodes
         for path, name, value in kubelet_flags(node)
         if name == "--node-labels"
         for pair in value.split(",")
     ]
-    for path, key in found:
+    for path, key in labels:
         taken = in_domain(key, fact["refused_domains"]) and not in_domain(key, fact["allowed_domains"])
         if taken or key in fact["set_by_kubernetes"]:
             yield (

@@ -63,12 +63,12 @@ class Context:
 
     def types(self, node: Node) -> tuple[InstanceType, ...]:
         """Return the known instance types of a group or pool, including those of a pool's families."""
-        found = self._types.get(node.name)
-        if found is None:
+        kinds = self._types.get(node.name)
+        if kinds is None:
             chosen = self.pool_types(node) if isinstance(node, NodePoolSpec) else ()
             known = (self.catalogue.find(name) for name in node.instance_types or chosen)
-            found = self._types[node.name] = tuple(kind for kind in known if kind is not None)
-        return found
+            kinds = self._types[node.name] = tuple(kind for kind in known if kind is not None)
+        return kinds
 
     def demand(self, node: Node) -> zones.Demand:
         """Return the requirements of a group or pool for zones."""

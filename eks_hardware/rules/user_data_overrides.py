@@ -67,14 +67,14 @@ def kubelet_flags(node: Node) -> Iterator[tuple[str, str, str]]:
 def _overrides(context: Context) -> Iterator[Breach]:
     for family, settings in _OWN_FIELDS.items():
         for node in with_user_data(context, family):
-            found = {
+            overridden = {
                 setting_path(node, keys): field
                 for keys, field in settings.items()
                 # The strategy has no field for RAID10.
                 if setting(node.user_data, keys) not in (None, _RAID10)
             }
-            found |= {path: _OWN_FLAGS[name] for path, name, _ in kubelet_flags(node) if name in _OWN_FLAGS}
-            for path, field in found.items():
+            overridden |= {path: _OWN_FLAGS[name] for path, name, _ in kubelet_flags(node) if name in _OWN_FLAGS}
+            for path, field in overridden.items():
                 what = "this overrides the field, and checks and derived values do not see it"
                 if isinstance(node, NodePoolSpec):
                     what = "Karpenter overrides this, or calculates with another value"
@@ -90,17 +90,17 @@ _LABELS_AND_TAINTS: Mapping[str, Mapping[tuple[str, ...], str]] = {
 @warning("USER_DATA_LABELS")
 def _labels(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
-        found = [
+        written = [
             (path, "labels" if name == "--node-labels" else "taints")
             for path, name, _ in kubelet_flags(node)
             if name in ("--node-labels", "--register-with-taints")
         ]
-        found += [
+        written += [
             (setting_path(node, keys), what)
             for keys, what in _LABELS_AND_TAINTS[ami_family(node)].items()
             if setting(node.user_data, keys)
         ]
-        for path, what in found:
+        for path, what in written:
             yield (
                 path,
                 f"daemonsets, autoscalers and queues use the strategy's {what}, not these; set {what} instead",

@@ -67,9 +67,9 @@ def synthesized_strategies(
             f"no strategies are set; set {STRATEGIES} in pytest.ini, or override the fixture strategy_files",
             pytrace=False,
         )
-    found = validate(strategy_files)
-    if found.errors:
-        pytest.fail(as_text(found.errors), pytrace=False)
+    validation = validate(strategy_files)
+    if validation.errors:
+        pytest.fail(as_text(validation.errors), pytrace=False)
     # This import starts Node.
     from eks_hardware._cdk import App
     from eks_hardware.stacks import strategy_stacks
@@ -78,7 +78,7 @@ def synthesized_strategies(
     app = App(outdir=str(outdir))
     names = [
         stack.node.id
-        for each, _ in found.strategies
+        for each, _ in validation.strategies
         for stack in strategy_stacks(app, resolve(each.strategy), extension=strategy_extension)
     ]
     app.synth()

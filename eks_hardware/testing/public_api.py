@@ -34,13 +34,13 @@ def assert_no_public_api(template: Template | Stack) -> None:
           aws_eks_cluster.main: public_access_cidrs has 0.0.0.0/0
     """
     template = template if isinstance(template, Template) else Template.of(template)
-    found = [
+    faults = [
         f"  {template.named(address)}: {fault}"
         for address, body in template.resources("aws_eks_cluster").items()
         for fault in _faults(body)
     ]
-    if found:
-        raise AssertionError("\n".join(["the whole internet can reach the Kubernetes API of", *found]))
+    if faults:
+        raise AssertionError("\n".join(["the whole internet can reach the Kubernetes API of", *faults]))
 
 
 def _faults(cluster: Mapping[str, object]) -> Iterator[str]:

@@ -356,14 +356,14 @@ class Template:
 
     def dependencies(self, address: str) -> frozenset[str]:
         """Return everything created before a resource and destroyed after it; in a cycle also the resource itself."""
-        found: set[str] = set()
+        names: set[str] = set()
         waiting = list(self.references(address))
         while waiting:
             each = waiting.pop()
-            if each not in found:
-                found.add(each)
+            if each not in names:
+                names.add(each)
                 waiting.extend(self.references(each))
-        return frozenset(found)
+        return frozenset(names)
 
     def _nothing_matches(self, called: str, where: object, candidates: Mapping[str, Body], type_: str) -> str:
         if not candidates:

@@ -65,9 +65,9 @@ def assert_valid(
     # One line per value, so that Terraform can show the value it reports.
     file.write_text(json.dumps(document, indent=1), encoding="utf-8")
     _link_assets(run.folder, folder)
-    found = run.validate()
-    if found:
-        raise AssertionError("\n".join(["terraform validate found errors:", *_listed(found, template)]))
+    errors = run.validate()
+    if errors:
+        raise AssertionError("\n".join(["terraform validate found errors:", *_listed(errors, template)]))
 
 
 class _Terraform:
@@ -169,23 +169,23 @@ def _initialized(document: Body, folder: Path | None) -> _Terraform:
 @cache
 def _environment(variables: tuple[str | None, ...]) -> Mapping[str, str]:  # noqa: ARG001
     """Return the environment, cached by the variables' values: checking whether the registry answers is slow."""
-    found = terraform.prepare(_workspace())
+    mirror = terraform.prepare(_workspace())
     environment = {
         **os.environ,
-        **found.environment,
+        **mirror.environment,
         "CHECKPOINT_DISABLE": "1",
         "TF_IN_AUTOMATION": "1",
         # The folder has no lock file yet; without this, Terraform would not use providers from its cache.
         "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "1",
     }
-    if found.mirror:
+    if mirror.mirror:
         # The mirror may have more than the AWS provider; Terraform does not look elsewhere for providers in it.
         providers = sorted(
-            "/".join(each.relative_to(found.mirror.path).parts)
-            for each in (found.mirror.path / found.mirror.host).glob("*/*")
+            "/".join(each.relative_to(mirror.mirror.path).parts)
+            for each in (mirror.mirror.path / mirror.mirror.host).glob("*/*")
         )
         file = _workspace() / "terraformrc"
-        file.write_text(terraform.cli_config(found.mirror.path, providers), encoding="utf-8")
+        file.write_text(terraform.cli_config(mirror.mirror.path, providers), encoding="utf-8")
         environment["TF_CLI_CONFIG_FILE"] = str(file)
     return environment
 
@@ -249,8 +249,8 @@ def _renamed(text: str, addresses: Mapping[str, str]) -> str:
     return text
 
 
-def _reference(to: str, found: re.Match[str]) -> str:
-    return f"{to}{found['index'] or ''}{'.output.' if found['dot'] else ''}"
+def _reference(to: str, match: re.Match[str]) -> str:
+    return f"{to}{match['index'] or ''}{'.output.' if match['dot'] else ''}"
 
 
 def _without_empty(document: Body) -> Body:

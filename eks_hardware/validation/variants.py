@@ -106,8 +106,8 @@ def validate_variants(
         adoptions: check files with node pools for an existing cluster as such, without overlays.
     """
     first = tuple(overlays or ())
-    found = validate(files, first, today=today, adoptions=adoptions)
-    paths = [path for path in find(files)[0] if display_name(path) not in found.adoptions]
+    first_result = validate(files, first, today=today, adoptions=adoptions)
+    paths = [path for path in find(files)[0] if display_name(path) not in first_result.adoptions]
     alone = [Variant(path, first, validate([path], first, today=today)) for path in paths]
     others = [
         Variant(path, (name,), validate([path], [name], today=today))
@@ -115,7 +115,7 @@ def validate_variants(
         if overlays is None
         for name in overlays_for(path)
     ]
-    return Variants(found, (*alone, *others))
+    return Variants(first_result, (*alone, *others))
 
 
 def _at_its_place(finding: Finding) -> _Placed:

@@ -48,17 +48,17 @@ def manifest(
     """
     request.check()
     target = find_target(strategy, resolved, request.group, catalogue or load())
-    found = size(target, request)
+    pod_size = size(target, request)
     return Manifest(
-        parts=parts(target, found, request, placement(target, found, request)),
-        head=tuple(_head(target, found, request)),
-        warnings=tuple(_warnings(target, found, request)),
+        parts=parts(target, pod_size, request, placement(target, pod_size, request)),
+        head=tuple(_head(target, pod_size, request)),
+        warnings=tuple(_warnings(target, pod_size, request)),
     )
 
 
-def _head(target: Target, found: Size, request: Request) -> Iterator[str]:
+def _head(target: Target, pod_size: Size, request: Request) -> Iterator[str]:
     pods = "1 pod" if request.nodes == 1 else f"{request.nodes} pods"
-    what = f"{found.devices} {found.resource}" if found.resource else f"{found.requests['cpu']} CPUs"
+    what = f"{pod_size.devices} {pod_size.resource}" if pod_size.resource else f"{pod_size.requests['cpu']} CPUs"
     yield f"{request.kind} on {target.called} of {target.resolved.name}: {pods} with {what}."
     if request.kind == "pytorchjob":
         yield f"Requires Kubeflow's Training Operator ({facts.workload_images()['training_operator']['version']})."
@@ -70,11 +70,12 @@ def _head(target: Target, found: Size, request: Request) -> Iterator[str]:
         )
 
 
-def _warnings(target: Target, found: Size, request: Request) -> Iterator[str]:
-    if request.is_distributed and target.hardware is Hardware.NVIDIA_GPU and not found.efa:
+def _warnings(target: Target, pod_size: Size, request: Request) -> Iterator[str]:
+    if request.is_distributed and target.hardware is Hardware.NVIDIA_GPU and not pod_size.efa:
         yield "these pods have no EFA: NCCL uses TCP between nodes, and GPUs wait for the network"
-    if request.kind == "deployment" and request.accelerators is None and found.resource and not found.whole:
-        yield f"each replica requests {found.devices} {found.resource} by default; set --accelerators if it needs more"
+    if request.kind == "deployment" and request.accelerators is None and pod_size.resource and not pod_size.whole:
+        devices = f"{pod_size.devices} {pod_size.resource}"
+        yield f"each replica requests {devices} by default; set --accelerators if it needs more"
     image = request.image
     if image and (image.endswith(":latest") or ":" not in image.rpartition("/")[2]):
         yield f"the content of {image} can change; use a version tag or a digest"

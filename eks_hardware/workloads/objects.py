@@ -93,7 +93,7 @@ def _job(target: Target, size: Size, request: Request, placed: Placement) -> Par
     if request.nodes > 1 or request.independent:
         job |= {"completions": request.nodes, "parallelism": request.nodes, "completionMode": "Indexed"}
     job["template"] = {"metadata": _pod_metadata(target, name), "spec": spec}
-    found = {"apiVersion": "batch/v1", "kind": "Job", "metadata": _metadata(name, placed), "spec": job}
+    job_object = {"apiVersion": "batch/v1", "kind": "Job", "metadata": _metadata(name, placed), "spec": job}
     notes: Notes = {
         ("spec", "backoffLimit"): "a failed pod ends the job: idle nodes cost as much as busy ones",
         ("spec", "activeDeadlineSeconds"): "counts from the start, including the time to launch nodes",
@@ -105,7 +105,7 @@ def _job(target: Target, size: Size, request: Request, placed: Placement) -> Par
     at = ("spec", "template", "spec", "containers", 0)
     if not smoke:
         notes |= _yours(request, at, "torchrun train.py; torchrun reads the variables with the prefix PET_")
-    return Part(found, notes)
+    return Part(job_object, notes)
 
 
 def _names_of_pods(job: Mapping[str, Any]) -> Part:
@@ -153,7 +153,7 @@ def _deployment(target: Target, size: Size, request: Request, placed: Placement)
         placed=placed,
     )
     labels = {_NAME_LABEL: name}
-    found = {
+    deployment = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": _metadata(name, placed),
@@ -173,7 +173,7 @@ def _deployment(target: Target, size: Size, request: Request, placed: Placement)
             "vllm serve MODEL; set --port for its Service and probe",
         ),
     }
-    return Part(found, notes)
+    return Part(deployment, notes)
 
 
 def _has_own_server(request: Request) -> bool:
@@ -216,7 +216,7 @@ def _pytorch_job(target: Target, size: Size, request: Request, placed: Placement
         "restartPolicy": "Never",
         "template": {"metadata": _pod_metadata(target, name), "spec": spec},
     }
-    found = {
+    job = {
         "apiVersion": "kubeflow.org/v1",
         "kind": "PyTorchJob",
         "metadata": _metadata(name, placed),
@@ -234,7 +234,7 @@ def _pytorch_job(target: Target, size: Size, request: Request, placed: Placement
         **below(at, pod_notes(target, size, placed=placed)),
         **_yours(request, (*at, "containers", 0), "torchrun train.py; the operator sets torchrun's options"),
     }
-    return Part(found, notes)
+    return Part(job, notes)
 
 
 # --- shared -------------------------------------------------------------------------------------------------------

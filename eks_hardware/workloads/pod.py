@@ -88,7 +88,7 @@ def pod_notes(target: Target, size: Size, *, placed: Placement) -> Notes:
     limits: Path = (*resources, "limits")
     part = "all CPU and memory of a node" if size.whole else f"{size.devices} {size.resource} of a node, and its share"
     smallest = ", the smallest" if len(target.kinds) > 1 else ""
-    found: Notes = {
+    notes: Notes = {
         ("nodeSelector",): f"nodes of {target.called}"
         + ("; the other labels are those of its Kueue flavor" if placed.queue else ""),
         ("tolerations",): "tolerates every taint of these nodes",
@@ -98,24 +98,24 @@ def pod_notes(target: Target, size: Size, *, placed: Placement) -> Notes:
         ("securityContext",): "not root; if the image needs root, remove runAsNonRoot, runAsUser and runAsGroup",
     }
     if target.runs_system:
-        found[resources] = f"half of a node ({size.kind.name}): CoreDNS and the controllers run here, too"
+        notes[resources] = f"half of a node ({size.kind.name}): CoreDNS and the controllers run here, too"
     if _needs_scheduler(target, size):
-        found[("schedulerName",)] = "assigns neighbouring Neuron devices"
+        notes[("schedulerName",)] = "assigns neighbouring Neuron devices"
     if target.node.ami_family == "bottlerocket" and target.hardware.is_neuron:
-        found[("securityContext",)] = (
+        notes[("securityContext",)] = (
             "not root; on Bottlerocket this user owns the devices (device-ownership-from-security-context)"
         )
     if _pins_memory(target, size):
-        found[("securityContext",)] = (
+        notes[("securityContext",)] = (
             f"root with only {_PINS_MEMORY}: EFA pins memory, and the capability works only for root"
         )
     if size.huge_pages_mib:
         image = "Bottlerocket" if target.node.ami_family == "bottlerocket" else "the EKS AMI"
-        found[limits] = f"huge pages for libfabric's buffers; {image} reserves them"
+        notes[limits] = f"huge pages for libfabric's buffers; {image} reserves them"
     if placed.limits_cpu:
         cpu: Path = (*limits, "cpu")
-        found[cpu] = "without it the namespace's default limit applies, which may be lower than the request"
-    return found
+        notes[cpu] = "without it the namespace's default limit applies, which may be lower than the request"
+    return notes
 
 
 def _pins_memory(target: Target, size: Size) -> bool:
@@ -142,13 +142,13 @@ def env_list(values: Mapping[str, str]) -> list[dict[str, object]]:
 
 
 def _environment(target: Target, size: Size) -> dict[str, str]:
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     if target.hardware is Hardware.NVIDIA_GPU:
-        found["NVIDIA_DRIVER_CAPABILITIES"] = "compute,utility"
+        variables["NVIDIA_DRIVER_CAPABILITIES"] = "compute,utility"
     if size.efa:
         kind = "neuron" if target.hardware.is_neuron else "nccl"
-        found |= facts.workload_images()["efa_environment"]["by_library"][kind]
-    return found
+        variables |= facts.workload_images()["efa_environment"]["by_library"][kind]
+    return variables
 
 
 def _needs_scheduler(target: Target, size: Size) -> bool:

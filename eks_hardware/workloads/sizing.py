@@ -56,14 +56,14 @@ class Size:
     @property
     def limits(self) -> dict[str, str | int]:
         """Memory, and all resources that are assigned whole."""
-        found: dict[str, str | int] = {"memory": mebibytes(self.memory_mib)}
+        resources: dict[str, str | int] = {"memory": mebibytes(self.memory_mib)}
         if self.resource:
-            found[self.resource] = self.devices
+            resources[self.resource] = self.devices
         if self.efa:
-            found["vpc.amazonaws.com/efa"] = self.efa
+            resources["vpc.amazonaws.com/efa"] = self.efa
         if self.huge_pages_mib:
-            found[facts.eks()["efa_huge_pages"]["resource"]] = f"{self.huge_pages_mib}Mi"
-        return found
+            resources[facts.eks()["efa_huge_pages"]["resource"]] = f"{self.huge_pages_mib}Mi"
+        return resources
 
 
 def size(target: Target, request: Request) -> Size:
@@ -90,7 +90,7 @@ def size(target: Target, request: Request) -> Size:
     # Independent pods need no EFA, and neither huge pages nor root to pin memory.
     efa = 0 if request.independent else min(math.floor(target.node.efa_count * share) for share in shares.values())
     memory_mib = _rounded(math.floor(memory / MIB), 1024, 8)
-    found = Size(
+    pod_size = Size(
         resource=resource,
         devices=devices,
         whole=whole,
@@ -103,8 +103,8 @@ def size(target: Target, request: Request) -> Size:
         kind=smallest,
         most=_most(target, devices, counts, resource),
     )
-    _check_nodes(target, request, found)
-    return found
+    _check_nodes(target, request, pod_size)
+    return pod_size
 
 
 def _rounded(value: int, unit: int, from_units: int) -> int:
@@ -192,11 +192,11 @@ def _most(target: Target, devices: int, counts: dict[InstanceType, int], resourc
     return min(found) if isinstance(node, ResolvedNodeGroup) else max(found)
 
 
-def _check_nodes(target: Target, request: Request, found: Size) -> None:
-    if request.nodes > found.most:
-        pods = "pods of this size" if not found.whole else "nodes"
+def _check_nodes(target: Target, request: Request, pod_size: Size) -> None:
+    if request.nodes > pod_size.most:
+        pods = "pods of this size" if not pod_size.whole else "nodes"
         field = "its limits" if target.is_pool else "scaling.max"
-        message = f"{target.called} has room for at most {found.most} {pods}; use fewer, or raise {field}"
+        message = f"{target.called} has room for at most {pod_size.most} {pods}; use fewer, or raise {field}"
         raise WorkloadError("WORKLOAD_NODES", "--nodes", message)
     if not request.is_distributed:
         return
@@ -207,7 +207,7 @@ def _check_nodes(target: Target, request: Request, found: Size) -> None:
             f"NCCL runs on whole GPUs, but {target.called} provides {target.node.gpu_shares.resource}; "
             "use --nodes 1, a group without gpu_sharing, or --independent for pods that do not communicate",
         )
-    if target.hardware.is_neuron and not found.efa:
+    if target.hardware.is_neuron and not pod_size.efa:
         fix = "use whole nodes" if target.node.efa_count else "choose trn1.32xlarge or trn2 with efa: true"
         if request.kind == "job":
             fix += ", or --independent for pods that do not communicate"

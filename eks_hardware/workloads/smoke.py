@@ -77,18 +77,18 @@ def script(checks: tuple[Check, ...], *, nodes: int) -> str:
 
 def environment(target: Target, size: Size, checks: tuple[Check, ...], *, nodes: int) -> dict[str, str]:
     """Return the values that the script expects, by their variables."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     shares = target.node.gpu_shares
     if "nvidia-smi" in checks:
-        found["EXPECTED_GPUS"] = str(size.devices)
-        found["EXPECTED_GPU_LINES"] = _MIG_LINES if shares and shares.mig_profile else _GPU_LINES
+        variables["EXPECTED_GPUS"] = str(size.devices)
+        variables["EXPECTED_GPU_LINES"] = _MIG_LINES if shares and shares.mig_profile else _GPU_LINES
     if "neuron-ls" in checks:
-        found["EXPECTED_NEURON_DEVICES"] = str(size.devices)
+        variables["EXPECTED_NEURON_DEVICES"] = str(size.devices)
     if "efa" in checks or "nccl" in checks:
-        found["EXPECTED_EFA"] = str(size.efa)
+        variables["EXPECTED_EFA"] = str(size.efa)
     if "nccl" in checks or "neuron-collective" in checks:
-        found["EXPECTED_RANKS"] = str(size.ranks * nodes)
-    return found
+        variables["EXPECTED_RANKS"] = str(size.ranks * nodes)
+    return variables
 
 
 def _read(name: str) -> str:

@@ -40,8 +40,8 @@ def usable_gib(chip: Accelerator) -> float | None:
     if each is None or chip.kind == "neuron":
         return each
     fact = facts.memory()["devices"]
-    found = fact["usable_gib"].get(chip.name, {}).get(str(int(each)))
-    return each * fact["share"] if found is None else found
+    gib = fact["usable_gib"].get(chip.name, {}).get(str(int(each)))
+    return each * fact["share"] if gib is None else gib
 
 
 def host_gib(kind: InstanceType) -> float:

@@ -74,17 +74,17 @@ def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
 @cache
 def _unusable(kind: InstanceType) -> tuple[Gate, ...]:
     """Return the failed gates of a type that no request changes."""
-    found = []
+    unusable = []
     if kind.withdrawn:
-        found.append(Gate("WITHDRAWN", False, f"{kind.name}: {kind.withdrawn}", kind.source))
+        unusable.append(Gate("WITHDRAWN", False, f"{kind.name}: {kind.withdrawn}", kind.source))
     if kind.hardware is Hardware.OTHER:
         text = f"{chip_of(kind) or kind.name} is neither an NVIDIA GPU nor Trainium, Inferentia or a CPU"
-        found.append(Gate("HARDWARE", False, text, _CATALOGUE))
+        unusable.append(Gate("HARDWARE", False, text, _CATALOGUE))
     elif not kind.ami_types or kind.ami_types == ("CUSTOM",):
         needs = f": it needs NVIDIA driver {kind.minimum_nvidia_driver}" if kind.minimum_nvidia_driver else ""
         text = f"no EKS AMI supports {kind.family}{needs}"
-        found.append(Gate("AMI", False, text, "config/catalogue/ami_types.json"))
-    return tuple(found)
+        unusable.append(Gate("AMI", False, text, "config/catalogue/ami_types.json"))
+    return tuple(unusable)
 
 
 @cache
@@ -173,8 +173,8 @@ def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
 def _qlora(kind: InstanceType) -> Gate:
     gate = _quantized(kind, "int4")
     passed = gate.passed if kind.hardware is Hardware.NVIDIA_GPU else None if kind.accelerator is None else False
-    said = {True: "has", False: "lacks", None: "might lack"}[passed]
-    text = f"{_name(kind)} {said} the bitsandbytes kernels that QLoRA's 4-bit weights require"
+    verb = {True: "has", False: "lacks", None: "might lack"}[passed]
+    text = f"{_name(kind)} {verb} the bitsandbytes kernels that QLoRA's 4-bit weights require"
     return Gate("QLORA", passed, text, facts.memory()["weight_only"]["source"])
 
 
@@ -182,8 +182,8 @@ def _cache(kind: InstanceType, kept: str) -> Gate:
     """Return whether a device's attention kernels read a KV cache in a format: known if it computes in it."""
     weights = _quantized(kind, kept)
     passed = True if software.computes(kind, kept) else False if weights.passed is False else None
-    said = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[passed]
-    text = f"{_name(kind)} {said} for an {kept} KV cache"
+    verb = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[passed]
+    text = f"{_name(kind)} {verb} for an {kept} KV cache"
     return Gate(f"{kept.upper()}_CACHE", passed, text, "https://docs.vllm.ai/en/latest/features/quantization/")
 
 
@@ -203,8 +203,8 @@ def _quantized(kind: InstanceType, kept: str) -> Gate:
         passed = fact["others"].get(kind.accelerator.name, fact["others"]["neuron"])[kept]
     else:
         passed = fact["others"][kind.architecture].get(kept)
-    said = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[passed]
-    text = f"{_name(kind)} {said} for {kept} weights" + (", which compute in 16 bits" if passed else "")
+    verb = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[passed]
+    text = f"{_name(kind)} {verb} for {kept} weights" + (", which compute in 16 bits" if passed else "")
     return Gate(code, passed, text, fact["source"], notable=True)
 
 

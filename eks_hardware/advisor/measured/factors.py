@@ -78,10 +78,10 @@ class Measured:
         Rows of whole answers count for prompts and generation without rows of their own.
         """
         of_chip = [row for row in self.rows if row.ratio and _chip(row.kind) == _chip(kind)]
-        found = [row for row in of_chip if row.work == work]
-        if not found and work in ("prompt", "generation"):
-            found = [row for row in of_chip if row.work == "answer"]
-        return _median(_closest(found, request))
+        rows = [row for row in of_chip if row.work == work]
+        if not rows and work in ("prompt", "generation"):
+            rows = [row for row in of_chip if row.work == "answer"]
+        return _median(_closest(rows, request))
 
     def memory(self, request: Request, kind: InstanceType, *, training: bool) -> Factor | None:
         """Return measured / estimated memory on the same kind of hardware: the median of the closest rows.
@@ -90,11 +90,11 @@ class Measured:
         others count. Rows that say what fits move the factor to where the estimate agrees with them.
         """
         work: Work = "memory of training" if training else "memory of inference"
-        found = [
+        rows = [
             row for row in self.rows if row.work == work and row.outcome.estimate and row.kind.hardware is kind.hardware
         ]
-        found = [row for row in found if _chip(row.kind) == _chip(kind)] or found
-        closest = _closest(found, request)
+        rows = [row for row in rows if _chip(row.kind) == _chip(kind)] or rows
+        closest = _closest(rows, request)
         factor = _median(closest)
         value = factor.value if factor else 1.0
         for row in closest:

@@ -54,11 +54,11 @@ def _plan(draft: Draft, hours: float, text: str, remedy: str) -> Plan:
 
 def cheapest_plan(plans: Iterable[Plan]) -> Plan | None:
     """Return the plan to show: the cheapest that is in time, or else the fastest."""
-    found = list(plans)
-    timely = [plan for plan in found if plan.remedy.startswith("--nodes")]
+    known_plans = list(plans)
+    timely = [plan for plan in known_plans if plan.remedy.startswith("--nodes")]
     if timely:
         return min(timely, key=lambda plan: math.inf if plan.usd_per_run is None else plan.usd_per_run)
-    return min(found, key=lambda plan: plan.hours, default=None)
+    return min(known_plans, key=lambda plan: plan.hours, default=None)
 
 
 def money(usd: float) -> str:

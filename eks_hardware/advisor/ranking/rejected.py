@@ -32,9 +32,9 @@ def rejections_of(misses: Sequence[Miss], placed: Collection[str]) -> tuple[Reje
     for miss in misses:
         if miss.kind.family not in placed:
             families.setdefault(miss.kind.family, []).append(miss)
-    found = [_rejection(family, those) for family, those in families.items()]
-    accelerated = [each for each in found if each.accelerator]
-    return (*accelerated, *_cpu_in_one([each for each in found if not each.accelerator]))
+    rejections = [_rejection(family, those) for family, those in families.items()]
+    accelerated = [each for each in rejections if each.accelerator]
+    return (*accelerated, *_cpu_in_one([each for each in rejections if not each.accelerator]))
 
 
 def _rejection(family: str, misses: Sequence[Miss]) -> Rejection:

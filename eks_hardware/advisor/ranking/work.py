@@ -61,8 +61,8 @@ def in_flight(request: Request) -> int:
 
 def at_pace(request: Request, sequences: int) -> Request:
     """Return the request for one of the users' replicas: some sequences, each at the pace of a reader."""
-    said = {"concurrent_sequences": sequences, "latency": _pace(request)}
-    return request.with_workload(**said)
+    fields = {"concurrent_sequences": sequences, "latency": _pace(request)}
+    return request.with_workload(**fields)
 
 
 def _pace(request: Request) -> Latency:

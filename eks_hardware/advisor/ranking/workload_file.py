@@ -72,15 +72,15 @@ def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) 
     except ShapeError as error:
         path = field_paths.below("model", error.field)
         raise StrategyError([Finding(error.code, path, error.message, position=document.source.locate(path))]) from None
-    said = asked.model_dump(exclude_unset=True, exclude={"version", "region", "regions", "only"})
-    return Request(workload=WorkloadSpec.model_validate(said), shape=shape, regions=asked.places)
+    fields = asked.model_dump(exclude_unset=True, exclude={"version", "region", "regions", "only"})
+    return Request(workload=WorkloadSpec.model_validate(fields), shape=shape, regions=asked.places)
 
 
 def _unknown_regions(document: Document[WorkloadFile]) -> Iterator[Finding]:
     asked, catalogue = document.value, load()
-    said = [("region", asked.region)] if asked.region else []
-    said += [(field_paths.item("regions", index), region) for index, region in enumerate(asked.regions)]
-    for path, region in said:
+    given = [("region", asked.region)] if asked.region else []
+    given += [(field_paths.item("regions", index), region) for index, region in enumerate(asked.regions)]
+    for path, region in given:
         if region not in catalogue.regions:
             position = document.source.locate(path)
             yield Finding("REGION_UNKNOWN", path, catalogue.not_listed(region), position=position)

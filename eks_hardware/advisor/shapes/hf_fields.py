@@ -94,11 +94,11 @@ class Fields:
 
     def needed(self, what: str) -> int:
         """Return a required number."""
-        found = self.number(what)
-        if found is None:
+        amount = self.number(what)
+        if amount is None:
             names = " or ".join(_FIELDS[what][0])
             raise ShapeError("HF_CONFIG_FIELD", f"the {what} ({names}) are missing; name the model's own config.json")
-        return found
+        return amount
 
     def exact(self, name: str, *, default: int = 0, least: int = 0, most: int = 10**8) -> int:
         """Return the integer of one exact name."""

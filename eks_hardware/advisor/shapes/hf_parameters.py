@@ -99,13 +99,13 @@ def _around(row: ModelType, sizes: Dimensions, norm: int) -> int:
     """Return the parameters before and after the layers, without tables."""
     hidden = sizes.hidden
     # The last norm of a decoder or of a vision model; the first one of an encoder.
-    found: int = norm + (norm if row.get("embedding_norm") else 0)
-    found += row.get("token_types", 0) * hidden
-    found += hidden * hidden + hidden if row.get("pooler") else 0
-    found += sizes.vocabulary if row.get("head_bias") else 0
+    parameters: int = norm + (norm if row.get("embedding_norm") else 0)
+    parameters += row.get("token_types", 0) * hidden
+    parameters += hidden * hidden + hidden if row.get("pooler") else 0
+    parameters += sizes.vocabulary if row.get("head_bias") else 0
     if row.get("kind") == "vision":
-        found += sizes.patch * hidden + hidden + hidden  # patches to vectors, and the class token
-    return found
+        parameters += sizes.patch * hidden + hidden + hidden  # patches to vectors, and the class token
+    return parameters
 
 
 def _attention(row: ModelType, sizes: Dimensions) -> int:
@@ -121,11 +121,11 @@ def _attention(row: ModelType, sizes: Dimensions) -> int:
         keys += latent.kv_rank * sizes.heads * (latent.nope_dim + latent.value_dim)
         return queries + keys + sizes.heads * latent.value_dim * hidden
     queries, keys = sizes.heads * sizes.head_dim, sizes.kv_heads * sizes.head_dim
-    found = hidden * (queries + 2 * keys) + queries * hidden
+    parameters = hidden * (queries + 2 * keys) + queries * hidden
     qkv_bias, output_bias, _ = sizes.biases
-    found += (queries + 2 * keys if qkv_bias else 0) + (hidden if output_bias else 0)
+    parameters += (queries + 2 * keys if qkv_bias else 0) + (hidden if output_bias else 0)
     norms: dict[str, int] = {"head": 2 * sizes.head_dim, "all": queries + keys}
-    return found + norms.get(row.get("qk_norm", ""), 0) + (sizes.heads if row.get("sinks") else 0)
+    return parameters + norms.get(row.get("qk_norm", ""), 0) + (sizes.heads if row.get("sinks") else 0)
 
 
 def _mlp(row: ModelType, sizes: Dimensions, width: int | None = None, bias: bool | None = None) -> int:

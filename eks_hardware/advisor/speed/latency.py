@@ -61,9 +61,9 @@ def fastest(request: Request, fit: Fit, estimated: Speed) -> tuple[Fit, Speed]:
     best = fit, estimated
     least = fit.parallelism.tensor
     for tried in wider(request, fit, why=f"on {{devices}} devices to be fast; {least} have enough memory"):
-        found = speed(request, tried)
-        if found.per_replica and found.per_replica > (best[1].per_replica or 0.0):
-            best = tried, found
+        estimate = speed(request, tried)
+        if estimate.per_replica and estimate.per_replica > (best[1].per_replica or 0.0):
+            best = tried, estimate
     return best
 
 

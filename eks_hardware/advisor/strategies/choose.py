@@ -60,18 +60,18 @@ def choose(
     only = tuple(_allowed(question, network, catalogue))
     if not only:
         raise _no_type(question)
-    found = recommender(question.request, catalogue=catalogue, only=only)
-    if not found.candidates:
-        raise _nothing_fits(question, found)
-    best = found.candidates[0]
+    recommendation = recommender(question.request, catalogue=catalogue, only=only)
+    if not recommendation.candidates:
+        raise _nothing_fits(question, recommendation)
+    best = recommendation.candidates[0]
     return Entry(
         path=question.path,
         overlays=overlays,
         asked=dict(question.asked),
-        chosen=_chosen(question, found),
+        chosen=_chosen(question, recommendation),
         at_the_time=AtTheTime(
             catalogue=catalogue.source,
-            policy=found.branch,
+            policy=recommendation.branch,
             score=round(best.score, 1),
             usd_per_hour=best.usd_per_hour,
             price_as_of=best.price_as_of,

@@ -132,8 +132,8 @@ def _fault(error: ValidationError) -> str:
     place = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-"))
     if first["loc"][:1] == ("lock_version",) and first["type"] == "literal_error":
         return f"lock file version must be {VERSION}; another eks-hardware version wrote this file"
-    said = shown(first["msg"][:1].lower() + first["msg"][1:], 160)
-    return f"{shown(place)}: {said}" if place else said
+    message = shown(first["msg"][:1].lower() + first["msg"][1:], 160)
+    return f"{shown(place)}: {message}" if place else message
 
 
 def _invalid(path: Path, fault: str) -> LockError:

@@ -148,15 +148,15 @@ def _asked(request: Request, node: Node, zone_ids: tuple[str, ...]) -> Asked:
 
 
 def _flat(prefix: str, value: Mapping[str, object]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, each in value.items():
         if isinstance(each, Mapping):
-            found |= _flat(f"{prefix}.{name}", each)
+            flat |= _flat(f"{prefix}.{name}", each)
         elif isinstance(each, list):  # the lock file is read with tuples
-            found[f"{prefix}.{name}"] = tuple(each)
+            flat[f"{prefix}.{name}"] = tuple(each)
         else:
-            found[f"{prefix}.{name}"] = count(each) if name in _COUNTS and isinstance(each, str) else each
-    return found
+            flat[f"{prefix}.{name}"] = count(each) if name in _COUNTS and isinstance(each, str) else each
+    return flat
 
 
 def answer_in(entries: Sequence[Entry], question: Question) -> Entry | None:

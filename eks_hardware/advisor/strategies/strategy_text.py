@@ -112,8 +112,8 @@ def _with_image(group: Group, text: Callable[[Group], str]) -> Group:
 
 
 def _driver_findings(text: str) -> list[str]:
-    found = check(parse_strategy(text).strategy)
-    return [finding.code for finding in found if finding.code.startswith(("NEEDS_DRIVER", "AMI_RELEASE"))]
+    findings = check(parse_strategy(text).strategy)
+    return [finding.code for finding in findings if finding.code.startswith(("NEEDS_DRIVER", "AMI_RELEASE"))]
 
 
 # --- as YAML

@@ -71,8 +71,8 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
     except ShapeError as error:
         message = error.message.replace(MUST, "must be a config.json or a public model", 1)
         fail_with([Finding(error.code, "CONFIG", message)])
-    said: Any = {"task": task, "framework": framework}
+    fields: Any = {"task": task, "framework": framework}
     # All purchasing options: the check does not look at prices.
-    said |= {"purchase": ("on-demand", "spot", "capacity-block"), "interruptible": True}
-    workload = WorkloadSpec(model=ModelShape(parameters=str(shape.parameters)), **said)
+    fields |= {"purchase": ("on-demand", "spot", "capacity-block"), "interruptible": True}
+    workload = WorkloadSpec(model=ModelShape(parameters=str(shape.parameters)), **fields)
     return Request(workload=workload, shape=shape, regions=())

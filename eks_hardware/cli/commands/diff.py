@@ -113,18 +113,18 @@ def _strategies(
     named = None if all_overlays else overlays or tuple(read_environment(os.environ).overlays)
     # A folder without strategies is one before the first or after the last of them.
     variants = validate_variants([folder], overlays=named)
-    found: dict[Key, Strategy | None] = {}
+    strategies: dict[Key, Strategy | None] = {}
     for variant in variants.each:
         overlay = variant.overlays[0] if all_overlays and variant.overlays else ""
         if is_refused(variant.found):
-            found[Key(variant.file.stem, overlay)] = None
+            strategies[Key(variant.file.stem, overlay)] = None
         else:
             strategy = variant.found.strategies[0][0].strategy
-            found[Key(strategy.name, overlay)] = strategy
+            strategies[Key(strategy.name, overlay)] = strategy
     errors = variants.validation.errors
     if shown and variants.each and errors:
         tell_findings(errors)
-    return found
+    return strategies
 
 
 def _print_folders(items: Sequence[Item], format_: str) -> None:

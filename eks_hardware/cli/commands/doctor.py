@@ -56,12 +56,12 @@ def doctor(strategy: str, overlays: tuple[str, ...], profile: str | None, format
 
 def _load(name: str, overlays: tuple[str, ...]) -> LoadedStrategy:
     """Return the strategy if it passes the rules. Otherwise end the command with its findings."""
-    found = validated(name, overlays)
-    if found.errors:
-        fail_with(found.errors)
-    if len(found.strategies) != 1:
-        fail(f"{name} contains {len(found.strategies)} strategies; name one of them")
-    return found.strategies[0][0]
+    validation = validated(name, overlays)
+    if validation.errors:
+        fail_with(validation.errors)
+    if len(validation.strategies) != 1:
+        fail(f"{name} contains {len(validation.strategies)} strategies; name one of them")
+    return validation.strategies[0][0]
 
 
 def _lines(report: Report, loaded: LoadedStrategy) -> Iterator[str]:

@@ -190,15 +190,15 @@ def _report(file: Path, reach: str, around: Sequence[tuple[ProjectFile, bool]]) 
     from eks_hardware.validation import validate
     from eks_hardware.validation.terminal import as_text
 
-    found = validate([file])
-    errors, warnings = counted(len(found.errors), "error"), counted(len(found.warnings), "warning")
+    validation = validate([file])
+    errors, warnings = counted(len(validation.errors), "error"), counted(len(validation.warnings), "warning")
     click.echo(f"\n{file} written: {errors}, {warnings}")
     if reach:
         say(reach)
-    if found.shown:
-        click.echo(as_text(found.shown, width()))
+    if validation.shown:
+        click.echo(as_text(validation.shown, width()))
     if around:
         click.echo("\nProject files:")
         show_files(around)
-    if found.errors:
+    if validation.errors:
         raise Exit(FAILED)

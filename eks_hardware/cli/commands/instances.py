@@ -74,12 +74,12 @@ def instances(
     if region is not None and region not in catalogue.regions:
         fail(f"--region: {catalogue.not_listed(region)}")
     refuse_unknown("--hardware", hardware, tuple(kind.value for kind in Hardware))
-    found = catalogue.select(family=family, accelerator=accelerator, efa=efa or None, region=region, hardware=hardware)
+    kinds = catalogue.select(family=family, accelerator=accelerator, efa=efa or None, region=region, hardware=hardware)
     if format_ == "json":
-        rows = [_as_json(catalogue, item, region) for item in sorted(found, key=lambda item: item.name)]
+        rows = [_as_json(catalogue, item, region) for item in sorted(kinds, key=lambda item: item.name)]
         print_json({"instances": rows})
-    elif found:
-        _print_table(catalogue, found, region)
+    elif kinds:
+        _print_table(catalogue, kinds, region)
     else:
         click.echo("No instance type matches all filters.")
 
@@ -104,13 +104,13 @@ def _as_json(catalogue: Catalogue, item: InstanceType, region: str | None) -> di
     return row
 
 
-def _print_table(catalogue: Catalogue, found: tuple[InstanceType, ...], region: str | None) -> None:
+def _print_table(catalogue: Catalogue, kinds: tuple[InstanceType, ...], region: str | None) -> None:
     from eks_hardware.printable import usd
 
     places = ("Regions",) if region is None else ("Zones", "$/h")
     right = {"vCPU", "GiB", "EFA", "Regions", "$/h"}
     shown = table(("Type", "Accelerator", "vCPU", "GiB", "EFA", *places), right=right, fold=("Accelerator", places[0]))
-    for item in found:
+    for item in kinds:
         cells = [
             f"{item.name} {_WITHDRAWN}" if item.withdrawn else item.name,
             _accelerator(item),
@@ -127,7 +127,7 @@ def _print_table(catalogue: Catalogue, found: tuple[InstanceType, ...], region: 
         shown.add_row(*cells, style="dim" if item.withdrawn else None)
     out = console(highlight=True)
     out.print(fitted(shown, out))
-    if any(item.withdrawn for item in found):
+    if any(item.withdrawn for item in kinds):
         out.print(f"{_WITHDRAWN} withdrawn by AWS: no longer in the EC2 API", style="dim")
     if region is not None:
         out.print("$/h: On-Demand, Linux; ? unknown; --format json includes dates and sources", style="dim")

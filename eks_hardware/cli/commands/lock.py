@@ -122,56 +122,56 @@ def _relocked(
     return relocked
 
 
-def _write(loaded: LoadedStrategy, found: Relocked) -> bool:
+def _write(loaded: LoadedStrategy, relocked: Relocked) -> bool:
     """Write the lock file if there is something to lock, and return whether it changed."""
     from eks_hardware.advisor.strategies.lock import lock_path, write
 
-    if loaded.path is None or not (found.choices or found.removed):
+    if loaded.path is None or not (relocked.choices or relocked.removed):
         return False
-    return write(lock_path(loaded.path), found.entries)
+    return write(lock_path(loaded.path), relocked.entries)
 
 
-def _show_written(loaded: LoadedStrategy, found: Relocked, *, changed: bool) -> None:
+def _show_written(loaded: LoadedStrategy, relocked: Relocked, *, changed: bool) -> None:
     from eks_hardware.advisor.strategies.lock import lock_path
     from eks_hardware.loader.yaml_files import display_name
 
-    if not (found.choices or found.removed):
+    if not (relocked.choices or relocked.removed):
         _tell_nothing(loaded)
     elif loaded.path is not None:
-        _tell(found, {"new": "chosen", "kept": "kept", "changed": "changed"}, "removed: no longer used")
+        _tell(relocked, {"new": "chosen", "kept": "kept", "changed": "changed"}, "removed: no longer used")
         name = display_name(lock_path(loaded.path))
-        if not found.entries:
+        if not relocked.entries:
             say(f"{name} removed: it has no entries left")
         else:
             say(f"{name} written; commit it" if changed else f"{name} is up to date")
 
 
-def _is_changed(found: Relocked) -> bool:
+def _is_changed(relocked: Relocked) -> bool:
     """Return whether the new lock file has other choices than the old one."""
-    return bool(found.removed) or any(choice.state != "kept" for choice in found.choices)
+    return bool(relocked.removed) or any(choice.state != "kept" for choice in relocked.choices)
 
 
-def _is_behind(found: Relocked) -> bool:
+def _is_behind(relocked: Relocked) -> bool:
     """Return whether the lock file is out of date, or would be different today."""
-    return _is_changed(found) or any(choice.differs_today for choice in found.choices)
+    return _is_changed(relocked) or any(choice.differs_today for choice in relocked.choices)
 
 
-def _compare(loaded: LoadedStrategy, found: Relocked) -> None:
+def _compare(loaded: LoadedStrategy, relocked: Relocked) -> None:
     """Show how today's choices differ from the locked ones."""
-    if not (found.choices or found.removed):
+    if not (relocked.choices or relocked.removed):
         _tell_nothing(loaded)
         return
-    said = {"new": "not locked; today", "kept": "locked", "changed": "outdated; today"}
-    _tell(found, said, "no longer used")
-    if _is_changed(found):
+    words = {"new": "not locked; today", "kept": "locked", "changed": "outdated; today"}
+    _tell(relocked, words, "no longer used")
+    if _is_changed(relocked):
         say(f"{loaded.file}: the lock file is out of date; run `eks-hardware lock {loaded.file}`")
-    elif _is_behind(found):
+    elif _is_behind(relocked):
         say(f"{loaded.file}: `eks-hardware lock --upgrade {loaded.file}` would change locked choices")
     else:
         say(f"{loaded.file}: the locked choices are the same as today's")
 
 
-def _content(loaded: LoadedStrategy, found: Relocked) -> dict[str, object]:
+def _content(loaded: LoadedStrategy, relocked: Relocked) -> dict[str, object]:
     from eks_hardware.advisor.strategies.lock import as_json
 
     def entry(each: Entry | None) -> dict[str, object] | None:
@@ -179,7 +179,7 @@ def _content(loaded: LoadedStrategy, found: Relocked) -> dict[str, object]:
 
     return {
         "file": loaded.file,
-        "changed": _is_changed(found),
+        "changed": _is_changed(relocked),
         "choices": [
             {
                 "path": choice.path,
@@ -190,16 +190,16 @@ def _content(loaded: LoadedStrategy, found: Relocked) -> dict[str, object]:
                 "today": entry(choice.today),
                 "differs_today": choice.differs_today,
             }
-            for choice in found.choices
+            for choice in relocked.choices
         ],
-        "removed": [each.path for each in found.removed],
+        "removed": [each.path for each in relocked.removed],
     }
 
 
-def _tell(found: Relocked, said: Mapping[str, str], gone: str) -> None:
-    for choice in found.choices:
-        say("\n".join(_lines(choice, said[choice.state])))
-    for entry in found.removed:
+def _tell(relocked: Relocked, words: Mapping[str, str], gone: str) -> None:
+    for choice in relocked.choices:
+        say("\n".join(_lines(choice, words[choice.state])))
+    for entry in relocked.removed:
         say(f"{entry.path}  {gone}")
 
 

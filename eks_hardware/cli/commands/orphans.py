@@ -104,8 +104,8 @@ def _state(program: Path, folder: Path) -> dict[str, object]:
         [program, "state", "pull"], capture_output=True, check=False, cwd=folder, stdin=subprocess.DEVNULL, text=True
     )
     if done.returncode:
-        said = " ".join(done.stderr.replace("\u2502", " ").split())
-        fail(f"terraform state pull failed in {folder}; run terraform init there: {said}")
+        errors = " ".join(done.stderr.replace("\u2502", " ").split())
+        fail(f"terraform state pull failed in {folder}; run terraform init there: {errors}")
     state: dict[str, object] = json.loads(done.stdout) if done.stdout.strip() else {}
     return state
 

@@ -191,7 +191,7 @@ def _with_files(options: dict[str, Any], file: Path | None) -> tuple[Request, tu
     return replace(request, measured=measured, policy=_policy(policy) if policy else None), only
 
 
-def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:
+def _request(fields: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:
     """Return the request, and the hardware to choose from."""
     from eks_hardware.advisor.ranking.workload_file import request_of
     from eks_hardware.findings import StrategyError
@@ -200,30 +200,30 @@ def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[st
     folder = file.parent if file else None
     try:
         document = _read(file) if file else None
-        if document and not said:
+        if document and not fields:
             return request_of(document, folder=folder), document.value.only
     except StrategyError as error:
         fail_with(error.findings)
-    if document is None and "task" not in said:
-        if said:
+    if document is None and "task" not in fields:
+        if fields:
             from eks_hardware.spellings import Task
 
             fail(f"--task is missing; choose one of {', '.join(get_args(Task))}")
         fail("no workload given; use --task and --model, or --from FILE")
-    if document is None and "model" not in said:
+    if document is None and "model" not in fields:
         fail("--model is missing; give a public model such as llama-3.1-8b, parameters such as 8B, or a config.json")
     before = document.value.model_dump(mode="json", exclude_unset=True) if document else {}
-    if "regions" in said:
+    if "regions" in fields:
         before.pop("region", None)
-    if "model" in said:
-        before["model"] = _described(before.get("model", {}), said["model"])
+    if "model" in fields:
+        before["model"] = _described(before.get("model", {}), fields["model"])
     for name, other in (("users", "concurrent_sequences"), ("concurrent_sequences", "users")):
-        if name in said and other not in said:
+        if name in fields and other not in fields:
             before.pop(other, None)
             before.pop("think_seconds" if other == "users" else "", None)
-    if "spot" in said.get("purchase", ()):
+    if "spot" in fields.get("purchase", ()):
         before.setdefault("interruptible", True)
-    return request_or_stop(merged(before, said), folder=folder)
+    return request_or_stop(merged(before, fields), folder=folder)
 
 
 def _measured(file: Path) -> Measured:
@@ -246,9 +246,9 @@ def _policy(file: Path) -> Policy:
         fail_with(error.findings)
 
 
-def _described(model: dict[str, object], said: dict[str, object]) -> dict[str, object]:
+def _described(model: dict[str, object], fields: dict[str, object]) -> dict[str, object]:
     """Return the fields of the file's model that also apply to the model of ``--model``."""
-    if "parameters" not in said:  # another model
+    if "parameters" not in fields:  # another model
         return {}
     return {name: value for name, value in model.items() if name not in ("name", "hf_config")}
 
@@ -297,8 +297,8 @@ def _write(
     except WriteError as error:
         fail(str(error))
     nodes = f"{chosen.nodes} x " if chosen.nodes > 1 else ""
-    said = f"Wrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.\n{reach}".rstrip()
-    return said, None if settings.public_cidrs else chosen.region
+    summary = f"Wrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.\n{reach}".rstrip()
+    return summary, None if settings.public_cidrs else chosen.region
 
 
 def _project_around(file: Path, wanted: bool | None, private_in: str | None, *, force: bool) -> Path | None:

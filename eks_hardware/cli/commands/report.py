@@ -35,17 +35,17 @@ def report(strategy: str, output: Path, overlays: tuple[str, ...]) -> None:
     from eks_hardware import __version__
 
     _check_output(output)
-    found = checked(strategy, overlays)
+    checked_one = checked(strategy, overlays)
 
     from eks_hardware.html_report import report_of, report_page
 
-    page = report_page(report_of(found.strategy, found.findings, version=__version__)).encode()
+    page = report_page(report_of(checked_one.strategy, checked_one.findings, version=__version__)).encode()
     if str(output) == _STDOUT:
         click.echo(page, nl=False)
     else:
         _write(output, page)
-        say(f"{output}: {found.strategy.name}, {len(page) / 1000:,.0f} kB; open it in a browser")
-    if found.over_budget:
+        say(f"{output}: {checked_one.strategy.name}, {len(page) / 1000:,.0f} kB; open it in a browser")
+    if checked_one.over_budget:
         raise Exit(FAILED)
 
 

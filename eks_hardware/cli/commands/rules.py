@@ -39,12 +39,17 @@ def rules(code: str | None, format_: str) -> None:
         return
     name = code.upper().replace("-", "_")
     refuse_unknown("CODE", name, tuple(known), "`eks-hardware rules` lists the codes")
-    found = known[name]
+    explanation_of = known[name]
     if as_json:
-        example = {"why": found.why, "breaks": found.breaks, "fixed": found.fixed, "says": _says(found)}
-        print_json(_row(found) | example)
+        example = {
+            "why": explanation_of.why,
+            "breaks": explanation_of.breaks,
+            "fixed": explanation_of.fixed,
+            "says": _says(explanation_of),
+        }
+        print_json(_row(explanation_of) | example)
     else:
-        click.echo(_explained(found))
+        click.echo(_explained(explanation_of))
 
 
 def _list(known: list[Explanation], as_json: bool) -> None:

@@ -55,7 +55,7 @@ _CHECKS = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective", "all")
 )
 @parameters.output_format(text="Output format; JSON is a List object.")
 def workload(
-    strategy: str, overlays: tuple[str, ...], command: str | None, checks: tuple[str, ...], format_: str, **said: Any
+    strategy: str, overlays: tuple[str, ...], command: str | None, checks: tuple[str, ...], format_: str, **fields: Any
 ) -> None:
     """Print a Kubernetes manifest with the node selector, tolerations and resources of a node group or pool.
 
@@ -74,19 +74,19 @@ def workload(
         request = Request(
             command=_words(command),
             checks=() if "all" in checks else tuple(check for check in CHECKS if check in checks),
-            **said,
+            **fields,
         )
         request.check()
         read = checked(strategy, overlays).strategy
-        found = manifest(read, resolve(read), request)
+        printed = manifest(read, resolve(read), request)
     except WorkloadError as problem:
         fail_with([Finding(problem.code, problem.option, problem.message)])
-    for warning in found.warnings:
+    for warning in printed.warnings:
         tell(f"warning: {warning}")
     if format_ == "json":
-        print_json({"apiVersion": "v1", "kind": "List", "items": found.objects})
+        print_json({"apiVersion": "v1", "kind": "List", "items": printed.objects})
     else:
-        click.echo(found.yaml, nl=False)
+        click.echo(printed.yaml, nl=False)
 
 
 def _words(command: str | None) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ class _Unpadded(io.TextIOBase):
         self._stream = sys.stdout
 
     def write(self, text: str, /) -> int:
-        self._stream.write(_PADDING.sub(lambda found: found[0].replace(" ", ""), text))
+        self._stream.write(_PADDING.sub(lambda match: match[0].replace(" ", ""), text))
         return len(text)
 
     def flush(self) -> None:

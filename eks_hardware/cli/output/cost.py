@@ -177,23 +177,23 @@ def _print_list(out: Console, title: str, texts: Sequence[str]) -> None:
 
 
 def _lines_table(cost: StrategyCost) -> Table:
-    found = table(("Item", "Quantity", *LEVELS), right=("Quantity", *LEVELS), fold=("Item",))
+    lines_table = table(("Item", "Quantity", *LEVELS), right=("Quantity", *LEVELS), fold=("Item",))
     label = ""
     for line in cost.lines:
         if _label(line.path) != label:
             label = _label(line.path)
-            found.add_row(label, style="bold")
+            lines_table.add_row(label, style="bold")
         cells = [_usd(line.usd_per_hour(level)) + ("+" if _is_part(line, level) else "") for level in LEVELS]
-        found.add_row(f"  {line.name}", _units(line), *cells)
-    _add_totals(found, cost)
-    return found
+        lines_table.add_row(f"  {line.name}", _units(line), *cells)
+    _add_totals(lines_table, cost)
+    return lines_table
 
 
-def _add_totals(found: Table, cost: StrategyCost) -> None:
-    found.add_row()
+def _add_totals(lines_table: Table, cost: StrategyCost) -> None:
+    lines_table.add_row()
     for name, hours in (("hour", 1), (f"month ({HOURS_PER_MONTH} hours)", HOURS_PER_MONTH)):
         cells = [_total(cost, level, hours) for level in LEVELS]
-        found.add_row(f"Total per {name}", "", *cells, style="bold")
+        lines_table.add_row(f"Total per {name}", "", *cells, style="bold")
 
 
 def _parts_table(cost: StrategyCost) -> Table:
@@ -203,15 +203,15 @@ def _parts_table(cost: StrategyCost) -> Table:
         parts.setdefault(_label(line.path), []).append(line)
     by_cost = sorted(parts, key=lambda label: sum_of(parts[label], "max"), reverse=True)
     small = by_cost[_PARTS:] if len(parts) > _PARTS + 1 else []
-    found = table(("Item", "Quantity", *LEVELS), right=("Quantity", *LEVELS), fold=("Item",))
+    parts_table = table(("Item", "Quantity", *LEVELS), right=("Quantity", *LEVELS), fold=("Item",))
     for label, lines in parts.items():
         if label not in small:
             units = _units(lines[0]) if lines[0].kind == "instances" else ""
-            found.add_row(f"{label}: {_named(lines)}", units, *_amounts(lines))
+            parts_table.add_row(f"{label}: {_named(lines)}", units, *_amounts(lines))
     if small:
-        found.add_row(f"{len(small)} more items", "", *_amounts([line for each in small for line in parts[each]]))
-    _add_totals(found, cost)
-    return found
+        parts_table.add_row(f"{len(small)} more items", "", *_amounts([line for each in small for line in parts[each]]))
+    _add_totals(parts_table, cost)
+    return parts_table
 
 
 def _named(lines: Sequence[CostLine]) -> str:
@@ -268,10 +268,12 @@ def _purchases_table(types: Sequence[str], region: str) -> Table:
     }
     known: list[Purchase] = [purchase for purchase in PURCHASES if any(row[purchase] for row in rows.values())]
     names = [_COLUMNS[purchase] for purchase in known]
-    found = table(("\n\nInstance type", *names), right=names, fold=("\n\nInstance type",))
+    purchases_table = table(("\n\nInstance type", *names), right=names, fold=("\n\nInstance type",))
     for name, row in rows.items():
-        found.add_row(name, *(_usd(figure.usd_per_hour if figure else None) for figure in map(row.get, known)))
-    return found
+        purchases_table.add_row(
+            name, *(_usd(figure.usd_per_hour if figure else None) for figure in map(row.get, known))
+        )
+    return purchases_table
 
 
 def _notes(cost: StrategyCost) -> Iterator[str]:

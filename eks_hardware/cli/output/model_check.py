@@ -112,11 +112,11 @@ def _of_chip(chip: ChipCheck) -> Iterator[tuple[str, str]]:
 
 def _table(fits: tuple[Fit, ...]) -> Table:
     numbers = ("Nodes", "Devices", "GiB/device")
-    found = table(("Fits on", *numbers, "Layout"), right=numbers, fold=("Layout",))
+    candidates_table = table(("Fits on", *numbers, "Layout"), right=numbers, fold=("Layout",))
     for fit in fits:
         memory = f"{fit.memory_gib:.1f} of {fit.available_gib:.1f}"
-        found.add_row(fit.kind.name, str(fit.nodes), str(fit.devices), memory, _how(fit))
-    return found
+        candidates_table.add_row(fit.kind.name, str(fit.nodes), str(fit.devices), memory, _how(fit))
+    return candidates_table
 
 
 def _how(fitted: Fit) -> str:

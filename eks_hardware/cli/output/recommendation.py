@@ -270,21 +270,21 @@ def show_choices(recommendation: Recommendation, *, top: int) -> None:
 
 def show_types(groups: Mapping[str, Sequence[str]], region: str) -> None:
     """Print a table of instance types, best first, with their memory and price, below the names of their groups."""
-    found = table(("#", "Instance type", "Accelerator", "Memory GiB", "$/h"), right=("#", "Memory GiB", "$/h"))
+    types_table = table(("#", "Instance type", "Accelerator", "Memory GiB", "$/h"), right=("#", "Memory GiB", "$/h"))
     unknown = []
     for group, names in groups.items():
         if group:
-            found.add_row("", group, style="bold")
+            types_table.add_row("", group, style="bold")
         for number, name in enumerate(names, 1):
             kind, price = load().get(name), load().price(name, region)
             chip = kind.accelerator
             devices = f"{chip.count} x {chip.name}" if chip else f"{kind.vcpus} vCPUs"
             memory = chip.memory_gib_total if chip and chip.memory_gib_total else kind.memory_gib
-            found.add_row(str(number), name, devices, f"{memory:.1f}", usd(price.usd_per_hour if price else None))
+            types_table.add_row(str(number), name, devices, f"{memory:.1f}", usd(price.usd_per_hour if price else None))
             unknown += [name] if price is None else []
     out = console()
     _print(out, "")
-    out.print(fitted(found, out))
+    out.print(fitted(types_table, out))
     if unknown:
         _print(out, f"Price unknown: {', '.join(unknown)}. The order does not depend on prices.")
     if len(groups) > 1:
@@ -402,10 +402,10 @@ def _without_price(best: Sequence[Candidate]) -> Iterator[str]:
 def _dates(best: Sequence[Candidate], *, more: int, everything: bool) -> str:
     """Return the dates of the prices, and where the rest is."""
     dates = sorted({candidate.price_as_of for candidate in best if candidate.price_as_of})
-    said = f"Prices: {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, no tax" if dates else "No prices"
+    sentence = f"Prices: {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, no tax" if dates else "No prices"
     at_most = " (<=: On-Demand)" if any(candidate.price_at_most for candidate in best) else ""
     rest = [*(() if everything else ("--explain",)), *((f"--top {len(best) + more}",) if more > 0 else ())]
-    return f"{said}{at_most}. More: {', '.join((*rest, '-o FILE'))}."
+    return f"{sentence}{at_most}. More: {', '.join((*rest, '-o FILE'))}."
 
 
 def _choice(best: Candidate) -> str:
@@ -436,11 +436,11 @@ def _table(best: Sequence[Candidate], chosen: Candidate | None = None) -> Table:
         )
         for rank, each in enumerate(best, 1)
     ]
-    found = table(names, right=("#", *names[3:]), fold=("Accelerator",))
-    found.columns[2].max_width = 15
+    candidates_table = table(names, right=("#", *names[3:]), fold=("Accelerator",))
+    candidates_table.columns[2].max_width = 15
     for row in rows:
-        found.add_row(*row)
-    return found
+        candidates_table.add_row(*row)
+    return candidates_table
 
 
 def _nodes(each: Candidate) -> str:

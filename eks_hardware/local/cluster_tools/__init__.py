@@ -342,7 +342,7 @@ def paths(*names: str, environ: Mapping[str, str] | None = None) -> dict[str, Pa
         ToolsMissing: One of them is not on this machine.
     """
     environ = os.environ if environ is None else environ
-    found = {name: find(TOOLS[name], go_version(TOOLS[name], environ), environ) for name in names}
-    if incomplete := {name: each for name, each in found.items() if not is_complete(TOOLS[name], each)}:
+    tools = {name: find(TOOLS[name], go_version(TOOLS[name], environ), environ) for name in names}
+    if incomplete := {name: each for name, each in tools.items() if not is_complete(TOOLS[name], each)}:
         raise missing(incomplete)
-    return {program: path for each in found.values() for program, path in each.paths.items()}
+    return {program: path for each in tools.values() for program, path in each.paths.items()}

@@ -45,11 +45,11 @@ def provide(*names: str, say: Say, environ: Mapping[str, str] | None = None) -> 
     """
     environ = os.environ if environ is None else environ
     go = {name: go_version(TOOLS[name], environ) for name in names}
-    found = {name: find(TOOLS[name], go[name], environ) for name in names}
-    incomplete = {name: each for name, each in found.items() if not is_complete(TOOLS[name], each)}
+    tools = {name: find(TOOLS[name], go[name], environ) for name in names}
+    incomplete = {name: each for name, each in tools.items() if not is_complete(TOOLS[name], each)}
     if without_go := {name: each for name, each in incomplete.items() if go[name] is None}:
         raise missing(without_go)
-    for name, each in found.items():
+    for name, each in tools.items():
         tool, version = TOOLS[name], go[name]
         if name in incomplete and version is not None:
             each = _build(tool, version, environ, say)
@@ -156,11 +156,11 @@ def _go(tool: Tool, arguments: list[str], draft: Path, environ: Mapping[str, str
 def _follow(tool: Tool, lines: Iterator[bytes], say: Say) -> list[str]:
     """Return the lines of a running Go, and say every few seconds how far it is."""
     output: list[str] = []
-    downloaded, said = 0, time.monotonic()
+    downloaded, told_at = 0, time.monotonic()
     for line in lines:
         output.append(line.decode(errors="replace"))
         downloaded += output[-1].startswith("go: downloading")
-        if time.monotonic() - said > _PROGRESS_SECONDS:
-            said = time.monotonic()
+        if time.monotonic() - told_at > _PROGRESS_SECONDS:
+            told_at = time.monotonic()
             say(f"{tool}: {downloaded} modules downloaded, {len(output) - downloaded} packages compiled")
     return output

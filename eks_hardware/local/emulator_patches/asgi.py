@@ -20,8 +20,8 @@ class Signed(NamedTuple):
 def signed(scope: Mapping[str, Any]) -> Signed | None:
     """Return the scope of an AWS client's signature; None for other requests."""
     headers = dict(scope.get("headers") or ()) if scope["type"] == "http" else {}
-    found = _SCOPE.search(headers.get(b"authorization", b"").decode())
-    return Signed(**found.groupdict()) if found else None
+    match = _SCOPE.search(headers.get(b"authorization", b"").decode())
+    return Signed(**match.groupdict()) if match else None
 
 
 async def body_of(receive: Callable[..., Any]) -> bytes:

@@ -24,5 +24,5 @@ def text(moment: datetime.datetime) -> str:
 
 def moment(text: str) -> datetime.datetime:
     """Return the moment of a text of AWS, with or without fractions of a second."""
-    found = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
-    return found if found.tzinfo else found.replace(tzinfo=datetime.timezone.utc)
+    time = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)

@@ -117,18 +117,18 @@ def image_name(parameter: str) -> str | None:
     Sources: https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html,
     https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id-bottlerocket.html
     """
-    if found := _AL2023.fullmatch(parameter):
-        version = found["version"] or max(al2023_versions())
+    if match := _AL2023.fullmatch(parameter):
+        version = match["version"] or max(al2023_versions())
         if version in al2023_versions():
             return "amazon-eks-node-al2023-{}-{}-{}-v{}".format(
-                *found.group("architecture", "variant", "kubernetes"), version
+                *match.group("architecture", "variant", "kubernetes"), version
             )
-    if found := _BOTTLEROCKET.fullmatch(parameter):
+    if match := _BOTTLEROCKET.fullmatch(parameter):
         versions = bottlerocket_versions()
-        version = versions[0] if found["version"] == "latest" else found["version"]
+        version = versions[0] if match["version"] == "latest" else match["version"]
         if version in versions:
             return "bottlerocket-aws-k8s-{}{}-{}-v{}".format(
-                *found.group("kubernetes", "variant", "architecture"), version
+                *match.group("kubernetes", "variant", "architecture"), version
             )
     return None
 
@@ -172,20 +172,20 @@ class _Offers:
         asked = request("DescribeInstanceTypeOfferingsRequest", params, self._ec2["_p"])
         location = asked.get("LocationType", "region")
         filters = {filter_["Name"]: filter_.get("Values", []) for filter_ in asked.get("Filters", ())}
-        found = [
+        offerings = [
             {**offering, "LocationType": location}
             for offering in self.offerings(location)
             if offering["InstanceType"] in filters.get("instance-type", [offering["InstanceType"]])
             and offering["Location"] in filters.get("location", [offering["Location"]])
         ]
-        shown, more = page(found, asked, _OFFERINGS_PER_PAGE)
+        shown, more = page(offerings, asked, _OFFERINGS_PER_PAGE)
         return response("DescribeInstanceTypeOfferings", {"InstanceTypeOfferings": shown, **more})
 
     def describe_zones(self, params: Mapping[str, object]) -> object:
         """Answer with all Availability Zones of the region; ministack has three, and ignores what is asked for."""
         asked = request("DescribeAvailabilityZonesRequest", params, self._ec2["_p"])
         region = self._ec2["get_region"]()
-        found = [
+        zones = [
             {
                 "ZoneName": self._ec2["_zone_name_for_az_id"](zone),
                 "ZoneId": zone,
@@ -202,7 +202,7 @@ class _Offers:
             **{_ZONE_FILTERS[filter_["Name"]]: filter_.get("Values", []) for filter_ in asked.get("Filters", ())},
             **{name: asked[f"{name}s"] for name in ("ZoneName", "ZoneId") if f"{name}s" in asked},
         }
-        shown = [offering for offering in found if all(offering[name] in values for name, values in wanted.items())]
+        shown = [offering for offering in zones if all(offering[name] in values for name, values in wanted.items())]
         return response("DescribeAvailabilityZones", {"AvailabilityZones": shown})
 
     def describe_spot_prices(self, params: Mapping[str, object]) -> object:
@@ -215,7 +215,7 @@ class _Offers:
         zones: dict[str, list[str]] = {}
         for offering in self.offerings("availability-zone"):
             zones.setdefault(offering["InstanceType"], []).append(offering["Location"])
-        found = [
+        prices = [
             {
                 "AvailabilityZone": zone,
                 "InstanceType": name,
@@ -226,7 +226,7 @@ class _Offers:
             for name in asked.get("InstanceTypes", sorted(zones))
             for zone, price in zip(sorted(zones.get(name, ())), _spot_prices(name, region), strict=False)
         ]
-        return response("DescribeSpotPriceHistory", {"SpotPriceHistory": found})
+        return response("DescribeSpotPriceHistory", {"SpotPriceHistory": prices})
 
     def offerings(self, location: str) -> Iterator[dict[str, str]]:
         """Yield the offerings of the request's region."""
@@ -269,8 +269,8 @@ def _type_xml(name: str) -> str:
 @functools.cache
 def instance_types() -> dict[str, dict[str, Any]]:
     """Return moto's recorded ``DescribeInstanceTypes`` by name."""
-    found: dict[str, dict[str, Any]] = _recorded("instance_types.json.gz")
-    return found
+    types: dict[str, dict[str, Any]] = _recorded("instance_types.json.gz")
+    return types
 
 
 @functools.cache

@@ -27,8 +27,8 @@ def read(of: Any, prefix: str, flat: Mapping[str, str]) -> Any:
     """
     if of.type_name == "structure":
         start = f"{prefix}." if prefix else ""
-        found = {name: read(member, start + _parameter(member, name), flat) for name, member in of.members.items()}
-        return {name: value for name, value in found.items() if value is not None} or None
+        members = {name: read(member, start + _parameter(member, name), flat) for name, member in of.members.items()}
+        return {name: value for name, value in members.items() if value is not None} or None
     if of.type_name == "list":
         items: list[object] = []
         while (item := read(of.member, f"{prefix}.{len(items) + 1}", flat)) is not None:

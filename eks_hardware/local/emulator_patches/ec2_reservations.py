@@ -87,14 +87,14 @@ class Reservations:
         ]
         if identity or group:
             targeted = [identity] if identity else _members(group)
-            found = [reservation for reservation in fitting if reservation["CapacityReservationId"] in targeted]
+            candidates = [reservation for reservation in fitting if reservation["CapacityReservationId"] in targeted]
         else:
             is_open = preference != "none" and lifecycle == "on-demand"
-            found = [
+            candidates = [
                 reservation for reservation in fitting if is_open and reservation["InstanceMatchCriteria"] == "open"
             ]
-        if found:
-            return found[0]["CapacityReservationId"], None
+        if candidates:
+            return candidates[0]["CapacityReservationId"], None
         # A Capacity Block has to be targeted.
         is_required = target or preference == "capacity-reservations-only" or lifecycle == BLOCK
         return None, self._refusal(identity) if is_required else None
@@ -233,8 +233,8 @@ class Reservations:
             "Done": set(),
             **fields,
         }
-        found: dict[str, object] = self._records[identity]
-        return found
+        record: dict[str, object] = self._records[identity]
+        return record
 
     def _view(self, record: Map) -> dict[str, object]:
         """Return a reservation as EC2 describes it."""

@@ -120,8 +120,8 @@ class _Access:
         values = {"host": url.netloc, _CLUSTER_HEADER: self._cluster[0]}
         if sorted(headers.split(";")) != sorted(values):
             return ""
-        found = self._eks["resolve_credential"](key, self._cluster[1], query.get("X-Amz-Security-Token"))
-        secret = getattr(found, "secret_access_key", None)
+        credential = self._eks["resolve_credential"](key, self._cluster[1], query.get("X-Amz-Security-Token"))
+        secret = getattr(credential, "secret_access_key", None)
         if secret is None:
             return ""
         canonical = self._eks["build_canonical_request"](
@@ -129,7 +129,7 @@ class _Access:
         )
         text = self._eks["build_string_to_sign"](query["X-Amz-Date"], date, region, service, canonical)
         expected = self._eks["calculate_signature"](secret, date, region, service, text)
-        return str(found.principal_arn) if hmac.compare_digest(expected, given) else ""
+        return str(credential.principal_arn) if hmac.compare_digest(expected, given) else ""
 
 
 def _url(token: str) -> str:

@@ -83,8 +83,8 @@ def _create(stored: dict[str, object], asked: Mapping[str, Any], region: str) ->
 def _known(stored: Mapping[str, Any], key: str) -> dict[str, object]:
     if key not in stored:
         raise _RefusedError("FileSystemNotFound", f"File system '{key}' does not exist.")
-    found: dict[str, object] = stored[key]
-    return found
+    known: dict[str, object] = stored[key]
+    return known
 
 
 def _describe(stored: dict[str, object], asked: Mapping[str, Any], _: str) -> dict[str, object]:
