@@ -7,6 +7,7 @@ https://karpenter.sh/v1.14/concepts/nodeoverlays/
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from eks_hardware.catalogue import EfaInterface
 from eks_hardware.kubernetes.nodes import ARCHITECTURE_LABEL, POOL_LABEL, TYPE_LABEL, taint_object
@@ -55,7 +56,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, object]:
     return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": pool.name}, "spec": spec}
 
 
-def node_overlays(pool: ResolvedNodePool) -> Iterator[dict[str, object]]:
+def node_overlays(pool: ResolvedNodePool) -> Iterator[dict[str, Any]]:
     """Yield the NodeOverlays of a pool, each limited to its nodes: by default overlays apply to all pools."""
     for overlay in pool.overlays:
         yield {
