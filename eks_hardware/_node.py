@@ -7,12 +7,15 @@ import os
 import shutil
 import threading
 from importlib import import_module
+from pathlib import Path
 
 from eks_hardware._lazy_providers import is_eager
 
 SILENCED_NODE = 20
 """With an end-of-life Node, jsii prints a box on stderr, which cdktf shows as an error. Such a Node still works."""
 SILENCE_VARIABLE = "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION"
+# https://aws.github.io/jsii/user-guides/lib-user/configuration/
+_CACHE, _CACHE_ROOT = "JSII_RUNTIME_PACKAGE_CACHE", "JSII_RUNTIME_PACKAGE_CACHE_ROOT"
 
 NODE_IS_MISSING = "node is not on the PATH: install Node.js 20 or newer, https://nodejs.org"
 
@@ -24,6 +27,8 @@ def start_node() -> None:
     reports errors.
     """
     os.environ.setdefault(SILENCE_VARIABLE, str(SILENCED_NODE))
+    if not {_CACHE, _CACHE_ROOT} & os.environ.keys() and not _can_cache():
+        os.environ[_CACHE] = "disabled"
     if is_eager() or node() is None:
         return
     threading.Thread(target=_start_node, name="start-node").start()
@@ -32,6 +37,14 @@ def start_node() -> None:
 def node() -> str | None:
     """Return the path of the program that jsii runs; None if there is none."""
     return shutil.which(os.environ.get("JSII_NODE", "node"))
+
+
+def _can_cache() -> bool:
+    """Return whether jsii can create its cache of packages; without one it starts more slowly."""
+    folder = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    path = Path(folder).absolute()
+    existing = next(place for place in (path, *path.parents) if os.path.lexists(place))
+    return existing.is_dir() and os.access(existing, os.W_OK)
 
 
 def _start_node() -> None:

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_hardware import facts
+from eks_hardware import facts, whole_files
 from eks_hardware.catalogue import build_prices
 from eks_hardware.catalogue.aws_prices import Commitments, add_savings_plans, listed_prices, spot_prices
 from eks_hardware.catalogue.store import load
@@ -413,10 +413,7 @@ def write(built: Built, folder: Path = FOLDER) -> list[str]:
     """Write the files that differ, and return their names."""
     changed = stale(built, folder)
     for name in changed:
-        # Replace in one step, so that readers never see an incomplete file.
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        fresh = file.with_name(f".{file.name}.new")
-        fresh.write_bytes(built.files[name].encode())
-        fresh.replace(file)
+        whole_files.replace(file, built.files[name].encode())
     return changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -39,6 +40,7 @@ COMMANDS = (
 """Commands in the order of the help. Each is a ``click.Command`` in a module of the same name."""
 
 _INTERRUPTED = 130
+_NO_SPACE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 _WHOLE = "\u2011"
@@ -165,12 +167,13 @@ def main() -> None:
     try:
         app.main(prog_name="eks-hardware")
     except OSError as error:
-        # For example a full disk behind redirected output, unless the command reports it itself.
-        if error.filename is not None:
+        # For example a full disk, also behind redirected output, unless the command reports it itself.
+        if error.filename is not None and error.errno not in _NO_SPACE:
             raise
         from eks_hardware.cli.errors import tell
         from eks_hardware.printable import reason
 
-        tell(f"error: cannot write the output: {reason(error)}")
-        sys.stdout = None  # otherwise Python fails again when it flushes
+        tell(f"error: {error.filename or 'cannot write the output'}: {reason(error)}")
+        if error.filename is None:
+            sys.stdout = None  # otherwise Python fails again when it flushes
         raise SystemExit(2) from None

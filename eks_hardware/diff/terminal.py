@@ -73,9 +73,12 @@ def _cost(cost: CostChange, width: int) -> Iterator[str]:
     rows = [("US dollars", "before", "after", "change"), *cost_rows(cost)]
     cells = [tuple(re.sub(r"at (least|most) ", "at\u2060\\1\u2060", cell) for cell in row) for row in rows]
     widths = [widest(cell[index] for cell in cells) + (index > 0) for index in range(4)]
-    # Bounds are long, and wrap.
-    room = (width - widths[0]) // 3 - 1
-    widths = [widths[0], *(min(each, room) for each in widths[1:])] if sum(widths) + 3 > width else widths
+    if sum(widths) + 3 > width:
+        # Bounds and labels are long, and wrap. Amounts stay whole.
+        words = [widest(word for cell in cells for word in cell[index].split()) + (index > 0) for index in range(4)]
+        room = (width - widths[0]) // 3 - 1
+        amounts = [max(words[index], min(widths[index], room)) for index in (1, 2, 3)]
+        widths = [max(words[0], min(widths[0], width - sum(amounts) - 3)), *amounts]
     yield from (line.replace("\u2060", " ") for line in columns(cells, widths, right=(1, 2, 3)))
     for each in dict.fromkeys((*cost.unknown_after, *cost.unknown_before)):
         yield from wrapped(f"not included, because the price is unknown: {each}", width, indent="  ")

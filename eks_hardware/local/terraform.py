@@ -16,7 +16,6 @@ import shutil
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import urllib.error
 import urllib.request
@@ -26,6 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from eks_hardware import whole_files
 from eks_hardware.provider_mirror import BUILD, RECORD, link
 
 MINIMUM_TERRAFORM = (1, 5, 0)
@@ -350,10 +350,7 @@ def _write_config(root: Path, mirror: Mirror) -> Path:
             text = cli_config(record, providers)
         except ValueError as error:
             raise TerraformError(f"{error}; move the checkout or the mirror") from error
-    # Another run may be reading the file.
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as draft:
-        draft.write(text)
-    Path(draft.name).replace(file)
+    whole_files.replace(file, text.encode())  # another run may be reading it
     return file
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-_])")
@@ -13,6 +14,7 @@ _BEGUN = re.compile(rf"{_ADDRESS}: (?:Creating|Destroying|Modifying|Reading|Stil
 _ENDED = re.compile(rf"{_ADDRESS}: (?P<what>Creation|Destruction|Modifications|Read) complete after ")
 _PLAN = re.compile(r"\bPlan: (?P<add>\d+) to add, (?P<change>\d+) to change, (?P<destroy>\d+) to destroy")
 _RAISED = re.compile(r"(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Missing)(?:: |$)")
+_IGNORED = "Exception ignored in"
 _APP_STDERR = "Command output on stderr:"
 _SPINNER = re.compile(r"[\u2800-\u28ff]  ?\S")
 _BOX = "╷│╵|"
@@ -84,10 +86,22 @@ def _app_errors(texts: list[str]) -> list[str]:
         return []
     start = texts.index(_APP_STDERR) + 1
     written = [text for text in texts[start:] if text.strip() and not _SPINNER.match(text)]
+    written = list(_without_ignored(written)) or written
     raised = [index for index, text in enumerate(written) if _RAISED.match(text.strip())]
     if raised and any(text.strip().startswith("Traceback ") for text in written):
         written = written[raised[-1] :]
     return textwrap.dedent("\n".join(written)).splitlines()
+
+
+def _without_ignored(texts: list[str]) -> Iterator[str]:
+    """Yield the lines without the tracebacks of exceptions that Python ignored: they are not the reason."""
+    ignored = False
+    for text in texts:
+        ignored = ignored or text.strip().startswith(_IGNORED)
+        if not ignored:
+            yield text
+        elif _RAISED.match(text.strip()):
+            ignored = False
 
 
 def _boxes(texts: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -127,33 +127,40 @@ class Project:
         until: Callable[[], bool] = lambda: True,
         *,
         by: signal.Signals = signal.SIGINT,
+        command: Literal["apply", "destroy"] = "apply",
+        number: int = 1,
     ) -> list[str]:
-        """Press Ctrl-C during an apply, or kill it; return the addresses in the state afterwards.
+        """Press Ctrl-C during an apply or a destroy, or kill it; return the addresses in the state afterwards.
 
         Args:
-            event: when, such as ``apply_start`` or ``apply_complete``.
+            event: when, such as ``apply_start`` or ``apply_complete``. A destroy has the same events.
             address: how the address of the resource begins.
             until: what to wait for after the event. Terraform announces a start before it calls the provider.
             by: the signal that ends it.
+            command: what is interrupted.
+            number: which of the events counts.
         """
-        command = [str(self.terraform), "apply", "-auto-approve", "-input=false", "-json"]
+        arguments = [str(self.terraform), command, "-auto-approve", "-input=false", "-json"]
+        left = number
         with subprocess.Popen(
-            command,
+            arguments,
             cwd=self.stack_dir,
             env=dict(self.environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
-        ) as apply:
-            assert apply.stdout is not None
-            for line in apply.stdout:
+        ) as terraform:
+            assert terraform.stdout is not None
+            for line in terraform.stdout:
                 found = json.loads(line)
                 if found["type"] == event and found["hook"]["resource"]["addr"].startswith(address):
+                    left -= 1
+                if not left:
                     assert eventually(until)
-                    apply.send_signal(by)
+                    terraform.send_signal(by)
                     break
-            said = apply.stdout.read()
-        assert apply.returncode == (-by if by == signal.SIGKILL else 1), said
+            said = terraform.stdout.read()
+        assert terraform.returncode == (-by if by == signal.SIGKILL else 1), said
         return self.addresses()
 
     def plan(self, *flags: str) -> Plan:

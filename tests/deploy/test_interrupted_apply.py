@@ -6,13 +6,16 @@ not write what it has just created to the state.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import random
 import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +25,7 @@ from helpers.synthesized import with_overlay
 
 from .conftest import Deploy, Project
 
+AWS = Path(sys.executable).with_name("aws")
 REGION = "us-west-2"
 STRATEGY = "mixed-hardware"
 # Each in another part of the stack: first resources, network, control plane, nodes.
@@ -31,6 +35,8 @@ ENDED = (
     ("aws_eks_cluster", signal.SIGINT),
     ("aws_eks_node_group", signal.SIGKILL),
 )
+KILLS = 10
+FAULTS = pytest.mark.skipif("EKS_HARDWARE_FAULTS" not in os.environ, reason="takes minutes: `make faults` runs it")
 # Types whose creation succeeds if the resource exists: they only put values into others.
 _REPEATABLE = {
     "aws_cloudwatch_event_target",
@@ -74,13 +80,18 @@ def orphans(project: Project) -> dict[str, list[str]]:
 def recover(project: Project) -> set[str]:
     """Run the commands until nothing is found; return the addresses that were found."""
     recovered: set[str] = set()
+    before: dict[str, list[str]] = {}
     while found := orphans(project):
-        assert not recovered & set(found), "the commands had no effect"
+        assert found != before, "the commands had no effect"
+        before = found
         recovered |= set(found)
-        for (command,) in found.values():
+        for command in itertools.chain.from_iterable(found.values()):
             program, *arguments = shlex.split(command)
-            assert program == "terraform"
-            project.run(*arguments)
+            if program == "terraform":
+                project.run(*arguments)
+            else:  # a second one of a resource that the state has
+                assert program == "aws"
+                subprocess.run([AWS, *arguments], env=dict(project.environment), check=True, capture_output=True)
     return recovered
 
 
@@ -95,9 +106,31 @@ def test_an_interrupted_apply_goes_on(project: Project) -> None:
     assert len(project.addresses()) > len(known)
     plan = project.plan()
     assert (plan.exit_code, plan.changes) == (0, {})
+    # A second destroy, in the fixture, deletes the rest.
+    known = project.addresses()
+    left = project.interrupt("apply_complete", "aws_eks_node_group.", by=signal.SIGKILL, command="destroy")
+    assert 0 < len(left) <= len(known)
 
 
-@pytest.mark.skipif("EKS_HARDWARE_FAULTS" not in os.environ, reason="takes minutes: `make faults` runs it")
+@FAULTS
+def test_an_apply_that_is_killed_at_random_moments_goes_on(project: Project) -> None:
+    """``EKS_HARDWARE_KILLS_SEED`` repeats the choices of an earlier run, which printed it."""
+    seed = int(os.environ.get("EKS_HARDWARE_KILLS_SEED") or random.randrange(2**32))
+    print(f"EKS_HARDWARE_KILLS_SEED={seed}")
+    chance = random.Random(seed)
+    total, known = len(project.plan().changes), project.addresses()
+    for number in range(KILLS):
+        event = chance.choice(("apply_start", "apply_complete"))
+        after = chance.randint(1, max(1, (total - len(known)) // 3))  # so that the last kills are late
+        known = project.interrupt(event, "", by=signal.SIGKILL, number=after)
+        print(f"kill {number} at {event} {after}, {len(known)} resources in the state:", recover(project))
+    project.apply()
+    assert orphans(project) == {}
+    plan = project.plan()
+    assert (plan.exit_code, plan.changes) == (0, {})
+
+
+@FAULTS
 def test_every_kind_that_the_state_lost_is_found_and_imported(project: Project) -> None:
     """With the state lost one resource of each type. A full one has nothing to find."""
     project.apply()

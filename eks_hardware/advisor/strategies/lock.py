@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 
+from eks_hardware import whole_files
 from eks_hardware.advisor.strategies.filled import LOCK_SUFFIX
 from eks_hardware.loader.yaml_files import display_name
 from eks_hardware.models.base import InstanceTypeName, Name, StrategyModel
@@ -175,23 +176,8 @@ def write(path: Path, entries: Sequence[Entry]) -> bool:
         with contextlib.suppress(OSError):
             if _read_bytes(path) == content:
                 return False
-        _replace(path, content)
+        whole_files.replace(path, content)
     except OSError as error:
         message = f"cannot be written: {reason(error)}; make the strategy's folder writable"
         raise LockError("LOCK_UNWRITABLE", message, display_name(path)) from None
     return True
-
-
-def _replace(path: Path, content: bytes) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    draft.unlink(missing_ok=True)  # from a killed run
-    try:
-        with draft.open("xb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        draft.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise

@@ -140,10 +140,11 @@ def init(
         private_in = None if settings.public_cidrs else chosen.region
         text = chosen.text(name, settings)
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_new(file, with_schema(text) if place == "new" or has_schema(file) else text, force=force)
-        # With an explicit --project, also write the files that an interrupted run did not reach.
+        with_line = place == "new" or has_schema(file)
+        # First the project: with --project, the same command then goes on after an interruption or a full disk.
         if place == "new" or (project and runs_strategies(output)):
             around.extend(write_project(output, name, private_in))
+        write_new(file, with_schema(text) if with_line else text, force=force)
     except WriteError as error:
         fail(str(error))
     except OSError as error:

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
+from eks_hardware import whole_files
 from eks_hardware.kubernetes.files.scripts import scripts
 from eks_hardware.kubernetes.files.tree import tree
 from eks_hardware.kubernetes.model import Bundle
@@ -128,27 +129,14 @@ def _put(file: Path, text: str) -> None:
         if not file.is_symlink() and file.read_bytes() == content and bool(file.stat().st_mode & 0o100) == executable:
             return
     file.parent.mkdir(parents=True, exist_ok=True)
-    draft = _draft(file)
-    try:
-        draft.unlink(missing_ok=True)  # a link in its place would be written through
-        draft.write_bytes(content)
-        if executable:
-            draft.chmod(draft.stat().st_mode | 0o111)
-        draft.replace(file)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
-        raise
-
-
-def _draft(file: Path) -> Path:
-    return file.with_name(f".{file.name}.draft")
+    whole_files.replace(file, content, executable=executable)
 
 
 def _remove(folder: Path, names: Iterable[str]) -> None:
     for name in sorted(names):
         (folder / name).unlink(missing_ok=True)
-        _draft(folder / name).unlink(missing_ok=True)
+        for draft in whole_files.drafts(folder / name):
+            draft.unlink(missing_ok=True)
         for parent in PurePosixPath(name).parents:
             if parent != PurePosixPath():
                 with contextlib.suppress(OSError):  # not empty

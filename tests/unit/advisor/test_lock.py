@@ -140,10 +140,10 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: p
     path = tmp_path / "demo.lock.json"
     lock.write(path, ENTRIES)
 
-    def full(_handle: int) -> None:
+    def full(_draft: Path, _target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(lock.LockError) as caught:
         lock.write(path, [entry(region="us-east-1")])
     assert caught.value.code == "LOCK_UNWRITABLE"
@@ -156,11 +156,11 @@ def test_a_killed_run_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "demo.lock.json"
     lock.write(path, ENTRIES)
 
-    def killed(_handle: int) -> None:
+    def killed(_draft: Path, _target: Path) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", killed)
+        patch.setattr(Path, "replace", killed)
         with pytest.raises(KeyboardInterrupt):
             lock.write(path, [entry(region="us-east-1")])
     assert len(lock.read(path)) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from functools import partial
 from pathlib import Path
 
@@ -198,7 +197,7 @@ def test_a_folder_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch) -> 
     def refuse(*_: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(os, "fsync", refuse)
+    monkeypatch.setattr(Path, "replace", refuse)
     code, said = outcome("demo.yaml")
     assert code == 2
     assert "error: demo.lock.json: cannot be written" in said

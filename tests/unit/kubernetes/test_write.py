@@ -466,7 +466,7 @@ def test_an_interrupted_run_is_made_good(tmp_path: Path, monkeypatch: pytest.Mon
         patch.setattr(Path, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
             put(tmp_path, karpenter_release("a"), karpenter_release("b"), objects(item(name="c")))
-    (tmp_path / "values" / ".a.yaml.draft").write_text("what a killed run leaves")
+    (tmp_path / "values" / ".a.yaml.4711.draft").write_text("what a killed run leaves")
     put(tmp_path, karpenter_release("z"))
     assert present(tmp_path) == {
         LIST_FILE,
@@ -491,9 +491,9 @@ def test_a_file_where_a_folder_belongs(tmp_path: Path, place: str) -> None:
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Path, _: bytes) -> int:
+    def refuse(self: Path, _target: Path) -> None:
         raise PermissionError(13, "Permission denied", str(self))
 
-    monkeypatch.setattr(Path, "write_bytes", refuse)
+    monkeypatch.setattr(Path, "replace", refuse)
     with pytest.raises(WriteError, match=r"out/.*: permission denied"):
         put(tmp_path / "out", karpenter_release())
