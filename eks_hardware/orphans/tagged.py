@@ -13,6 +13,7 @@ from eks_hardware.orphans.model import Found, Stack
 
 # Tags of resources that others than Terraform create: EKS, Auto Scaling, Karpenter
 # (https://karpenter.sh/docs/concepts/nodeclasses/#spectags). The tag karpenter.sh/discovery of private subnets is ours.
+_DEFAULT = "default"
 _OF_OTHERS = ("aws:", "eks:", "karpenter.k8s.aws/", "karpenter.sh/nodeclaim", "karpenter.sh/nodepool")
 _ENDING = ("deleted", "deleting", "failed", "pendingdeletion", "pendingimport")
 
@@ -125,8 +126,6 @@ KINDS = (
 def look(kind: Kind, stack: Stack, aws: Aws, strategy: str, region: str) -> Iterator[Found]:
     """Yield the resources of a type with the strategy's tag, and not in the state."""
     known = stack.known(kind.type)
-    if kind.type == "aws_security_group":  # each VPC has one that cannot be deleted
-        known |= stack.known("aws_default_security_group")
     missing = _by_name(kind, stack)
     parameters = {kind.filters: [{"Name": f"tag:{STRATEGY_TAG}", "Values": [strategy]}]}
     for page in aws.pages("ec2", kind.operation, kind.key, **parameters):
@@ -136,6 +135,8 @@ def look(kind: Kind, stack: Stack, aws: Aws, strategy: str, region: str) -> Iter
         if id_ in known or is_ending or is_other or any(key.startswith(_OF_OTHERS) for key in tags):
             continue
         name = str(page.get(kind.name[0], "")) if kind.name else tags.get("Name", "")
+        if (kind.type, name) == ("aws_security_group", _DEFAULT):
+            continue  # each VPC has one, which is deleted with it; the stack adopts it again
         yield Found(kind.type, id_, missing.pop(name, ""), tuple(_delete(kind, id_, page, region)))
 
 

@@ -15,6 +15,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,6 +107,10 @@ class Project:
     def run(self, *arguments: str, codes: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
         """Run Terraform in the stack's folder; fail the test with its output on any other exit code."""
         return _run([str(self.terraform), *arguments], cwd=self.stack_dir, env=self.environment, codes=codes)
+
+    def aws(self, *arguments: str) -> None:
+        """Run the AWS CLI; fail the test with its output if it fails."""
+        _run([str(Path(sys.executable).with_name("aws")), *arguments], cwd=self.stack_dir, env=self.environment)
 
     def init(self) -> None:
         """Initialize with the synthesized backend."""

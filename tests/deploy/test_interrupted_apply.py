@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +24,6 @@ from helpers.synthesized import with_overlay
 
 from .conftest import Deploy, Project
 
-AWS = Path(sys.executable).with_name("aws")
 REGION = "us-west-2"
 STRATEGY = "mixed-hardware"
 # Each in another part of the stack: first resources, network, control plane, nodes.
@@ -91,7 +89,7 @@ def recover(project: Project) -> set[str]:
                 project.run(*arguments)
             else:  # a second one of a resource that the state has
                 assert program == "aws"
-                subprocess.run([AWS, *arguments], env=dict(project.environment), check=True, capture_output=True)
+                project.aws(*arguments)
     return recovered
 
 

@@ -98,6 +98,14 @@ def test_a_private_subnet_is_an_orphan_although_karpenter_discovers_it() -> None
     assert [each.id for each in searched(stack_of(aws_subnet={"it": {}}), {}, answers).orphans] == [SUBNET]
 
 
+def test_the_default_security_group_is_not_an_orphan_although_the_state_is_lost() -> None:
+    """AWS refuses to delete it, and the next apply adopts it."""
+    groups = [{"GroupId": f"sg-{name}", "GroupName": name, "Tags": [TAG]} for name in ("default", "demo-endpoints")]
+    stack = stack_of(aws_security_group={"it": {"name": "demo-endpoints"}})
+    answers = {"ec2:DescribeSecurityGroups": {"SecurityGroups": groups}}
+    assert [orphan.id for orphan in searched(stack, {}, answers).orphans] == ["sg-demo-endpoints"]
+
+
 def test_a_nat_gateway_that_is_being_deleted_is_not_an_orphan() -> None:
     gateways = [{"NatGatewayId": "nat-1", "State": "deleting", "Tags": [TAG]}]
     stack = stack_of(aws_nat_gateway={"it": {"tags": {"Name": "demo"}}})
