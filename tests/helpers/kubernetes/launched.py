@@ -34,16 +34,27 @@ def check_launched(account: Account, pool: ResolvedNodePool, instance: Instance,
     assert lifecycle == ("spot" if "spot" in pool.capacity_types else "on-demand"), pool.name
     (image,) = ec2.describe_images(ImageIds=[instance["ImageId"]])["Images"]
     assert image["Name"] == _image(pool, instance, kubernetes)
-    interfaces = [each["InterfaceType"] for each in instance["NetworkInterfaces"]]
-    wanted = [each.interface_type for each in pool.network_interfaces] or ["interface"]
-    assert sorted(interfaces) == sorted(wanted)
-    group = instance["Placement"].get("GroupId") or instance["Placement"].get("GroupName")
-    assert bool(group) == bool(pool.placement_group_name)
+    interfaces = [
+        (each["Attachment"]["NetworkCardIndex"], each["Attachment"]["DeviceIndex"], each["InterfaceType"])
+        for each in instance["NetworkInterfaces"]
+    ]
+    wanted = [(each.network_card_index, each.device_index, each.interface_type) for each in pool.network_interfaces]
+    assert sorted(interfaces) == sorted(wanted or [(0, 0, "interface")]), pool.name
+    assert _placement_group(ec2, instance) == pool.placement_group_name
     _check_disks(ec2, pool, instance)
     options = instance["MetadataOptions"]
     assert (options["HttpTokens"], options["HttpPutResponseHopLimit"]) == ("required", pool.metadata_hop_limit)
     _check_user_data(ec2, pool, instance)
     assert pool.tags.items() <= {tag["Key"]: tag["Value"] for tag in instance["Tags"]}.items()
+
+
+def _placement_group(ec2: Any, instance: Instance) -> str | None:
+    """Return the name of an instance's placement group. Karpenter names the group by its id."""
+    placement = instance["Placement"]
+    if identity := placement.get("GroupId"):
+        (group,) = ec2.describe_placement_groups(GroupIds=[identity])["PlacementGroups"]
+        return str(group["GroupName"])
+    return placement.get("GroupName") or None
 
 
 def _image(pool: ResolvedNodePool, instance: Instance, kubernetes: str) -> str:
