@@ -24,11 +24,6 @@ from helpers.pages import STRATEGIES as STRATEGIES_ON_PAGES
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.strategies import resolved_of
 
-# Kinds without a definition here: its Go module cannot be downloaded or has none. tests/unit/kubernetes checks them.
-LEFT_OUT = {
-    "kueue.x-k8s.io": "test_kueue.py",
-    "monitoring.coreos.com": "test_monitoring.py",
-}
 # Kinds of programs that guides describe and that no strategy installs.
 OF_OTHERS = {
     "argoproj.io",
@@ -38,6 +33,11 @@ OF_OTHERS = {
     "helm.toolkit.fluxcd.io",
 }
 STRATEGIES = sorted(file.stem for folder in (SHIPPED, SPECIAL) for file in folder.glob("*.yaml"))
+DEFINITIONS = {
+    "karpenter-files": "crds",
+    "kueue-files": "bases",
+    "prometheus-operator-files": "prometheus-operator-crd",
+}
 STRICT = ("--validate=strict", "--server-side", "-f", "-")
 
 
@@ -51,8 +51,9 @@ def server(cluster: Cluster, tools: Mapping[str, Path]) -> Cluster:
 
 
 def prepare(cluster: Cluster, tools: Mapping[str, Path]) -> None:
-    """Create Karpenter's definitions and the namespaces of all strategies."""
-    cluster.kubectl("create", "-f", str(tools["karpenter-files"] / "crds"))
+    """Create the definitions of Karpenter, Kueue and the Prometheus Operator, and the namespaces of all strategies."""
+    for tool, folder in DEFINITIONS.items():
+        cluster.kubectl("create", "-f", str(tools[tool] / folder))
     cluster.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=60s")
     needed = {each["metadata"].get("namespace") for name in STRATEGIES for each in objects_of(name)}
     there = set(cluster.kubectl("get", "namespaces", "-o", "jsonpath={.items[*].metadata.name}").split())
@@ -64,11 +65,6 @@ def prepare(cluster: Cluster, tools: Mapping[str, Path]) -> None:
 
 def api_group(item: Object) -> str:
     return str(item["apiVersion"].rpartition("/")[0])
-
-
-def objects_the_server_knows(name: str) -> list[Object]:
-    """Return the objects of a strategy whose kinds the server knows."""
-    return [each for each in objects_of(name) if api_group(each) not in LEFT_OUT]
 
 
 def objects_of_pages() -> Iterator[Object]:
@@ -93,12 +89,13 @@ def objects_of_examples() -> Iterator[Object]:
 
 def check_accepts(server: Cluster) -> None:
     """Let the server do everything except storing the objects, so strategies can have objects of the same names."""
-    of_strategies = [each for name in STRATEGIES for each in objects_the_server_knows(name)]
+    of_strategies = [each for name in STRATEGIES for each in objects_of(name)]
     of_pages, of_examples = list(objects_of_pages()), list(objects_of_examples())
     assert {"Job", "PersistentVolumeClaim", "Pod", "NodePool"} <= {each["kind"] for each in of_pages}
     assert {"h100", "inference"} <= {each["metadata"]["name"] for each in of_examples if each["kind"] == "NodePool"}
-    known = [each for each in (*of_pages, *of_examples) if api_group(each) not in LEFT_OUT]
-    objects = {json.dumps(each): each for each in (*of_strategies, *known)}
+    objects = {json.dumps(each): each for each in (*of_strategies, *of_pages, *of_examples)}
+    groups = {api_group(each) for each in objects.values()}
+    assert {"karpenter.sh", "kueue.x-k8s.io", "monitoring.coreos.com"} <= groups
     assert len(objects) > 70
     said = server.kubectl("apply", *STRICT, "--dry-run=server", stdin=manifest_list([*objects.values()])).splitlines()
     assert len(said) == len(objects)
@@ -122,7 +119,7 @@ def test_other_versions_that_are_built_accept_them_too(tools: Mapping[str, Path]
 def one_of_each_kind() -> Iterator[Object]:
     found: dict[tuple[str, str], Object] = {}
     for name in STRATEGIES:
-        for each in objects_the_server_knows(name):
+        for each in objects_of(name):
             found.setdefault((each["apiVersion"], each["kind"]), each)
     yield from found.values()
 
@@ -144,9 +141,3 @@ def test_rules_of_karpenter_are_applied(server: Cluster) -> None:
     broken["spec"]["template"]["spec"]["requirements"][0] |= {"operator": "In", "values": []}
     with pytest.raises(ClusterError, match="must have a value defined"):
         server.kubectl("apply", *STRICT, "--dry-run=server", stdin=json.dumps(broken))
-
-
-def test_kinds_that_are_left_out_are_those_that_the_server_does_not_know(server: Cluster) -> None:
-    served = {each["name"] for each in json.loads(server.kubectl("get", "--raw", "/apis"))["groups"]}
-    used = {api_group(each) for name in STRATEGIES for each in objects_of(name)} - {""}
-    assert used - served == set(LEFT_OUT)

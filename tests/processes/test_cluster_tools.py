@@ -103,7 +103,8 @@ def test_the_sentence_names_everything_that_is_missing(machine: Machine) -> None
         " or set EKS_HARDWARE_CLUSTER_TOOLS to a folder with kube-apiserver 1.35, kube-controller-manager 1.35,"
         " kube-scheduler 1.35, kubectl 1.35, etcd 3.6, helm 3.18, kwok 0.8, karpenter-files/crds,"
         " karpenter-files/karpenter, karpenter-files/karpenter-crd, karpenter-tables/fake,"
-        " karpenter-tables/instancetype, karpenter-tables/pricing, kwok-files/stage, karpenter 1.14,"
+        " karpenter-tables/instancetype, karpenter-tables/pricing, kwok-files/stage, kueue-files/bases,"
+        " prometheus-operator-files/prometheus-operator-crd, karpenter 1.14,"
         " karpenter-types 1.14, tofu 1.12"
     ]
 

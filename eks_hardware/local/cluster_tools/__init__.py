@@ -181,6 +181,18 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
             ),
             Tool("kwok-files", "sigs.k8s.io/kwok", files=("kustomize/stage",), folder="kwok"),
             Tool(
+                "kueue-files",
+                "sigs.k8s.io/kueue",
+                files=("config/components/crd/bases",),
+                folder="kueue",
+            ),
+            Tool(
+                "prometheus-operator-files",
+                "github.com/prometheus-operator/prometheus-operator",
+                files=("example/prometheus-operator-crd",),
+                folder="prometheus-operator",
+            ),
+            Tool(
                 "opentofu",
                 "github.com/opentofu/opentofu",
                 package="github.com/opentofu/opentofu/cmd/tofu",
@@ -198,6 +210,8 @@ NEEDED = (
     "karpenter-files",
     "karpenter-tables",
     "kwok-files",
+    "kueue-files",
+    "prometheus-operator-files",
     "karpenter",
     "karpenter-types",
     "opentofu",
