@@ -45,7 +45,7 @@ _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "PYTHONPATH", "PYTHONHOME", "SYS
 
 
 class EmulatorError(Exception):
-    """The emulator did not start. The text says why and shows the end of its log."""
+    """The emulator did not start, or ended. The text says why and shows the end of its log."""
 
 
 def check_installed() -> None:
@@ -108,8 +108,13 @@ class Emulator:
         self.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Stop it. If it has ended, report that instead of the errors of its clients."""
+        try:
+            if kind is not None and issubclass(kind, Exception):
+                self.check()
+        finally:
+            self.stop()
 
     def start(self) -> None:
         """Start it on a free port and wait until it answers.
@@ -138,6 +143,16 @@ class Emulator:
         except BaseException:
             self.stop()
             raise
+
+    def check(self) -> None:
+        """Check that it is running.
+
+        Raises:
+            EmulatorError: It ended.
+        """
+        code = self._process.poll() if self._process else None
+        if code is not None:
+            raise EmulatorError(f"the emulator ended with exit code {code}:\n{self.log_tail()}")
 
     def stop(self) -> None:
         """Stop it and remove its files; the log stays."""

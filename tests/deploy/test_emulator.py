@@ -185,6 +185,17 @@ def test_an_early_end_shows_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not (tmp_path / "work").exists()
 
 
+def test_an_end_is_reported_instead_of_the_errors_of_clients(tmp_path: Path) -> None:
+    def use() -> None:
+        with Emulator(tmp_path / "log") as running:
+            os.kill(running.pid, signal.SIGKILL)
+            assert _until(lambda: not processes.is_running(running.pid))
+            raise ConnectionRefusedError
+
+    with pytest.raises(EmulatorError, match="the emulator ended with exit code -9"):
+        use()
+
+
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_ends_with_its_parent(tmp_path: Path, signum: signal.Signals) -> None:
     with subprocess.Popen(
