@@ -516,6 +516,28 @@ def test_an_interruption_drains_the_node(placed: dict[str, Any], running: Instal
         assert running.pods("long-running=interrupted") == {}
 
 
+def test_pools_of_the_other_strategies_launch_what_they_say(running: Installed) -> None:
+    """Karpenter reads only their objects; the plugin for shared GPUs reads its configuration, too.
+
+    Before the test of missing Spot capacity: Karpenter remembers for minutes which offerings had none.
+    """
+    given = pools_of_others()
+    names = [each["name"] for each in given]
+    with more_pools(running, *given) as parts:
+        configure_plugin(parts)
+        objects = [each for name in names for each in parts.printed(name)]
+        jobs = {name: f"on-{name}" for name in names}
+        with parts.created(objects):
+            done = dict.fromkeys(names, "Succeeded")
+            phases = eventually(lambda: {name: _phase(parts, job) for name, job in jobs.items()}, done, seconds=SECONDS)
+            assert phases == done, parts.karpenter.log_tail()
+            instances, pools = parts.instances(), _pools(parts.resolved)
+            for name, job in jobs.items():
+                ((_, node),) = parts.pods(f"batch.kubernetes.io/job-name={job}").values()
+                assert source_of(instances[node]) == name
+                check_launched(parts.account, pools[name], instances[node], kubernetes="1.35")
+
+
 def test_without_spot_capacity_a_pool_launches_on_demand(placed: dict[str, Any], running: Installed) -> None:
     """Karpenter can ask for the failed offerings again for up to five minutes.
 
@@ -625,25 +647,6 @@ def pools_of_others() -> list[dict[str, Any]]:
         if each["name"] in SPECIAL_POOLS:
             found.append({**each, "name": SPECIAL_POOLS[each["name"]]})
     return found
-
-
-def test_pools_of_the_other_strategies_launch_what_they_say(running: Installed) -> None:
-    """Karpenter reads only their objects; the plugin for shared GPUs reads its configuration, too."""
-    given = pools_of_others()
-    names = [each["name"] for each in given]
-    with more_pools(running, *given) as parts:
-        configure_plugin(parts)
-        objects = [each for name in names for each in parts.printed(name)]
-        jobs = {name: f"on-{name}" for name in names}
-        with parts.created(objects):
-            done = dict.fromkeys(names, "Succeeded")
-            phases = eventually(lambda: {name: _phase(parts, job) for name, job in jobs.items()}, done, seconds=SECONDS)
-            assert phases == done, parts.karpenter.log_tail()
-            instances, pools = parts.instances(), _pools(parts.resolved)
-            for name, job in jobs.items():
-                ((_, node),) = parts.pods(f"batch.kubernetes.io/job-name={job}").values()
-                assert source_of(instances[node]) == name
-                check_launched(parts.account, pools[name], instances[node], kubernetes="1.35")
 
 
 def configure_plugin(running: Installed) -> None:
