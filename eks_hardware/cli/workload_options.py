@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from eks_hardware.findings import Finding
 
 
+_UNITS = {"k": 1024, "m": 1024**2}
+
+
 class Number(click.ParamType[int]):
-    """A whole number. In numbers of tokens, k is 1,024: 16k for 16384."""
+    """A whole number. In numbers of tokens, k is 1,024 and M is 1,024 k: 16k for 16384."""
 
     name = "integer"
 
@@ -35,8 +38,9 @@ class Number(click.ParamType[int]):
 
 
 def in_full(text: str) -> str:
-    """Return ``16384`` for ``16k``, and other texts as they are."""
-    return str(int(text[:-1]) * 1024) if text[:-1].isdecimal() and text[-1] in "kK" else text
+    """Return ``16384`` for ``16k``, ``1048576`` for ``1M``, and other texts as they are."""
+    unit = _UNITS.get(text[-1:].lower())
+    return str(int(text[:-1]) * unit) if unit and text[:-1].isdecimal() else text
 
 
 OPTIONS = {
@@ -46,6 +50,7 @@ OPTIONS = {
     "model.parameters": ("--model",),
     "model.hf_config": ("--model",),
     "context_length": ("--context",),
+    "sequence_length": ("--context",),
     "concurrent_sequences": ("--concurrency",),
     "users": ("--users",),
     "training_tokens": ("--tokens",),
@@ -82,7 +87,7 @@ _DECORATORS = (
         "context_length",
         type=Number(),
         metavar="TOKENS",
-        help="Inference: tokens of prompt and output together, such as 8192 or 16k.",
+        help="Tokens of prompt and output together, or of a training sequence, such as 8192 or 16k.",
     ),
     click.option(
         "--concurrency",
@@ -165,7 +170,7 @@ def request_of_fields(fields: Mapping[str, object], *, folder: Path | None = Non
     from eks_hardware.findings import StrategyError
 
     try:
-        document = read_workload(json.dumps({"version": 1, **fields}))
+        document = read_workload(json.dumps({"version": 1, **_with_sequences(fields)}))
         return request_of(document, folder=folder), document.value.only
     except StrategyError as error:
         findings = [
@@ -173,6 +178,14 @@ def request_of_fields(fields: Mapping[str, object], *, folder: Path | None = Non
             for finding in error.findings
         ]
         raise StrategyError(findings) from None
+
+
+def _with_sequences(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the fields with the tokens of ``--context`` as ``sequence_length`` if the task is training."""
+    if fields.get("task") not in ("training", "fine-tuning") or "context_length" not in fields:
+        return fields
+    others = {name: value for name, value in fields.items() if name != "context_length"}
+    return {**others, "sequence_length": fields["context_length"]}
 
 
 def _of_option(finding: Finding) -> str:

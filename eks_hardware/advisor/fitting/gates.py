@@ -205,6 +205,8 @@ def _quantized(kind: InstanceType, kept: str) -> Gate:
         passed = fact["others"][kind.architecture].get(kept)
     verb = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[passed]
     text = f"{_name(kind)} {verb} for {kept} weights" + (", which compute in 16 bits" if passed else "")
+    if passed and kept == "fp8" and kind.hardware is Hardware.NVIDIA_GPU:
+        text = f"no fp8 arithmetic: {text}"
     return Gate(code, passed, text, fact["source"], notable=True)
 
 

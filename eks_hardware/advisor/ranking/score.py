@@ -69,7 +69,7 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     a hundred. An unknown price counts like that of other regions, or the usual price of the same memory, and is never
     first. If no price is known, these prices decide. A candidate above the budget's limit scores less than all within
     it. A candidate that is better in everything measured (cost, speed, maturity, number of nodes) never scores less.
-    With priority cost, it scores less than one of much better value.
+    One of much better value per hour scores more, except with priority performance.
     """
     if all(each.costs[basis] is None for each in weighed):
         usual = _usual_price(weighed)
@@ -109,7 +109,7 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
         total = _MOST * spread * sum(weights[name] * value for name, value in parts.items())
         within = id(each) in certain and (cheapest is None if times is None else times <= limit)
         found.append(Scored(parts=parts, total=total, within=within, times_the_cheapest=times, times_slower=slower))
-    if workload.budget == "cost" and basis == "usd_per_hour":
+    if workload.budget != "performance" and basis == "usd_per_hour":
         found = _below_better_value(weighed, found)
     return _below_the_limit(_below_what_is_better(weighed, found, basis))
 

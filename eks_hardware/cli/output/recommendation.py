@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts as data
-from eks_hardware.advisor.fitting.defaults import concurrent_sequences, context_length
+from eks_hardware.advisor.fitting.defaults import concurrent_sequences, context_length, sequence_length
 from eks_hardware.advisor.fitting.gates import weight_format
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.limits import span
@@ -38,7 +38,16 @@ _MILLION = 1_000_000
 _CHOSEN = "\u2713"
 _URGENT = ("the context is", "add --tokens")
 """Starts of notes about probable mistakes and missing options."""
-_CAUTIONS = ("software", "tight fit", "Spot price", "Capacity Block price", "price of", "the price of", "each Capacity")
+_CAUTIONS = (
+    "software",
+    "tight fit",
+    "no fp8",
+    "Spot price",
+    "Capacity Block price",
+    "price of",
+    "the price of",
+    "each Capacity",
+)
 """Starts of reasons to hesitate."""
 # Reasons that are grouped; `--all` and `--format json` list them for each family.
 _TOGETHER = {
@@ -355,8 +364,8 @@ def _work(request: Request) -> str:
             parts.append(value)
     if workload.kv_cache_precision:
         parts.append(f"KV cache {workload.kv_cache_precision}")
-    if workload.context_length:
-        parts.append(f"context {workload.context_length}")
+    if tokens := workload.context_length or workload.sequence_length:
+        parts.append(f"context {tokens}")
     if workload.concurrent_sequences:
         parts.append(f"{workload.concurrent_sequences} concurrent")
     if workload.users:
@@ -378,6 +387,8 @@ def _assumed(recommendation: Recommendation) -> Iterator[str]:
         if "context_length" not in said:
             default = context_length(workload)
             yield f"--context {min(default, recommendation.request.shape.max_context_length or default)}"
+    elif workload.trains and "sequence_length" not in said:
+        yield f"--context {sequence_length(recommendation.request)}"
     tokens = run_tokens(recommendation.request)
     if tokens and not workload.training_tokens:
         yield f"--tokens {short(tokens)}" if workload.trains else f"{short(tokens)} tokens in all"

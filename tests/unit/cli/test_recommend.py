@@ -100,8 +100,8 @@ ASSUMED = {
     "--task inference --model 8B --concurrency 2 --context 8k --precision fp8 --region us-west-2 --priority cost": (
         "Assumed: --capacity on-demand"
     ),
-    "--task training --model 8B --capacity on-demand --region us-west-2": "Assumed: --tokens 160B, --precision bf16, "
-    "--priority balanced",
+    "--task training --model 8B --capacity on-demand --region us-west-2": "Assumed: --context 2048, --tokens 160B, "
+    "--precision bf16, --priority balanced",
 }
 
 
@@ -113,7 +113,8 @@ def test_the_defaults_of_other_options_are_shown(options: str) -> None:
 
 def test_without_options_left_nothing_is_assumed() -> None:
     options = (
-        "--task training --model 8B --tokens 1B --precision bf16 --capacity on-demand --budget cost --region us-west-2"
+        "--task training --model 8B --tokens 1B --context 8k --precision bf16 --capacity on-demand --budget cost "
+        "--region us-west-2"
     )
     assert "Assumed" not in run(*options.split()).out
 
@@ -399,7 +400,7 @@ def test_a_method_of_fine_tuning_is_a_task(method: str, tmp_path: Path) -> None:
         ("--task lora --model 8B --within 5d", "error: --within: requires"),
         ("--task inference --model 8B --nodes 5", "error: --nodes: is only for"),
         ("--task inference --model 8B --software old", "error: --software must be"),
-        ("--task training --model 8B --context 5", "error: --context"),
+        ("--task training --model 8B --context 0", "error: --context must be at least 1, got 0"),
         ("--task inference --model 8B --capacity cash", "error: --capacity must be one of"),
         ("--task inference --model 8B --precision fp9", 'did you mean fp8?'),
         ("--task training --model 8B --precision int4", "error: --precision must be"),
@@ -440,11 +441,29 @@ def test_only_the_hardware_of_a_file() -> None:
     assert found["candidates"]
 
 
-def test_a_context_can_be_in_thousands() -> None:
+def test_a_context_can_be_in_thousands_and_millions() -> None:
     arguments = ("--task", "inference", "--model", "8b", "--region", "us-west-2", "--context")
     assert run(*arguments, "16k").out == run(*arguments, "16384").out
+    assert run(*arguments, "1M").out == run(*arguments, "1048576").out
     refused = run(*arguments, "16x")
     assert (refused.code, 'must be a whole number such as 8192 or 16k, got "16x"' in refused.err) == (2, True)
+
+
+def test_the_context_of_training_is_the_length_of_a_sequence(tmp_path: Path) -> None:
+    file = tmp_path / "qlora.yaml"
+    text = "version: 1\ntask: fine-tuning\nmethod: qlora\nmodel: {parameters: 70B}\nregion: us-west-2\n"
+    file.write_text(text + "sequence_length: 28672\n", encoding="utf-8")
+    shown = run("--task", "qlora", "--model", "70B", "--region", "us-west-2", "--context", "28k").out
+    assert (shown, "context 28672" in shown) == (run("--from", file).out, True)
+    file.write_text(text + "sequence_length: 4096\n", encoding="utf-8")
+    assert run("--from", file, "--context", "28k").out == shown
+
+
+def test_weights_in_fp8_on_an_a100_are_a_caution() -> None:
+    options = "--task inference --model llama-3.1-405b --precision fp8 --region us-west-2"
+    shown = " ".join(run(*options.split()).out.split())
+    assert "p4de.24xlarge in us-west-2" in shown
+    assert "caution no fp8 arithmetic: A100 (8.0) has kernels for fp8 weights, which compute in 16 bits" in shown
 
 
 def test_an_fp8_cache_halves_the_cache(tmp_path: Path) -> None:
