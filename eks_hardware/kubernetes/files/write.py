@@ -66,9 +66,9 @@ def remove(folder: Path) -> None:
 
 
 def _replace(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Path]:
-    before = _listed(folder)
     if not force:
-        _refuse_foreign(folder, files, before)
+        _refuse_foreign(folder, files)
+    before = _listed(folder)
     folder.mkdir(parents=True, exist_ok=True)
     _refuse_links(folder, files)
     # Both lists: if a run is interrupted here, the next one still has these files in its list.
@@ -80,14 +80,18 @@ def _replace(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Pat
     return sorted(folder / name for name in files)
 
 
-def _refuse_foreign(folder: Path, files: Iterable[str], before: Iterable[str]) -> None:
+def _refuse_foreign(folder: Path, files: Iterable[str]) -> None:
+    # First what is there, then the list: another run that starts now writes the list before its files.
+    present = [name for name in sorted(files) if (folder / name).exists()]
+    others = {*folder.iterdir()} - {*whole_files.drafts(folder / LIST_FILE)} if folder.exists() else set()
     if not (folder / LIST_FILE).is_file():
-        if folder.exists() and any(folder.iterdir()):
+        if others:
             raise WriteError(
                 f"{folder}: has files that eks-hardware did not write; name another folder, or use --force"
             )
         return
-    foreign = [name for name in sorted(set(files) - set(before)) if (folder / name).exists()]
+    before = set(_listed(folder))
+    foreign = [name for name in present if name not in before]
     if foreign:
         raise WriteError(f"{folder / foreign[0]}: eks-hardware did not write this file; move it away, or use --force")
 

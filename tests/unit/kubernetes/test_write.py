@@ -479,6 +479,12 @@ def test_an_interrupted_run_is_made_good(tmp_path: Path, monkeypatch: pytest.Mon
     }
 
 
+def test_another_run_that_has_just_begun_is_not_foreign(tmp_path: Path) -> None:
+    (tmp_path / f".{LIST_FILE}.4711.draft").write_text("its list")
+    put(tmp_path, karpenter_release())
+    assert (tmp_path / LIST_FILE).is_file()
+
+
 @pytest.mark.parametrize("place", ["", "values"])
 def test_a_file_where_a_folder_belongs(tmp_path: Path, place: str) -> None:
     folder = tmp_path / "out"
