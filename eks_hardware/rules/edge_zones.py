@@ -137,7 +137,7 @@ def _no_such_blocks(context: Context) -> Iterator[Breach]:
 
 
 def _is_block(node: Node) -> bool:
-    return node.capacity == "capacity-block" or "capacity-block" in node.capacity
+    return "capacity-block" in node.capacity  # the one of a group, or those of a pool
 
 
 @warning("FSX_LOCAL_ZONE")

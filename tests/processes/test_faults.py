@@ -118,6 +118,19 @@ def run_in(
     )
 
 
+def started(folder: Path, name: str) -> subprocess.Popen[str]:
+    """Start a command without waiting for it."""
+    return subprocess.Popen(
+        command_line(name),
+        cwd=folder,
+        env=variables_of(folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 def contents_of(folder: Path) -> Mapping[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
@@ -179,18 +192,7 @@ def test_no_disk_space(name: str, most_bytes: int, folder: Path) -> None:
 @pytest.mark.parametrize("name", WRITING)
 def test_two_runs_at_once(name: str, folder: Path) -> None:
     """Both succeed, or one of them finds the file of the other; the files are those of one run."""
-    runs = [
-        subprocess.Popen(
-            command_line(name),
-            cwd=folder,
-            env=variables_of(folder),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
+    runs = [started(folder, name) for _ in range(2)]
     results = [(each.communicate(timeout=120), each.returncode) for each in runs]
     codes = sorted(code for _, code in results)
     assert codes[0] == 0
@@ -209,15 +211,7 @@ def test_two_runs_at_once(name: str, folder: Path) -> None:
 def test_ctrl_c(name: str, folder: Path) -> None:
     """At any moment: no traceback, no part of a file."""
     before = contents_of(folder)
-    with subprocess.Popen(
-        command_line(name),
-        cwd=folder,
-        env=variables_of(folder),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with started(folder, name) as process:
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)

@@ -74,8 +74,7 @@ class Draft:
     @property
     def hours(self) -> float | None:
         """Hours of the run."""
-        per_second = self.speed.tokens_per_second
-        return None if self.tokens is None or not per_second else self.tokens / per_second / _SECONDS_PER_HOUR
+        return None if self.tokens is None else self.speed.hours_of(self.tokens)
 
     @property
     def billed_hours(self) -> float | None:

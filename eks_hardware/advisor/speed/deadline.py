@@ -8,7 +8,6 @@ from eks_hardware.advisor.fitting.fit import Fitter
 from eks_hardware.advisor.model import Fit, Request
 from eks_hardware.advisor.speed.estimate import Speed, speed
 
-_SECONDS_PER_HOUR = 3600
 _TRIES = 8
 _MOST_NODES = 5000
 
@@ -21,7 +20,7 @@ def in_time(request: Request, fitter: Fitter, fit: Fit, *, tokens: int, longest:
     """
     fewest, estimated = fit.nodes, speed(request, fit)
     for _ in range(_TRIES):
-        hours = hours_of(estimated, tokens)
+        hours = estimated.hours_of(tokens)
         if hours is None or hours <= longest:
             break
         wanted = max(fit.nodes + 1, math.ceil(fit.nodes * hours / longest))
@@ -33,7 +32,7 @@ def in_time(request: Request, fitter: Fitter, fit: Fit, *, tokens: int, longest:
         fit, estimated = wider, speed(request, wider)
     # The layout of more nodes can be faster per node, and then fewer of them are enough.
     for _ in range(_TRIES):
-        hours = hours_of(estimated, tokens)
+        hours = estimated.hours_of(tokens)
         wanted = fit.nodes if hours is None else math.ceil(fit.nodes * hours / longest)
         narrower = fitter.on_nodes(fit.kind, wanted) if fewest < wanted < fit.nodes else None
         if narrower is None or takes_longer(found := speed(request, narrower), tokens, longest):
@@ -44,11 +43,5 @@ def in_time(request: Request, fitter: Fitter, fit: Fit, *, tokens: int, longest:
 
 def takes_longer(estimated: Speed, tokens: int, longest: float) -> bool:
     """Return whether some tokens take more than ``longest`` hours; no if the speed is unknown."""
-    hours = hours_of(estimated, tokens)
+    hours = estimated.hours_of(tokens)
     return hours is not None and hours > longest
-
-
-def hours_of(estimated: Speed, tokens: int) -> float | None:
-    """Return the hours that some tokens take; None if the speed is unknown."""
-    per_second = estimated.tokens_per_second
-    return tokens / per_second / _SECONDS_PER_HOUR if per_second else None

@@ -40,6 +40,10 @@ class Speed:
     per_token_ms: float | None = None  # between two tokens of one sequence
     assumptions: tuple[str, ...] = ()  # assumptions and unknown facts, one sentence each
 
+    def hours_of(self, tokens: float) -> float | None:
+        """Return the hours that some tokens take on all nodes; None if the speed is unknown."""
+        return tokens / self.tokens_per_second / _SECONDS_PER_HOUR if self.tokens_per_second else None
+
 
 def speed(request: Request, fit: Fit) -> Speed:
     """Return the speed of a workload on a fit."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from eks_hardware import facts, software
+from eks_hardware import facts, software, whole_files
 from eks_hardware.advisor.model import Candidate, Recommendation
 from eks_hardware.advisor.ranking.reasons import short
 from eks_hardware.advisor.shapes.public import public_name
@@ -195,14 +194,12 @@ def write_new(file: Path, text: str, *, force: bool = False) -> None:
     """
     if file.is_dir():
         raise WriteError(f"{display_name(file)}: is a folder; name a file")
-    target = file.with_name(f".{file.name}.{os.getpid()}.draft") if force else file
     try:
         if force:
-            target.unlink(missing_ok=True)  # from a killed run
-        with target.open("x", encoding="utf-8") as stream:
-            _put(stream, text, target)
-        if force:
-            target.replace(file)
+            whole_files.replace(file, text.encode())
+        else:
+            with file.open("x", encoding="utf-8") as stream:
+                _put(stream, text, file)
     except FileExistsError:
         raise WriteError(f"{display_name(file)}: already exists; name another file, or use --force") from None
     except OSError as error:

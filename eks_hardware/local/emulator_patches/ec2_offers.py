@@ -202,7 +202,7 @@ class _Offers:
             **{_ZONE_FILTERS[filter_["Name"]]: filter_.get("Values", []) for filter_ in asked.get("Filters", ())},
             **{name: asked[f"{name}s"] for name in ("ZoneName", "ZoneId") if f"{name}s" in asked},
         }
-        shown = [offering for offering in zones if all(offering[name] in values for name, values in wanted.items())]
+        shown = [zone for zone in zones if all(zone[name] in values for name, values in wanted.items())]
         return response("DescribeAvailabilityZones", {"AvailabilityZones": shown})
 
     def describe_spot_prices(self, params: Mapping[str, object]) -> object:
