@@ -137,6 +137,8 @@ class Project:
     ) -> list[str]:
         """Press Ctrl-C during an apply or a destroy, or kill it; return the addresses in the state afterwards.
 
+        None if the kill broke the state file.
+
         Args:
             event: when, such as ``apply_start`` or ``apply_complete``. A destroy has the same events.
             address: how the address of the resource begins.
@@ -187,9 +189,10 @@ class Project:
         return document
 
     def addresses(self) -> list[str]:
-        """Return the addresses in the state; none if a killed Terraform wrote no state."""
+        """Return the addresses in the state; none if a killed Terraform wrote no state, or a part of it."""
         listed = self.run("state", "list", codes=(0, 1))
-        assert listed.returncode == 0 or "No state file was found" in listed.stderr, listed.stderr
+        no_state = ("No state file was found", "Unsupported state file format")
+        assert listed.returncode == 0 or any(each in listed.stderr for each in no_state), listed.stderr
         return listed.stdout.split()
 
     def destroy(self) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,6 +60,7 @@ def orphans(
     profile = profile or given.aws.profile
     try:
         program = terraform.find_terraform()
+        _refuse_broken_state(document, folder)
         state = _state(program.path, folder)
         report = find(
             document,
@@ -96,6 +99,35 @@ def _document(folder: Path) -> dict[str, object]:
     except ValueError as error:
         fail(f"{file}: must be JSON: {error}")
     return document
+
+
+def _refuse_broken_state(document: dict[str, object], folder: Path) -> None:
+    """Refuse an empty or incomplete local state file if Terraform kept an earlier state.
+
+    Terraform empties the file before it writes it, so a kill at that moment leaves it broken.
+    Source: https://github.com/hashicorp/terraform/blob/v1.11.4/internal/states/statemgr/filesystem.go
+    """
+    match document:
+        case {"terraform": {"backend": {"local": {"path": str(path)}}}}:
+            file = Path(os.path.normpath(folder / path))
+        case _:
+            return
+    backup = Path(f"{file}.backup")
+    if not file.exists() or _is_json(file) or not _is_json(backup):
+        return
+    copy = shlex.join(["cp", str(backup), str(file)])
+    fail(
+        f"{file}: must be a Terraform state, got an empty or incomplete file; Terraform was killed while it wrote it. "
+        f"Restore the last state that it kept, then run this command again: {copy}"
+    )
+
+
+def _is_json(file: Path) -> bool:
+    try:
+        json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _state(program: Path, folder: Path) -> dict[str, object]:

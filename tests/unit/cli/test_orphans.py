@@ -121,3 +121,30 @@ def test_a_stack_that_was_never_synthesized(file: Path) -> None:
     code, _, err = run(file)
     assert code == 2
     assert "run cdktf synth, or name the folder with --stack-dir" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("written", ["", '{"version": 4,'])
+def test_a_state_file_broken_by_a_kill_is_restored_first(file: Path, written: str) -> None:
+    document = {"terraform": {"backend": {"local": {"path": "../../../my state.tfstate"}}}}
+    (STACK / "cdk.tf.json").write_text(json.dumps(document), encoding="utf-8")
+    state = Path("my state.tfstate").absolute()
+    state.write_text(written, encoding="utf-8")
+    backup = Path(f"{state}.backup")
+    backup.write_text("{}", encoding="utf-8")
+    code, out, err = run(file, "--stack-dir", STACK.absolute())
+    assert (code, out) == (2, "")
+    assert f"{state}: must be a Terraform state" in err.replace("\n", " ")
+    assert err.endswith(f"cp '{backup}' '{state}'\n")
+
+
+def test_an_empty_state_without_a_backup_is_searched_for_everything(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = json.loads((STACK / "cdk.tf.json").read_text(encoding="utf-8"))
+    document["terraform"] = {"backend": {"local": {"path": "terraform.tfstate"}}}
+    (STACK / "cdk.tf.json").write_text(json.dumps(document), encoding="utf-8")
+    (STACK / "terraform.tfstate").touch()
+    account(monkeypatch, TEMPLATE)
+    code, out, _ = run(file)
+    assert code == 1
+    assert "import aws_launch_template.it lt-1" in out
