@@ -144,8 +144,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish() -> None:
-    """Search for unreferenced objects once: pytest and Python do it again, and each search takes a second."""
-    gc.collect()
+    """Do not search for unreferenced objects at the end: pytest and Python do, and each search takes a second."""
     gc.freeze()
 
 
