@@ -25,7 +25,7 @@ class SectionedCommand(click.Command):
         rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Options", *self._sections)}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None:
+            if record is not None and isinstance(parameter, click.Option):  # arguments have a section of their own
                 rows[headings.get(parameter.name or "", "Options")].append(record)
         for heading, records in rows.items():
             with formatter.section(heading):

@@ -41,6 +41,8 @@ def test_help_of_a_command_fits_and_names_every_option_whole(name: str) -> None:
     for word in name.split():
         command = command.get_command(None, word)
     assert all(option in found.out for each in command.params for option in each.opts if option.startswith("-"))
+    listed = re.findall(r"^  (\S.*?)(?:  |$)", found.out.partition("\nPositional arguments:")[2], re.MULTILINE)
+    assert len(set(listed)) == len(listed)
 
 
 @pytest.mark.parametrize(
