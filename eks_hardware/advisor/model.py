@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from eks_hardware.advisor.ranking.policy import Policy
 
 
+class Prominent(str):
+    """A reason or note that the short answer shows too: a reason to hesitate, a probable mistake, a missing option."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Shape:
     """The dimensions of a model that memory and time depend on."""

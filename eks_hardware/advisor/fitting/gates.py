@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from eks_hardware import facts, software
-from eks_hardware.advisor.model import Gate, Maturity, Request
+from eks_hardware.advisor.model import Gate, Maturity, Prominent, Request
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import WorkloadSpec
 from eks_hardware.software import chip_of
@@ -158,6 +158,8 @@ def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
         passed = software.computes(kind, computed)
         narrow = computed == "fp16" and workload.precision is None
         text = f"{_name(kind)} {_DOES[passed]} {computed}{', but not bf16' if narrow else ''}"
+        if narrow and workload.learns:
+            text = Prominent(f"{text}: train with loss scaling")
         yield Gate(computed.upper(), passed, text, facts.software()["precision"]["source"], notable=narrow)
     else:
         yield _quantized(kind, kept)
@@ -206,7 +208,7 @@ def _quantized(kind: InstanceType, kept: str) -> Gate:
     verb = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[passed]
     text = f"{_name(kind)} {verb} for {kept} weights" + (", which compute in 16 bits" if passed else "")
     if passed and kept == "fp8" and kind.hardware is Hardware.NVIDIA_GPU:
-        text = f"no fp8 arithmetic: {text}"
+        text = Prominent(f"no fp8 arithmetic: {text}")
     return Gate(code, passed, text, fact["source"], notable=True)
 
 

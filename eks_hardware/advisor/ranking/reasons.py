@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts
-from eks_hardware.advisor.model import Candidate, Rejection, Request
+from eks_hardware.advisor.model import Candidate, Prominent, Rejection, Request
 from eks_hardware.advisor.ranking.draft import Draft
 from eks_hardware.advisor.ranking.limits import span
 from eks_hardware.advisor.ranking.policy import Branch, Match, way_of
@@ -64,18 +64,18 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
     if draft.maturity != "mature":
         stands = "software of unknown maturity" if draft.maturity == "unknown" else f"software: {draft.maturity}"
         why = f"; {draft.maturity_why}" if draft.maturity_why else ""
-        yield f"{stands}{why} (--software mature leaves it out)"
+        yield Prominent(f"{stands}{why} (--software mature leaves it out)")
     used = draft.fit.memory_gib / draft.fit.available_gib
     if used > _TIGHT:
-        yield f"tight fit: uses {used:.0%} of the memory of a device"
+        yield Prominent(f"tight fit: uses {used:.0%} of the memory of a device")
     yield from draft.fit.notes
     if draft.fit.nodes > 1 and draft.hours is None and not draft.fit.parallelism.data > 1:
         yield f"over {draft.fit.nodes} nodes: {facts.ranking()['several_nodes']['why']}"
     if draft.at_most:
         what = "Spot price" if draft.purchase == "spot" else "Capacity Block price"
-        yield f"{what} of {kind.name} unknown: the On-Demand price is used, which it does not exceed"
+        yield Prominent(f"{what} of {kind.name} unknown: the On-Demand price is used, which it does not exceed")
     if draft.figure is None:
-        yield _no_price(draft)
+        yield Prominent(_no_price(draft))
     elif draft.figure.note:
         yield f"price: {draft.figure.note}"
     if draft.purchase == "reserved":
@@ -100,11 +100,15 @@ def _speed(draft: Draft, scored: Scored) -> str:
     hours = draft.hours
     of_node = " per node" if draft.any_nodes else ""
     run = "" if hours is None or hours > _LONG_HOURS else f": {span(hours)}"
+    limit = scored.compared_up_to
+    fastest = "the fastest" if limit is None else f"the fastest at up to {limit:g}x the lowest cost"
+    if scored.times_slower < 1 / _CLOSE:
+        return f"{ratio(1 / scored.times_slower)} faster{of_node} than {fastest}{run}"
     if scored.times_slower < _SAME:
-        return f"fastest{of_node}{run}"
+        return f"{fastest.removeprefix('the ')}{run}" if limit else f"fastest{of_node}{run}"
     if scored.times_slower < _CLOSE:
-        return f"almost as fast{of_node} as the fastest{run}"
-    return f"{ratio(scored.times_slower)} slower{of_node} than the fastest{run}"
+        return f"almost as fast{of_node} as {fastest}{run}"
+    return f"{ratio(scored.times_slower)} slower{of_node} than {fastest}{run}"
 
 
 def _no_price(draft: Draft) -> str:
@@ -129,7 +133,7 @@ def notes_of(
     workload, rules = request.workload, facts.ranking()
     context = workload.context_length
     if context and context < _SHORT_CONTEXT:
-        yield f"the context is {context} tokens; if you meant {context}k, set {context * 1024}"
+        yield Prominent(f"the context is {context} tokens; if you meant {context}k, set {context * 1024}")
     yield from _of_named(branch, best, rejections)
     yield from (f"estimated: {field}" for field in request.shape.estimated)
     if not best:
@@ -159,7 +163,7 @@ def _of_first(request: Request, best: Sequence[Candidate]) -> Iterator[str]:
         kind = first.fit.kind.name
         yield f"{kind} is in high demand: plan for a Capacity Block or a capacity reservation"
     if workload.trains and not workload.training_tokens:
-        yield "add --tokens and --within 30d for the number of nodes that finish in time"
+        yield Prominent("add --tokens and --within 30d for the number of nodes that finish in time")
     if workload.interruptible and "spot" not in workload.purchase:
         yield "the workload is interruptible: Spot may cost less"
 

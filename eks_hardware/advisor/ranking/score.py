@@ -47,7 +47,8 @@ class Scored:
     total: float  # from 0 to 100, with the weights of the budget
     within: bool  # whether its cost is within the budget's limit, so that it can be first
     times_the_cheapest: float | None  # its cost divided by the lowest of those that can be first; None if unknown
-    times_slower: float | None  # the best speed divided by its own; None if unknown
+    times_slower: float | None  # the best speed within the budget's limit divided by its own; None if unknown
+    compared_up_to: float | None = None  # that limit, in times the lowest cost; None if none is faster at any price
 
 
 def basis_of(workload: WorkloadSpec, weighed: Iterable[Weighed]) -> Basis:
@@ -68,29 +69,22 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     Cost and speed count by their logarithm, relative to the best: doubling the cost loses the same at one dollar as at
     a hundred. An unknown price counts like that of other regions, or the usual price of the same memory, and is never
     first. If no price is known, these prices decide. A candidate above the budget's limit scores less than all within
-    it. A candidate that is better in everything measured (cost, speed, maturity, number of nodes) never scores less.
-    One of much better value per hour scores more, except with priority performance.
+    it, and the others are not compared with its speed. A candidate that is better in everything measured (cost, speed,
+    maturity, number of nodes) never scores less. One of much better value per hour scores more, except with priority
+    performance.
     """
-    if all(each.costs[basis] is None for each in weighed):
-        usual = _usual_price(weighed)
-        hourly = [_stand_in(each, usual, "usd_per_hour") for each in weighed]
-        if any(hourly):
-            costs = [_stand_in(each, usual, basis) for each in weighed]
-            assumed = [
-                replace(each, costs={**each.costs, "usd_per_hour": usd, basis: cost})
-                for each, usd, cost in zip(weighed, hourly, costs, strict=True)
-            ]
-            return tuple(
-                replace(each, times_the_cheapest=None) for each in score(assumed, workload=workload, basis=basis)
-            )
+    if all(each.costs[basis] is None for each in weighed) and (assumed := _at_stand_ins(weighed, basis)):
+        found = score(assumed, workload=workload, basis=basis)
+        return tuple(replace(each, times_the_cheapest=None) for each in found)
     rules = facts.ranking()
     way = way_of(workload)
     weights, halvings, limit = rules["weights"][workload.budget], rules["halvings"], limit_of(workload)
     doubt = rules["cost_basis"][way]["of_unknown_speed"]
     sure = [candidate for candidate in weighed if doubt == 1 or candidate.speed is not None] or weighed
     cheapest = min((cost for candidate in sure if (cost := candidate.costs[basis]) is not None), default=None)
-    fastest = max((candidate.speed for candidate in weighed if candidate.speed is not None), default=None)
     dearer = [_times(candidate.costs[basis], cheapest) for candidate in weighed]
+    compared_up_to = max(limit, rules["limits"]["balanced"])
+    fastest, any_price = _fastest(weighed, dearer, compared_up_to)
     usual = _usual_price(weighed)
     certain = {id(candidate) for candidate in sure}
     found = []
@@ -108,10 +102,42 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
         spread = rules["several_nodes"]["factor"] if several else 1.0
         total = _MOST * spread * sum(weights[name] * value for name, value in parts.items())
         within = id(each) in certain and (cheapest is None if times is None else times <= limit)
-        found.append(Scored(parts=parts, total=total, within=within, times_the_cheapest=times, times_slower=slower))
+        found.append(
+            Scored(
+                parts=parts,
+                total=total,
+                within=within,
+                times_the_cheapest=times,
+                times_slower=slower,
+                compared_up_to=None if any_price else compared_up_to,
+            )
+        )
     if workload.budget != "performance" and basis == "usd_per_hour":
         found = _below_better_value(weighed, found)
     return _below_the_limit(_below_what_is_better(weighed, found, basis))
+
+
+def _at_stand_ins(weighed: Sequence[Weighed], basis: Basis) -> list[Weighed]:
+    """Return the candidates with stand-ins for their unknown prices; nothing if there are none."""
+    usual = _usual_price(weighed)
+    hourly = [_stand_in(each, usual, "usd_per_hour") for each in weighed]
+    if not any(hourly):
+        return []
+    costs = [_stand_in(each, usual, basis) for each in weighed]
+    return [
+        replace(each, costs={**each.costs, "usd_per_hour": usd, basis: cost})
+        for each, usd, cost in zip(weighed, hourly, costs, strict=True)
+    ]
+
+
+def _fastest(
+    weighed: Sequence[Weighed], times_the_cheapest: Sequence[float | None], limit: float
+) -> tuple[float | None, bool]:
+    """Return the best speed of candidates within the limit, and whether none is faster at any price."""
+    known = [(each.speed, times) for each, times in zip(weighed, times_the_cheapest, strict=True) if each.speed]
+    fastest = max((speed for speed, _ in known), default=None)
+    within = max((speed for speed, times in known if times is not None and times <= limit), default=fastest)
+    return within, within == fastest
 
 
 def _usual_price(weighed: Sequence[Weighed]) -> float | None:
@@ -229,4 +255,4 @@ def _times(larger: float | None, smaller: float | None) -> float | None:
 def _share(times: float | None, halvings: float) -> float:
     if times is None or times == math.inf:
         return 0.0
-    return max(0.0, 1 - math.log2(times) / halvings)
+    return min(1.0, max(0.0, 1 - math.log2(times) / halvings))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from eks_hardware import facts as data
 from eks_hardware.advisor.fitting.defaults import concurrent_sequences, context_length, sequence_length
 from eks_hardware.advisor.fitting.gates import weight_format
+from eks_hardware.advisor.model import Prominent
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.limits import span
 from eks_hardware.advisor.ranking.reasons import plain, short
@@ -36,19 +37,6 @@ _REASONS = 3
 _SHOWN = 10
 _MILLION = 1_000_000
 _CHOSEN = "\u2713"
-_URGENT = ("the context is", "add --tokens")
-"""Starts of notes about probable mistakes and missing options."""
-_CAUTIONS = (
-    "software",
-    "tight fit",
-    "no fp8",
-    "Spot price",
-    "Capacity Block price",
-    "price of",
-    "the price of",
-    "each Capacity",
-)
-"""Starts of reasons to hesitate."""
 # Reasons that are grouped; `--all` and `--format json` list them for each family.
 _TOGETHER = {
     "OFFERED": "OFFERED, not available in these regions",
@@ -215,7 +203,7 @@ def show(
     else:
         out.print()
         out.print(_listed(_why_in_short(chosen, recommendation)))
-    _print(out, *(note for note in recommendation.notes if note.startswith(_URGENT)))
+    _print(out, *(note for note in recommendation.notes if isinstance(note, Prominent)))
     if cheaper:
         _print(out, cheaper)
     _print(out, _dates(best[:top], more=len(best) - top, everything=everything), _choice(chosen))
@@ -252,7 +240,7 @@ def _explain(out: Console, recommendation: Recommendation, best: Sequence[Candid
     if recommendation.request.measured:
         _section(out, "Measurements", _each_measured(recommendation.request.measured))
     _section(out, "Not chosen", _rejected(recommendation))
-    _section(out, "Notes", ((note, "") for note in recommendation.notes if not note.startswith(_URGENT)))
+    _section(out, "Notes", ((note, "") for note in recommendation.notes if not isinstance(note, Prominent)))
     out.print()
 
 
@@ -501,7 +489,7 @@ def _why_in_short(best: Candidate, recommendation: Recommendation) -> Iterator[t
     layout = ", ".join(text for text, _ in _layout(best))
     speed = "" if best.tokens_per_second is None else f"; {best.tokens_per_second:,.0f} tokens/s (estimate)"
     yield f"{best.fit.memory_gib:.1f} of {best.fit.available_gib:.1f} GiB, {layout}{speed}", "fit"
-    cautions = (reason for reason in best.reasons[2:] if reason.startswith(_CAUTIONS))
+    cautions = (reason for reason in best.reasons[2:] if isinstance(reason, Prominent))
     caution = next(cautions, None)
     branch = policy.branch_for(recommendation.request)
     if caution:

@@ -51,6 +51,17 @@ def test_what_is_above_the_limit_is_never_first(budget: str, limit: float, worth
     assert ranked([within, cheap], workload_of(budget=budget)) == ["within", "cheap"]
 
 
+def test_hardware_above_the_limit_does_not_level_the_speed_of_the_rest() -> None:
+    """However fast it is: an hour of eight B200s says nothing about one L4 and one L40S."""
+    rest = [contender("slow"), contender("fast", hourly=2.0, speed=300.0)]
+    slow, fast, above = scored([*rest, contender("above", hourly=100.0, speed=1e6)])
+    assert [slow.parts["speed"], fast.parts["speed"]] == [each.parts["speed"] for each in scored(rest)]
+    assert (slow.compared_up_to, slow.times_slower, fast.times_slower) == (3, 3, 1)
+    assert above.parts["speed"] == 1
+    assert above.total < slow.total
+    assert scored(rest)[0].compared_up_to is None
+
+
 def test_the_selection_guide_weighs_less_than_twice_the_price() -> None:
     for row in facts.ranking()["weights"].values():
         assert row["policy"] <= row["cost"] / facts.ranking()["halvings"]["cost"]
