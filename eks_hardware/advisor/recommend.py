@@ -285,15 +285,15 @@ class _Search:
             return fitted
         if request.workload.trains and self._tokens:
             return self._training(fitted, self._tokens)
-        quick = quick_enough(request, fitted)
+        quick = quick_enough(self._fitter, fitted)
         if isinstance(quick, Miss):
             return quick
         fitted, estimated = quick
         unsure = tuple(gate for gate in latency_gates(request, estimated) if gate.passed is None)
         if unsure:  # with a latency target, hardware of unknown speed is not recommended
             return Miss(kind=kind, gates=unsure, text=unsure[0].text)
-        if request.workload.budget == "performance" and policy.way_of(request.workload) == "real-time":
-            fitted, estimated = fastest(request, fitted, estimated)  # the node's other devices would be idle
+        if policy.way_of(request.workload) == "real-time":
+            fitted, estimated = fastest(self._fitter, fitted, estimated)  # the node's other devices would be idle
         return _Sized(fit=fitted, speed=estimated)
 
     def _training(self, fitted: Fit, tokens: int) -> _Sized | Miss:

@@ -99,6 +99,22 @@ class Fitter:
             fits = [self._fit_of(kind, found, layout, of_software)]
         return self._choose(self.request, iter(fits)) if fits else None
 
+    def wider(self, fit: Fit, why: str) -> Iterator[Fit]:
+        """Yield the same replica on more devices of its node, fewest first: each device reads less.
+
+        ``why`` is the end of a note on the fit: ``on 8 devices to be fast; 4 have enough memory``.
+        """
+        found = self._found.get(self._key(fit.kind))
+        if fit.nodes > 1 or not isinstance(found, _Found) or isinstance(found.memory, TrainingMemory):
+            return
+        least = fit.parallelism.tensor
+        for tensor in found.pool.degrees:
+            if tensor > least:
+                layout = Layout(nodes=1, parallelism=replace(fit.parallelism, tensor=tensor))
+                wide = self._fit_of(fit.kind, found, layout, self._gates[_family(fit.kind)])
+                note = f"on {tensor} devices {why}; {least} {'has' if least == 1 else 'have'} enough memory"
+                yield replace(wide, notes=(*wide.notes, note))
+
     def remedied(self, miss: Miss) -> Miss:
         """Return the miss with a tested remedy, or unchanged if a gate refuses the type."""
         if miss.gates:

@@ -74,8 +74,8 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     performance.
     """
     if all(each.costs[basis] is None for each in weighed) and (assumed := _at_stand_ins(weighed, basis)):
-        found = score(assumed, workload=workload, basis=basis)
-        return tuple(replace(each, times_the_cheapest=None) for each in found)
+        rows = score(assumed, workload=workload, basis=basis)
+        return tuple(replace(row, times_the_cheapest=None) for row in rows)
     rules = facts.ranking()
     way = way_of(workload)
     weights, halvings, limit = rules["weights"][workload.budget], rules["halvings"], limit_of(workload)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-
-from eks_hardware.advisor.fitting.fit import memory_of
-from eks_hardware.advisor.measured.factors import measured_difference
-from eks_hardware.advisor.model import Fit, Gate, Miss, Parallelism, Request
+from eks_hardware import facts
+from eks_hardware.advisor.fitting.fit import Fitter
+from eks_hardware.advisor.model import Fit, Gate, Miss, Request
 from eks_hardware.advisor.speed.estimate import Speed, speed
-from eks_hardware.catalogue import Hardware
 
 _SOURCE = "estimate: eks_hardware/advisor/speed/throughput.py"
 
@@ -27,13 +23,15 @@ def latency_gates(request: Request, speed: Speed) -> tuple[Gate, ...]:
     return tuple(_gate(what, target, value) for what, target, value in targets if target is not None)
 
 
-def quick_enough(request: Request, fit: Fit) -> tuple[Fit, Speed] | Miss:
+def quick_enough(fitter: Fitter, fit: Fit) -> tuple[Fit, Speed] | Miss:
     """Return the fit on the fewest devices of a node that meets the latency targets, with estimates, or a miss.
 
-    ``fit`` is the one on the fewest devices with enough memory.
+    ``fit`` is the fitter's, on the fewest devices with enough memory.
     """
+    request = fitter.request
+    wider = fitter.wider(fit, "to meet the latency target") if request.workload.latency else ()
     failed: tuple[Gate, ...] = ()
-    for tried in (fit, *_wide_enough(request, fit)):
+    for tried in (fit, *wider):
         estimated = speed(request, tried)
         failed = tuple(gate for gate in latency_gates(request, estimated) if gate.passed is False)
         if not failed:
@@ -48,48 +46,14 @@ def quick_enough(request: Request, fit: Fit) -> tuple[Fit, Speed] | Miss:
     )
 
 
-def _wide_enough(request: Request, fit: Fit) -> Iterator[Fit]:
-    if request.workload.latency:
-        least = fit.parallelism.tensor
-        yield from wider(
-            request, fit, why=f"on {{devices}} devices to meet the latency target; {least} have enough memory"
-        )
-
-
-def fastest(request: Request, fit: Fit, estimated: Speed) -> tuple[Fit, Speed]:
-    """Return the fit on the devices of a node that give one replica the most tokens per second, with its speed."""
-    best = fit, estimated
-    least = fit.parallelism.tensor
-    for tried in wider(request, fit, why=f"on {{devices}} devices to be fast; {least} have enough memory"):
-        estimate = speed(request, tried)
-        if estimate.per_replica and estimate.per_replica > (best[1].per_replica or 0.0):
+def fastest(fitter: Fitter, fit: Fit, estimated: Speed) -> tuple[Fit, Speed]:
+    """Return the fit on the devices of a node that make one replica clearly faster, with its speed."""
+    best, gain = (fit, estimated), facts.ranking()["more_devices"]["least_times_the_speed"]
+    for tried in fitter.wider(fit, "to be fast"):
+        estimate = speed(fitter.request, tried)
+        if estimate.per_replica and estimate.per_replica >= gain * (best[1].per_replica or 0.0):
             best = tried, estimate
     return best
-
-
-def wider(request: Request, fit: Fit, *, why: str) -> Iterator[Fit]:
-    """Yield the same replica on more GPUs of its node: each GPU reads less. Neuron has only fixed degrees.
-
-    ``why`` is a note on the fit, with ``{devices}`` for their number.
-    """
-    chip = fit.kind.accelerator
-    if fit.nodes > 1 or not chip or fit.kind.hardware is not Hardware.NVIDIA_GPU:
-        return
-    tensor = 2 * fit.parallelism.tensor
-    while tensor <= chip.count and request.shape.attention_heads % tensor == 0:
-        layout = Parallelism(data=1, tensor=tensor, pipeline=1, sharding="none")
-        parts = memory_of(request, fit.kind).parts(layout)
-        parts = (*parts, *measured_difference(request, fit.kind, parts, training=False))
-        yield replace(
-            fit,
-            devices=tensor,
-            parallelism=layout,
-            memory=parts,
-            memory_gib=sum(part.gib for part in parts),
-            replicas_per_node=max(1, chip.count // tensor),
-            notes=(*fit.notes, why.format(devices=tensor)),
-        )
-        tensor *= 2
 
 
 def _gate(what: str, target: float, value: float | None) -> Gate:

@@ -55,7 +55,7 @@ def _one(fitter: Fitter, kind: InstanceType) -> tuple[Fit, Speed] | Miss:
     fitted = fitter.on(kind)
     if isinstance(fitted, Miss):
         return fitted
-    quick = quick_enough(fitter.request, fitted)
+    quick = quick_enough(fitter, fitted)
     if isinstance(quick, Miss):
         return quick
     unsure = tuple(gate for gate in latency_gates(fitter.request, quick[1]) if gate.passed is None)

@@ -96,6 +96,14 @@ class Limits(TypedDict):
     performance: float
 
 
+class MoreDevices(TypedDict):
+    """When a replica uses more devices of its node than have enough memory."""
+
+    source: str
+    why: Text
+    least_times_the_speed: float
+
+
 class BetterValue(TypedDict):
     """When a candidate ranks below a more expensive one that does more work per dollar."""
 
@@ -184,6 +192,7 @@ class Ranking(About, Sourced):
     cost_basis: dict[str, CostBasis]
     several_nodes: SeveralNodes
     limits: Limits
+    more_devices: MoreDevices
     better_value: BetterValue
     run: Run
     users: Users

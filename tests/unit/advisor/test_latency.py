@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.advisor.fitting.fit import fit
+from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.model import Fit, Miss, Request
 from eks_hardware.advisor.shapes.shape import shape_of
 from eks_hardware.advisor.speed.estimate import speed
-from eks_hardware.advisor.speed.latency import quick_enough
+from eks_hardware.advisor.speed.latency import fastest, quick_enough
 from eks_hardware.catalogue import load
 from eks_hardware.models import WorkloadSpec
 
@@ -23,9 +23,10 @@ def request(per_token_ms: float | None, **shape: Any) -> Request:
 
 
 def tried(asked: Request, name: str) -> Fit | Miss:
-    fitted = fit(asked, load().get(name), "us-west-2")
+    fitter = Fitter(asked)
+    fitted = fitter.on(load().get(name))
     assert isinstance(fitted, Fit)
-    found = quick_enough(asked, fitted)
+    found = quick_enough(fitter, fitted)
     return found if isinstance(found, Miss) else found[0]
 
 
@@ -66,3 +67,22 @@ def test_devices_share_the_attention_heads_evenly() -> None:
     four = tried(request(0.45 * on_one_device("g6e.12xlarge")), "g6e.12xlarge")
     assert isinstance(four, Fit)
     assert four.devices == 4
+
+
+def on_its_node(name: str, **shape: Any) -> int:
+    """Return on how many devices of its node a replica answers fastest."""
+    fitter = Fitter(request(None, **shape))
+    fitted = fitter.on(load().get(name))
+    assert isinstance(fitted, Fit)
+    wide, _ = fastest(fitter, fitted, speed(fitter.request, fitted))
+    assert wide.devices * wide.replicas_per_node <= load().get(name).accelerator.count  # type: ignore[union-attr]
+    assert any("to be fast" in note for note in wide.notes) == (wide.devices > fitted.devices)
+    return wide.devices
+
+
+def test_a_replica_uses_the_devices_of_its_node_that_make_it_faster() -> None:
+    """Also NeuronCores. A small model gains less from eight GPUs than the error of the estimate."""
+    large = {"parameters": "70B", "layers": 80, "hidden_size": 8192, "attention_heads": 64}
+    assert on_its_node("p5.48xlarge", **large) == 8
+    assert on_its_node("trn2.48xlarge", **large) == 16
+    assert on_its_node("p5.48xlarge", parameters="1B", layers=16, hidden_size=2048, attention_heads=32) < 8
