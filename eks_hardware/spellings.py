@@ -15,7 +15,7 @@ Software = Literal["any", "supported", "mature"]
 Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4", "int8"]
 """Number formats of computations, in the order of all lists."""
 
-WeightFormat = Literal["fp32", "fp16", "bf16", "fp8", "int8", "int4"]
+WeightFormat = Literal["fp32", "fp16", "bf16", "fp8", "nvfp4", "mxfp4", "int8", "int4"]
 """Number formats of weights, in the order of all lists."""
 
 TRAINED_FORMATS: tuple[WeightFormat, ...] = ("fp32", "fp16", "bf16", "fp8")

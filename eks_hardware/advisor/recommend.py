@@ -49,6 +49,7 @@ _PRICED_AS: Mapping[str, Purchase] = {
 _BELOW_ON_DEMAND = ("spot", "capacity-block")
 """Purchasing options that cost at most the On-Demand price."""
 _CPU_SIZES = 2
+_NEURON = "neuron"  # Trainium and Inferentia
 _REGIONS = 3
 
 
@@ -121,7 +122,8 @@ def _may_cost(usd_per_hour: float, request: Request, catalogue: Catalogue, only:
 
 def unknown_of(catalogue: Catalogue, only: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield words of ``only`` that match nothing in a catalogue, each with suggestions."""
-    known = {*catalogue.families, *catalogue.accelerators, *(hardware.value for hardware in Hardware), *catalogue.names}
+    kinds = (_NEURON, *(hardware.value for hardware in Hardware))
+    known = {*catalogue.families, *catalogue.accelerators, *kinds, *catalogue.names}
     for word in only:
         if word not in catalogue and not any(_is_meant(kind, [word.lower()]) for kind in _considered(catalogue, ())):
             yield word, close(word, known)
@@ -148,7 +150,7 @@ def _considered(catalogue: Catalogue, only: Sequence[str]) -> Iterator[InstanceT
 
 
 def _is_meant(kind: InstanceType, patterns: Sequence[str]) -> bool:
-    labels = [kind.name, kind.family, kind.hardware.value]
+    labels = [kind.name, kind.family, kind.hardware.value, *([_NEURON] if kind.hardware.is_neuron else [])]
     if kind.accelerator:
         labels.append(kind.accelerator.label_name)
     return any(fnmatchcase(label, pattern) or label == label_name(pattern) for label in labels for pattern in patterns)

@@ -211,8 +211,8 @@ class WorkloadSpec(StrategyModel):
     model: ModelShape = Field(description="The model.")
     precision: WeightFormat | None = Field(
         default=None,
-        description="Format of the weights; default bf16. Inference only: int8 and int4. Training with fp8 multiplies "
-        "16-bit weights in FP8.",
+        description="Format of the weights; default bf16. Inference only: nvfp4, mxfp4, int8 and int4. Training with "
+        "fp8 multiplies 16-bit weights in FP8.",
     )
     sequence_length: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
         default=None, description="Training: tokens per sequence; default 2048."

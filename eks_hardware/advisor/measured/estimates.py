@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -90,13 +89,8 @@ class _Setup:
     # --- requests
 
     def _request(self, **said: object) -> Request:
-        row, shape = self.row, self.shape
-        if row["precision"] == "nvfp4":  # a workload cannot name it; a checkpoint's config.json does
-            shape = replace(shape, quantized_to="nvfp4")
-        else:
-            said["precision"] = row["precision"]
-        workload = WorkloadSpec.model_validate({**said, "model": {"parameters": str(shape.parameters)}})
-        return Request(workload=workload, shape=shape, regions=("us-east-1",))
+        said = {**said, "precision": self.row["precision"], "model": {"parameters": str(self.shape.parameters)}}
+        return Request(workload=WorkloadSpec.model_validate(said), shape=self.shape, regions=("us-east-1",))
 
     def _training_request(self) -> Request:
         row, method = self.row, self.row.get("method")

@@ -22,6 +22,7 @@ from eks_hardware.models.forms import form
 from eks_hardware.models.json_schema import render
 from eks_hardware.models.workload import Checkpointing, ModelShape, Offload, Optimizer, Sharding
 from eks_hardware.printable import joined, quoted
+from eks_hardware.spellings import WeightFormat
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.measurements import MeasurementRow
@@ -75,9 +76,7 @@ class Row(StrategyModel):
     tensor: Degree = Field(default=1, description="Devices that share every layer.")
     pipeline: Degree = Field(default=1, description="Stages of layers.")
     sharding: Sharding | None = Field(default=None, description="Training: what data-parallel devices share.")
-    precision: Literal["fp32", "fp16", "bf16", "fp8", "int8", "int4", "nvfp4"] = Field(
-        description="Format of the weights."
-    )
+    precision: WeightFormat = Field(description="Format of the weights.")
     kv_cache: Literal["fp8"] | None = Field(default=None, description="Format of the KV cache; default: 16 bits.")
     method: Literal["full", "lora", "qlora"] | None = Field(default=None, description="Fine-tuning: the method.")
     optimizer: Optimizer | None = Field(default=None, description="Training: the optimizer.")

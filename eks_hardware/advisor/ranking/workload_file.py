@@ -12,7 +12,7 @@ from eks_hardware import field_paths
 from eks_hardware.advisor.model import Request, ShapeError
 from eks_hardware.advisor.recommend import unknown_of
 from eks_hardware.advisor.shapes.shape import shape_of
-from eks_hardware.catalogue import load
+from eks_hardware.catalogue import Hardware, load
 from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.loader import Document, load_document
 from eks_hardware.models import WorkloadSpec
@@ -89,7 +89,8 @@ def _unknown_regions(document: Document[WorkloadFile]) -> Iterator[Finding]:
 def _unknown_hardware(document: Document[WorkloadFile]) -> Iterator[Finding]:
     only = document.value.only
     for word, near in unknown_of(load(), only):
-        hint = question(near) if near else "see `eks-hardware instances`"
+        kinds = ", ".join(each.value for each in Hardware if each is not Hardware.OTHER)
+        hint = question(near) if near else f"kinds are {kinds}; `eks-hardware instances` lists the rest"
         path = field_paths.item("only", only.index(word))
         message = f"{word} is not a family, accelerator, kind of hardware or instance type in the catalogue; {hint}"
         yield Finding("FIELD_VALUE", path, message, position=document.source.locate(path))

@@ -57,7 +57,11 @@ def shape_of_name(written: str) -> Shape:
     name = known_as(written)
     if name is None:
         raise ShapeError("MODEL_NAME", f"{MUST}, got {quoted(written)}; {_meant(written)}", "name")
-    return replace(from_hf_config(rows()[name]["config"]), source=rows()[name]["repository"])
+    row = rows()[name]
+    shape = replace(from_hf_config(row["config"]), source=row["repository"])
+    if row.get("embeds"):
+        return replace(shape, generates=False, layers_with_cache=0, layers_with_window=0)
+    return shape
 
 
 def _meant(written: str) -> str:

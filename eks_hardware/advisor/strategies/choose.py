@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import get_args
 
 from eks_hardware import field_paths, software
 from eks_hardware.advisor.model import Candidate, Miss, Recommendation
@@ -15,7 +16,7 @@ from eks_hardware.models import Needs, NetworkSpec, NodeGroupSpec, NodePoolSpec,
 from eks_hardware.resolve import known_to_karpenter
 from eks_hardware.resolve.node import AMI_PREFIXES
 from eks_hardware.resolve.pool_types import node_capacity
-from eks_hardware.spellings import DEFAULT_FORMAT, Capacity
+from eks_hardware.spellings import DEFAULT_FORMAT, Capacity, Precision
 from eks_hardware.units import amount
 
 Recommender = Callable[..., Recommendation]
@@ -168,7 +169,7 @@ def needs_of(workload: WorkloadSpec, best: Candidate) -> Needs:
         said["framework"] = workload.framework
     if kind.accelerator is None:
         return Needs.model_validate(said)
-    if precision != "int4" and software.computes(kind, precision) is not False:
+    if precision in get_args(Precision) and software.computes(kind, precision) is not False:
         said["precision"] = precision
     if workload.attention:
         said["attention"] = workload.attention

@@ -75,6 +75,7 @@ class NamedModel(TypedDict):
     parameters: int | None
     sources: list[str]
     note: NotRequired[Text]
+    embeds: NotRequired[bool]  # a decoder that returns one vector for each text and generates nothing
     config: dict[str, object]
 
 

@@ -265,7 +265,14 @@ def test_what_the_strategy_says_itself_stays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("precision", "name", "need"),
-    [("int4", "g6e.xlarge", None), ("fp8", "g6e.xlarge", "fp8"), ("fp8", "g5.xlarge", None)],
+    [
+        ("int4", "g6e.xlarge", None),
+        ("mxfp4", "p6-b200.48xlarge", None),
+        ("nvfp4", "p6-b200.48xlarge", "nvfp4"),
+        ("nvfp4", "g6e.xlarge", None),
+        ("fp8", "g6e.xlarge", "fp8"),
+        ("fp8", "g5.xlarge", None),
+    ],
 )
 def test_only_formats_that_are_computed_in_are_needed(
     tmp_path: Path, precision: str, name: str, need: str | None

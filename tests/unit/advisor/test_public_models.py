@@ -73,6 +73,12 @@ def test_caches(name: str, full: int, windowed: int, window: int | None) -> None
     assert (shape.layers_with_cache, shape.layers_with_window, shape.window) == (full, windowed, window)
 
 
+def test_models_for_embeddings_generate_nothing() -> None:
+    shape = shape_of_name("intfloat/e5-mistral-7b-instruct")
+    assert (shape.architecture, shape.generates, shape.layers_with_cache) == ("mistral", False, 0)
+    assert shape_of_name("mistral-7b").generates is True
+
+
 @pytest.mark.parametrize(("name", "bits"), [("deepseek-v3", "fp8"), ("gpt-oss-20b", "mxfp4"), ("llama-3.1-8b", None)])
 def test_quantization(name: str, bits: str | None) -> None:
     assert shape_of_name(name).quantized_to == bits

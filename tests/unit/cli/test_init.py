@@ -159,7 +159,7 @@ SLIPS = {
     "8B\n\n0\n16": "must be at least 1, got 0",
     "8B\n\nmany\n16": "must be a whole number",
     "8B\n\n\n-5\n8192": "must be at least 1, got -5",
-    "8B\n\n\n\nfp7\nfp8": 'must be one of fp32, fp16, bf16, fp8, int8, int4, got "fp7"',
+    "8B\n\n\n\nfp7\nfp8": 'must be one of fp32, fp16, bf16, fp8, nvfp4, mxfp4, int8, int4, got "fp7"',
     "8B\ntraining\nint8\nfp16": "must be fp32, fp16, bf16 or fp8 for training",
     "8B\n\n\n\n\ncheap\ncost": "must be one of cost, balanced, performance",
     "8B\n\n\n\n\n\nus-wset-2\nus-west-2": "did you mean us-west-2?",

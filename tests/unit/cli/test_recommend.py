@@ -435,6 +435,15 @@ def test_spot_says_that_the_work_survives_losing_a_node(tmp_path: Path) -> None:
     assert (code, "error: --capacity" in said) == (2, True)
 
 
+def test_only_neuron_is_trainium_and_inferentia() -> None:
+    found = recommended_json(
+        "version: 1\ntask: inference\nmodel: {name: llama-3.1-8b}\nsoftware: any\nonly: [neuron]\n"
+    )
+    families = {each["instance_type"].partition(".")[0] for each in found["candidates"]}
+    assert {"inf2", "trn2"} <= families
+    assert all(family.startswith(("inf", "trn")) for family in families)
+
+
 def test_only_the_hardware_of_a_file() -> None:
     found = recommended_json(CHAT + "only: [g6e, h100]\n")
     assert {each["accelerator"] for each in found["candidates"]} <= {"L40S", "H100"}
