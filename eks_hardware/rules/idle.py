@@ -7,11 +7,14 @@ from collections.abc import Iterator, Mapping
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
+from eks_hardware.rules.cron import cron_fault, longest_minutes
 from eks_hardware.rules.hardware import is_open_to
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, noun, type_names, warning
-from eks_hardware.units import seconds
+from eks_hardware.units import go_seconds, seconds
 
 _LONG_SECONDS = 24 * 3600
+# A freeze from Friday evening to Monday morning is usual.
+_LONG_FREEZE_MINUTES = 72 * 60
 
 
 def _is_accelerated(context: Context, node: Node) -> bool:
@@ -37,30 +40,35 @@ def _kept(context: Context) -> Iterator[Breach]:
 
 
 def _blocked(pool: NodePoolSpec) -> Iterator[Breach]:
-    for path, budget in field_paths.items(node_path(pool, "disruption.budgets"), pool.disruption.budgets or ()):
-        none = budget.nodes.rstrip("%").strip("0") == ""
-        always = budget.schedule is None or _covers_all_time(budget.schedule, seconds(budget.duration or "0s"))
-        if none and always and (not budget.reasons or "Empty" in budget.reasons):
-            how = "without a schedule" if budget.schedule is None else "whose duration lasts until its next start"
-            yield (
-                f"{path}.nodes",
-                f"a budget of 0 {how} keeps empty nodes forever, at full price; add reasons without "
-                "Empty, or a schedule with a shorter duration",
-            )
-
-
-def _covers_all_time(schedule: str, length: int) -> bool:
-    """Return whether a budget's duration lasts until its next start."""
-    if schedule.startswith("@"):
-        return length >= _PERIODS.get(schedule, length + 1)
-    minute, hour, *days = schedule.split()
-    if days != ["*", "*", "*"]:
-        return False
-    period = 24 * 3600 if hour != "*" else 3600 if minute != "*" else 60
-    return length >= period
-
-
-_PERIODS = {"@hourly": 3600, "@daily": 24 * 3600, "@midnight": 24 * 3600, "@weekly": 7 * 24 * 3600}
+    budgets = [
+        (path, budget)
+        for path, budget in field_paths.items(node_path(pool, "disruption.budgets"), pool.disruption.budgets or ())
+        if budget.nodes.rstrip("%").strip("0") == "" and (not budget.reasons or "Empty" in budget.reasons)
+    ]
+    advice = "add reasons without Empty, or a schedule with a shorter duration"
+    for path, budget in budgets:
+        if budget.schedule is None:
+            text = "a budget of 0 without a schedule keeps empty nodes forever, at full price"
+            yield f"{path}.nodes", f"{text}; {advice}"
+    windows = {
+        path: (budget.schedule, seconds(budget.duration or "0s") // 60)
+        for path, budget in budgets
+        if budget.schedule and cron_fault(budget.schedule) is None
+    }
+    if not windows or len(windows) < len(budgets):
+        return
+    longest = longest_minutes(windows.values())
+    path = f"{next(iter(windows))}.nodes"
+    if longest is None:
+        leave = "schedule leaves" if len(windows) == 1 else "schedules together leave"
+        yield (
+            path,
+            f"the {leave} no time at which Karpenter may remove empty nodes, so it keeps them forever, at full price; "
+            f"{advice}",
+        )
+    elif longest >= _LONG_FREEZE_MINUTES:
+        hours = longest // 60
+        yield path, f"a budget of 0 keeps empty nodes for up to {hours} hours in a row, at full price; {advice}"
 
 
 def _autoscaler(context: Context) -> Iterator[Breach]:
@@ -74,11 +82,31 @@ def _autoscaler(context: Context) -> Iterator[Breach]:
     ]
     if not groups or not isinstance(arguments, Mapping):
         return
-    if str(arguments.get("scale-down-enabled", "true")).lower() == "false":
+    path, names = f"kubernetes.charts.{name}.values.extraArgs", ", ".join(groups)
+    for argument, value in arguments.items():
+        if argument == "scale-down-enabled" and str(value).lower() == "false":
+            how = "never removes idle nodes of"
+        elif argument in _THRESHOLDS and _is_zero(value):
+            how = "removes only nodes with a utilization below 0, so never those of"
+        elif argument in _DELAYS and (go_seconds(value) or 0) >= _LONG_SECONDS:
+            how = f"waits {value} before it removes idle nodes of"
+        else:
+            continue
         yield (
-            field_paths.below(f"kubernetes.charts.{name}.values.extraArgs", "scale-down-enabled"),
-            f"the autoscaler never removes idle nodes of {', '.join(groups)}, which cost their full price; remove it",
+            field_paths.below(path, argument),
+            f"the autoscaler {how} {names}, which cost their full price; remove this line",
         )
+
+
+_THRESHOLDS = ("scale-down-utilization-threshold", "scale-down-gpu-utilization-threshold")
+_DELAYS = ("scale-down-unneeded-time", "scale-down-delay-after-add", "scale-down-delay-after-delete")
+
+
+def _is_zero(value: object) -> bool:
+    try:
+        return float(str(value)) == 0
+    except ValueError:
+        return False
 
 
 @warning("ACCELERATOR_OPEN")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eks_hardware.rules.cron import cron_fault
+from eks_hardware.rules.cron import cron_fault, longest_minutes
 from helpers.cases import in_one_test
 
 
@@ -46,3 +46,26 @@ def test_taken(schedule: str) -> None:
 )
 def test_refused(schedule: str, says: str) -> None:
     assert says in (cron_fault(schedule) or "")
+
+
+DAY = 24 * 60
+
+
+@in_one_test(
+    ("windows", "longest"),
+    [
+        ([("0 0 * * *", 720), ("0 12 * * *", 720)], None),
+        ([("0 0 * * *", 720), ("0 12 * * *", 719)], DAY - 1),
+        ([("0 0-23/6 * * *", 360)], None),
+        ([("0 5/6 * * *", 360)], None),
+        ([("@hourly", 60)], None),
+        ([("@weekly", 7 * DAY)], None),
+        ([("@monthly", 31 * DAY)], None),
+        ([("@monthly", 30 * DAY)], 60 * DAY),
+        ([("* * * * *", 60)], None),
+        ([("0 0 1,15 * mon", DAY)], 2 * DAY),
+        ([("0 0 29 FEB *", 60)], 60),
+    ],
+)
+def test_longest_time(windows: list[tuple[str, int]], longest: int | None) -> None:
+    assert longest_minutes(windows) == longest

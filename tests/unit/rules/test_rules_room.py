@@ -48,12 +48,16 @@ CPU_POOL = pools(pool())
 GPU_POOL = pools(gpu_pool(instance_families=["g6"]))
 MANY = {"resources": {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "8Gi"}}}
 AUTOSCALED = {**gpu_group(scaling={"max": 4, "autoscaled": True})}
-AUTOSCALER = "kubernetes.charts.cluster-autoscaler.values.extraArgs.scale-down-enabled"
+AUTOSCALER = "kubernetes.charts.cluster-autoscaler.values.extraArgs"
 
 
 def autoscaler(**arguments: Any) -> dict[str, Any]:
     values = {"extraArgs": arguments}
     return {**AUTOSCALED, **kubernetes(cluster_autoscaler=True, charts={"cluster-autoscaler": {"values": values}})}
+
+
+def frozen(schedule: str, duration: str) -> dict[str, str]:
+    return {"nodes": "0", "schedule": schedule, "duration": duration}
 
 
 PROMETHEUS = "kubernetes.charts.kube-prometheus-stack.values"
@@ -129,12 +133,33 @@ CASES = [
         disruption(budgets=[{"nodes": "0", "schedule": "@daily", "duration": "24h"}]),
         disruption(budgets=[{"nodes": "0", "schedule": "@weekly", "duration": "24h"}]),
     ),
-    Case(
-        "IDLE_NODES_KEPT",
-        AUTOSCALER,
-        autoscaler(**{"scale-down-enabled": False}),
-        autoscaler(**{"scale-down-enabled": True}),
-        frozenset({"AUTOSCALER_TAKES_GROUP"}),
+    *(
+        Case(
+            "IDLE_NODES_KEPT",
+            f"{POOL}.disruption.budgets[0].nodes",
+            disruption(budgets=[frozen(*window) for window in wrong]),
+            disruption(budgets=[frozen(*window) for window in right]),
+        )
+        for wrong, right in [
+            ([("0 0 * * *", "12h"), ("0 12 * * *", "12h")], [("0 0 * * *", "12h"), ("0 13 * * *", "10h")]),
+            ([("0 */6 * * *", "6h")], [("0 */6 * * *", "5h")]),
+            ([("0 0 * * mon", "120h")], [("0 18 * * fri", "62h")]),
+            ([("@monthly", "744h")], [("0 0 1 * *", "24h")]),
+        ]
+    ),
+    *(
+        Case(
+            "IDLE_NODES_KEPT",
+            f"{AUTOSCALER}.{argument}",
+            autoscaler(**{argument: wrong}),
+            autoscaler(**{argument: right}),
+            frozenset({"AUTOSCALER_TAKES_GROUP"}),
+        )
+        for argument, wrong, right in [
+            ("scale-down-enabled", False, True),
+            ("scale-down-unneeded-time", "720h", "20m"),
+            ("scale-down-utilization-threshold", 0, 0.5),
+        ]
     ),
     Case("ACCELERATOR_OPEN", "node_groups[gpu].accelerator_taint", gpu_group(accelerator_taint=False), gpu_group()),
     Case(
