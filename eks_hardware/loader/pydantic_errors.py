@@ -71,13 +71,13 @@ def _walk(loc: Sequence[str | int], root: yn.Node, model: object) -> _Place:
     """Follow pydantic's location through file and model at once, to distinguish union labels from keys."""
     place = _Place("", root, None, root, None, model, None, None)
     for part in loc:
+        if part == "[key]":
+            place.on_key = True
+            continue
         member, *others = unwrap(place.annotation)
         if others:
             place.branch = place.branch or (place.path, str(part))
             place.annotation = pick((member, *others), part)
-            continue
-        if part == "[key]":
-            place.on_key = True
             continue
         if member in (None, object) and not _is_step(place.node, part):
             continue  # the model cannot decide, and the file has no such key: a label

@@ -354,9 +354,16 @@ def _bucket_name(value: str) -> str:
                 f"must not end with '{suffix}', which S3 reserves for {what}",
                 fix="write the name of a bucket",
             )
+    if value.endswith(reserved["directory_suffix"]) and not _DIRECTORY_BUCKET.fullmatch(value):
+        raise invalid(
+            "bucket_name",
+            "must end with the zone ID and --x-s3, as the names of directory buckets do",
+            fix="write it like models--usw2-az1--x-s3",
+        )
     return value
 
 
+_DIRECTORY_BUCKET = re.compile(r"[a-z0-9][a-z0-9-]*--[a-z]{2,5}[0-9]{1,2}(-[a-z]{3}[0-9])?-az[1-8]--x-s3")
 _IP_ADDRESS = re.compile(r"([0-9]{1,3}\.){3}[0-9]{1,3}")
 
 BucketName = Annotated[

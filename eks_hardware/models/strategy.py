@@ -55,7 +55,25 @@ def _state_key(value: str) -> str:
         raise invalid(
             "state_key", "must not start or end with '/' or contain '//'", fix="write it like team/cluster.tfstate"
         )
+    # The lock file has the key with .tflock at its end: https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
+    most = _KEY_BYTES - len(".tflock")
+    if (length := len(value.encode())) > most:
+        raise invalid("state_key", f"must have at most {most} bytes in UTF-8, got {length}; shorten it")
     return value
+
+
+def _state_path(value: str) -> str:
+    """Refuse paths that are not those of a file for Terraform, which replaces no ~."""
+    if value.startswith("~"):
+        raise invalid(
+            "state_path", "must not start with '~', which Terraform does not expand", fix="write the whole path"
+        )
+    if value.endswith("/") or value.rpartition("/")[2] in (".", ".."):
+        raise invalid("state_path", "must be the path of a file", fix="add a name, such as cluster.tfstate")
+    return value
+
+
+_KEY_BYTES = 1024
 
 
 class LocalBackendSpec(StrategyModel):
@@ -67,7 +85,7 @@ class LocalBackendSpec(StrategyModel):
     """
 
     type: Literal["local"] = Field(default="local", description="State in a local file.")
-    path: Annotated[Text, StringConstraints(min_length=1, max_length=1024)] | None = Field(
+    path: Annotated[Text, StringConstraints(min_length=1, max_length=1024), AfterValidator(_state_path)] | None = Field(
         default=None,
         description="Path of the state file; default terraform.<name>.tfstate in the project folder.",
     )
@@ -104,7 +122,10 @@ class RemoteBackendSpec(StrategyModel):
     """
 
     type: Literal["remote"] = Field(description="State in HCP Terraform or Terraform Enterprise.")
-    organization: Annotated[Text, StringConstraints(min_length=1)] = Field(description="Organization.")
+    # https://github.com/hashicorp/go-tfe/blob/main/validations.go (reStringID)
+    organization: Annotated[Text, form(r"^[^/\s]+$", "an organization's name, without spaces and slashes")] = Field(
+        description="Organization."
+    )
     workspace: Annotated[str, form(r"^[A-Za-z0-9_-]{1,90}$", "the name of a workspace")] | None = Field(
         default=None, description="Workspace; default: the strategy's name."
     )
@@ -125,9 +146,19 @@ class AssumeRole(StrategyModel):
     """
 
     role_arn: Arn = Field(description="ARN of the role.")
-    external_id: Annotated[Text, StringConstraints(min_length=2, max_length=1224)] | None = Field(
-        default=None, description="External ID that the role's trust policy requires."
-    )
+    # https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html (ExternalId)
+    external_id: (
+        Annotated[
+            str,
+            form(
+                r"^[A-Za-z0-9_+=,.@:/-]+$",
+                "an external ID of letters, digits and _+=,.@:/-",
+                min_length=2,
+                max_length=1224,
+            ),
+        ]
+        | None
+    ) = Field(default=None, description="External ID that the role's trust policy requires.")
     session_name: (
         Annotated[str, form(r"^[A-Za-z0-9_+=,.@-]{2,64}$", "a session name of 2 to 64 letters, digits and _+=,.@-")]
         | None

@@ -22,6 +22,22 @@ def _region(context: Context) -> Iterator[Breach]:
     region = context.strategy.region
     if not context.region_known:
         yield "region", context.catalogue.not_listed(region)
+    backend = context.strategy.backend
+    if isinstance(backend, S3BackendSpec) and backend.region and backend.region not in context.catalogue.regions:
+        yield "backend.region", context.catalogue.not_listed(backend.region)
+
+
+@error("STATE_PARTITION")
+def _state_partition(context: Context) -> Iterator[Breach]:
+    backend, region = context.strategy.backend, context.strategy.region
+    if not isinstance(backend, S3BackendSpec) or not backend.region or backend.profile:
+        return
+    if facts.partition(backend.region) != facts.partition(region):
+        yield (
+            "backend.region",
+            f"credentials for {region} do not work in {backend.region}, which is in another partition of AWS; use a "
+            "bucket in the same partition, or set backend.profile",
+        )
 
 
 @warning("REGION_OFFERINGS_UNREAD")

@@ -25,6 +25,7 @@ from eks_hardware.rules.hardware import (
     not_offered,
     nowhere_near,
 )
+from eks_hardware.rules.quantities import whole_number
 from eks_hardware.rules.registry import (
     Breach,
     Context,
@@ -217,8 +218,7 @@ def _limit_quantity(context: Context) -> Iterator[Breach]:
                     f"must be at least 0, got {given}; set a total for all nodes",
                 )
             elif resource in _COUNTED and not str(given).isdigit():
-                whole = max(1, round(amount(given)))
-                yield limit_path(pool, resource), f"must be a whole number, got {given}; write for example {whole}"
+                yield limit_path(pool, resource), whole_number(given)
 
 
 @error("POOL_LIMIT_SMALL")

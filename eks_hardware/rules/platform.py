@@ -13,6 +13,7 @@ from eks_hardware.resolve.extended_resources import extended_resources_of
 from eks_hardware.resolve.gpu_sharing import gpu_shares
 from eks_hardware.resolve.node import ami_family
 from eks_hardware.rules.network import only_endpoints
+from eks_hardware.rules.quantities import whole_number
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.units import amount
@@ -214,11 +215,13 @@ def _quota_quantity(context: Context) -> Iterator[Breach]:
         for resource, given in team.quota.items():
             if isinstance(given, int) and given < 0:
                 yield _quota_path(team, resource), f"must be at least 0, got {given}; set a total for all pods"
-            elif (resource in COUNTED_OBJECTS or "/" in resource) and amount(given).denominator != 1:
-                yield (
-                    _quota_path(team, resource),
-                    f"must be a whole number, got {given}; write for example {max(1, round(amount(given)))}",
-                )
+            elif (resource in COUNTED_OBJECTS or "/" in resource) and _is_no_count(given):
+                yield _quota_path(team, resource), whole_number(given)
+
+
+def _is_no_count(given: str | int) -> bool:
+    """Return whether an amount has a fraction, or a suffix for bytes."""
+    return amount(given).denominator != 1 or str(given).endswith("i")
 
 
 # --- endpoints

@@ -1,47 +1,113 @@
-"""Rules about amounts of memory and CPU."""
+"""Rules about amounts of memory and CPU, also in settings of add-ons, charts and nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from eks_hardware import field_paths
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.rules.registry import Breach, Context, error, node_path
+from eks_hardware.units import MIB, amount, amount_or_none
 
 _BYTES = ("memory", "storage")
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+# Names of amounts in settings that are passed on: requests, limits, reservations and eviction thresholds.
+_SIGNALS = ("memory.available", "nodefs.available", "imagefs.available")
+_RESOURCES = frozenset(["cpu", "memory", "ephemeral-storage", "storage", *_SIGNALS])
+
+
+class _Amount(NamedTuple):
+    path: str
+    name: str
+    value: str | int
+    of_container: bool = False
+    """Whether one container requests it, so one node must have it."""
+
+    @property
+    def resource(self) -> str:
+        return "disk" if self.name in _SIGNALS[1:] else self.name.removesuffix(".available").rpartition(".")[2]
 
 
 @error("QUANTITY_UNIT")
 def _unit(context: Context) -> Iterator[Breach]:
-    for path, name, amount in _amounts(context):
-        resource = name.rpartition(".")[2]
-        if resource.endswith(_BYTES) and amount.endswith("m"):
-            number = amount[:-1]
-            yield (
-                path,
-                f"{amount} of {resource} is {number} thousandths of a byte; write {number}Mi for mebibytes",
-            )
-        elif resource == "cpu" and amount.endswith(_BINARY):
-            yield path, f"cpu must be a number of cores or thousandths of a core, got {amount}; write 4 or 500m"
+    most = max(context.catalogue.get(name).vcpus for name in context.catalogue.names)
+    for each in (*_amounts(context), *_settings(context)):
+        number, text = amount_or_none(each.value), str(each.value)
+        if each.resource == "cpu":
+            if text.endswith(_BINARY):
+                fault = f"cpu must be a number of cores or thousandths of a core, got {text}; write 4 or 500m"
+                yield each.path, fault
+            elif each.of_container and number is not None and number > most:
+                fault = f"{text} is a number of cores, and no instance type has more than {most}"
+                yield each.path, f"{fault}; write {text}m for thousandths of a core"
+        elif each.resource.endswith((*_BYTES, "disk")) and number is not None and 0 < number < MIB:
+            yield each.path, _bytes(text, each.resource)
 
 
-def _amounts(context: Context) -> Iterator[tuple[str, str, str]]:
-    """Yield path, resource and value of every amount that is a text."""
+def _bytes(text: str, resource: str) -> str:
+    plain = text.rstrip("mk")
+    if text.endswith("m"):
+        return f"{text} of {resource} is {plain} thousandths of a byte; write {plain}Mi for mebibytes"
+    unit = "kilobytes" if text.endswith("k") else "bytes"
+    gigabytes = resource != "memory" or float(plain) <= _FEW
+    meant = f"{plain}Gi for gibibytes" if gigabytes else f"{plain}Mi for mebibytes"
+    return f"must be at least one mebibyte, got {text}, which is {plain} {unit} of {resource}; write {meant}"
+
+
+# A number of this size means gibibytes of memory rather than mebibytes.
+_FEW = 32
+
+
+def _amounts(context: Context) -> Iterator[_Amount]:
+    """Yield the amounts in fields of their own."""
     for node in context.nodes:
         for name, reserved in (("system", node.kubelet.system_reserved), ("kube", node.kubelet.kube_reserved)):
-            yield from _texts(node_path(node, f"kubelet.{name}_reserved"), reserved)
+            yield from _each(node_path(node, f"kubelet.{name}_reserved"), reserved)
         if isinstance(node, NodePoolSpec):
-            yield from _texts(node_path(node, "limits"), node.limits)
+            yield from _each(node_path(node, "limits"), node.limits)
     for team in context.strategy.kubernetes.teams:
         path = field_paths.item("kubernetes.teams", team.name)
-        yield from _texts(f"{path}.quota", team.quota)
-        yield from _texts(f"{path}.container_defaults.requests", team.container_defaults.requests)
-        yield from _texts(f"{path}.container_defaults.limits", team.container_defaults.limits)
+        yield from _each(f"{path}.quota", team.quota)
+        yield from _each(f"{path}.container_defaults.requests", team.container_defaults.requests, of_container=True)
+        yield from _each(f"{path}.container_defaults.limits", team.container_defaults.limits, of_container=True)
 
 
-def _texts(path: str, amounts: Mapping[Any, str | int]) -> Iterator[tuple[str, str, str]]:
-    for name, amount in amounts.items():
-        if isinstance(amount, str):
-            yield field_paths.below(path, name), name, amount
+def _each(path: str, amounts: Mapping[Any, str | int], *, of_container: bool = False) -> Iterator[_Amount]:
+    for name, given in amounts.items():
+        yield _Amount(field_paths.below(path, name), str(name), given, of_container)
+
+
+def _settings(context: Context) -> Iterator[_Amount]:
+    """Yield the amounts in settings of add-ons, charts and nodes."""
+    strategy = context.strategy
+    for name, addon in strategy.cluster.addons.items():
+        yield from _named(field_paths.below("cluster.addons", name, "configuration"), addon.configuration)
+    for chart_name, chart in strategy.kubernetes.charts.items():
+        yield from _named(field_paths.below("kubernetes.charts", chart_name, "values"), chart.values)
+    for node in context.nodes:
+        yield from _named(node_path(node, "user_data"), node.user_data)
+
+
+def _named(path: str, value: object, above: str = "") -> Iterator[_Amount]:
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            where = field_paths.below(path, str(name))
+            if name in _RESOURCES and isinstance(each, str | int) and not isinstance(each, bool):
+                yield _Amount(where, str(name), each, above in ("requests", "limits"))
+            else:
+                yield from _named(where, each, str(name))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for where, each in field_paths.items(path, value):
+            yield from _named(where, each)
+
+
+def whole_number(given: str | int) -> str:
+    """Return the message for an amount of things that can only be counted.
+
+    >>> whole_number("16Gi")
+    'must be a whole number, got 16Gi; write for example 16'
+    """
+    # A suffix for bytes was hardly meant to multiply.
+    meant = str(given).rstrip("kKMGTPEi") if str(given)[-1:] != "m" else str(given)
+    return f"must be a whole number, got {given}; write for example {max(1, round(amount(meant)))}"

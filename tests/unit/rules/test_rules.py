@@ -52,9 +52,21 @@ def coredns(*tolerations: Any) -> dict[str, Any]:
     return cluster(addons={"coredns": {"configuration": {"tolerations": list(tolerations)}}})
 
 
+def s3_backend(**fields: Any) -> dict[str, Any]:
+    return {"backend": {"type": "s3", "bucket": "example-state", **fields}}
+
+
 CASES = [
     Case("REGION_UNKNOWN", "region", {"region": "us-iso-east-1"}, {"region": "us-east-1"}),
     Case("REGION_UNKNOWN", "region", {"region": "us-west-9"}, {}),
+    Case("REGION_UNKNOWN", "backend.region", s3_backend(region="us-west-9"), s3_backend(region="us-west-1")),
+    Case("STATE_PARTITION", "backend.region", s3_backend(region="cn-north-1"), s3_backend(region="eu-west-1")),
+    Case(
+        "STATE_PARTITION",
+        "backend.region",
+        s3_backend(region="us-gov-west-1"),
+        s3_backend(region="us-gov-west-1", profile="gov"),
+    ),
     Case("REGION_OFFERINGS_UNREAD", "region", {"region": "mx-central-1"}, {"region": "us-east-1"}),
     Case("REGION_OFFERINGS_UNREAD", "region", {"region": "us-gov-west-1"}, {"region": "us-east-1"}),
     Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", on_kubernetes("1.30"), on_kubernetes("1.36")),

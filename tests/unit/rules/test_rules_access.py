@@ -178,7 +178,7 @@ CASES = [
     Case(
         "ARN_PARTITION",
         "backend.role_arn",
-        {"backend": {**BUCKET, "role_arn": ADMIN, "region": "us-gov-west-1"}},
+        {"backend": {**BUCKET, "role_arn": ADMIN, "region": "us-gov-west-1", "profile": "gov"}},
         {"backend": {**BUCKET, "role_arn": ADMIN, "region": "us-east-1"}},
     ),
     Case(

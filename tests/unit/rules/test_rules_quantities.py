@@ -6,6 +6,7 @@ from typing import Any
 
 from helpers.cases import in_one_test
 from helpers.rules import Case, rules_of, shown_codes
+from helpers.sections import configured, kubernetes
 from helpers.strategies import SYSTEM, group, pool, pools
 
 
@@ -17,6 +18,18 @@ def kubelet(**fields: Any) -> dict[str, Any]:
     return {"node_groups": [SYSTEM, group("g6.xlarge", kubelet=fields)]}
 
 
+def manager_requests(**requests: Any) -> dict[str, Any]:
+    settings = {"kueue": {"values": {"controllerManager": {"manager": {"resources": {"requests": requests}}}}}}
+    return kubernetes(kueue=True, charts=settings)
+
+
+def node_config_with(**config: Any) -> dict[str, Any]:
+    return {"node_groups": [SYSTEM, group("g6.xlarge", user_data={"kubelet": {"config": config}})]}
+
+
+CHART = "kubernetes.charts.kueue.values.controllerManager.manager.resources.requests"
+COREDNS = "cluster.addons.coredns.configuration.resources"
+KUBELET = "node_groups[gpu].user_data.kubelet.config"
 TEAM = "kubernetes.teams[research]"
 CASES = [
     Case("QUANTITY_UNIT", f"{TEAM}.quota.memory", team(quota={"memory": "500m"}), team(quota={"memory": "500M"})),
@@ -50,6 +63,48 @@ CASES = [
         "karpenter.node_pools[pool].limits.memory",
         pools(pool(limits={"nvidia.com/gpu": 4, "memory": "500m"})),
         pools(pool(limits={"nvidia.com/gpu": 4, "memory": "500Gi"})),
+    ),
+    # Bytes, where mebibytes are meant.
+    Case("QUANTITY_UNIT", f"{TEAM}.quota.memory", team(quota={"memory": 64}), team(quota={"memory": "64Gi"})),
+    Case(
+        "QUANTITY_UNIT",
+        "node_groups[gpu].kubelet.system_reserved.memory",
+        kubelet(system_reserved={"memory": "512"}),
+        kubelet(system_reserved={"memory": "536870912"}),
+    ),
+    Case(
+        "QUANTITY_UNIT",
+        "node_groups[gpu].kubelet.kube_reserved.memory",
+        kubelet(kube_reserved={"memory": "900k"}),
+        kubelet(kube_reserved={"memory": "900000k"}),
+    ),
+    # Cores, where thousandths are meant.
+    Case(
+        "QUANTITY_UNIT",
+        f"{TEAM}.container_defaults.requests.cpu",
+        team(container_defaults={"requests": {"memory": "1Gi", "cpu": "2500"}}),
+        team(container_defaults={"requests": {"memory": "1Gi", "cpu": "2500m"}}),
+    ),
+    # Settings that are passed on.
+    Case("QUANTITY_UNIT", f"{CHART}.memory", manager_requests(memory="512m"), manager_requests(memory="512Mi")),
+    Case("QUANTITY_UNIT", f"{CHART}.cpu", manager_requests(cpu=2000), manager_requests(cpu=2)),
+    Case(
+        "QUANTITY_UNIT",
+        f"{COREDNS}.limits.memory",
+        configured("coredns", resources={"requests": {"memory": "70Mi"}, "limits": {"memory": "170m"}}),
+        configured("coredns", resources={"requests": {"memory": "70Mi"}, "limits": {"memory": "170Mi"}}),
+    ),
+    Case(
+        "QUANTITY_UNIT",
+        f"{KUBELET}.evictionHard[memory.available]",
+        node_config_with(evictionHard={"memory.available": "100m"}),
+        node_config_with(evictionHard={"memory.available": "100Mi", "nodefs.available": "10%"}),
+    ),
+    Case(
+        "QUANTITY_UNIT",
+        f"{KUBELET}.systemReserved.memory",
+        node_config_with(systemReserved={"memory": "1"}),
+        node_config_with(systemReserved={"memory": "1Gi"}),
     ),
 ]
 
