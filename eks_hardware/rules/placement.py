@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
-from eks_hardware import field_paths
+from eks_hardware import facts, field_paths
+from eks_hardware.models import NodeGroupSpec
 from eks_hardware.rules.hardware import is_open_to
 from eks_hardware.rules.registry import Breach, Context, Node, error, in_domain
 from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
@@ -46,6 +47,7 @@ def _nowhere(context: Context) -> Iterator[Breach]:
         if not keys or not all(map(context.types, context.nodes)):
             continue
         fitting = [node for node in context.nodes if _selects(context, node, values)]
+        early = path.startswith("cluster.addons.") and _is_early(path.split(".")[2])
         given = values.get("tolerations")
         tolerations = given if isinstance(given, Sequence) and not isinstance(given, str) else ()
         if not fitting:
@@ -61,8 +63,14 @@ def _nowhere(context: Context) -> Iterator[Breach]:
                 f"only {names} match, and the pods do not tolerate the taints there, so they stay Pending; add "
                 "tolerations, or select other nodes",
             )
+        elif early and not any(isinstance(node, NodeGroupSpec) for node in fitting):
+            yield (
+                field_paths.below(path, keys[0]),
+                f"only {fitting[0].name} matches, and Terraform installs Karpenter, which launches its nodes, only "
+                "after this add-on runs; select a node group",
+            )
     for name, above in _ON_EVERY_NODE.items():
-        values = _below(_configuration(context, name), above)
+        values = below(_configuration(context, name), above)
         for node in context.nodes if values.get("affinity") or values.get("nodeSelector") else ():
             if context.types(node) and not _selects(context, node, values):
                 yield (
@@ -72,6 +80,12 @@ def _nowhere(context: Context) -> Iterator[Breach]:
                 break
 
 
+def _is_early(addon: str) -> bool:
+    """Return whether charts wait for an add-on."""
+    row = facts.addons().get(addon)
+    return row is not None and row.get("before_charts", True)
+
+
 def _configuration(context: Context, name: str) -> Mapping[str, object]:
     addon = {str(key): each for key, each in context.strategy.cluster.addons.items()}.get(name)
     return addon.configuration if addon and addon.enabled else {}
@@ -79,18 +93,25 @@ def _configuration(context: Context, name: str) -> Mapping[str, object]:
 
 def _placed(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the path and values of each Deployment that an add-on's or a chart's values can place."""
-    installed = context.charts
+    charts = list(placed_charts(context))
     for name, places in _ADDONS.items():
         for above in places:
             path = reduce(field_paths.below, above, f"cluster.addons.{name}.configuration")
-            yield path, _below(_configuration(context, name), above)
-    for chart_name, chart in context.strategy.kubernetes.charts.items():
-        for above in _CHARTS.get(chart_name, ()) if chart_name in installed else ():
-            path = reduce(field_paths.below, above, f"kubernetes.charts.{chart_name}.values")
-            yield path, _below(chart.values, above)
+            yield path, below(_configuration(context, name), above)
+    for chart, part, values in charts:
+        yield reduce(field_paths.below, filter(None, part.split(".")), f"kubernetes.charts.{chart}.values"), values
 
 
-def _below(values: object, keys: tuple[str, ...]) -> Mapping[str, object]:
+def placed_charts(context: Context) -> Iterator[tuple[str, str, Mapping[str, object]]]:
+    """Yield the name, the part (a path in the values) and the values of each Deployment of an installed chart."""
+    installed = context.charts
+    for name, chart in context.strategy.kubernetes.charts.items():
+        for above in _CHARTS.get(name, ()) if name in installed else ():
+            yield str(name), ".".join(above), below(chart.values, above)
+
+
+def below(values: object, keys: tuple[str, ...]) -> Mapping[str, object]:
+    """Return the mapping at a path of keys; empty if there is none."""
     for key in keys:
         values = values.get(key) if isinstance(values, Mapping) else None
     return values if isinstance(values, Mapping) else {}
@@ -124,7 +145,7 @@ def _selects(context: Context, node: Node, values: Mapping[str, object]) -> bool
         ):
             return False
     required = "requiredDuringSchedulingIgnoredDuringExecution"
-    terms = _below(values, ("affinity", "nodeAffinity", required)).get("nodeSelectorTerms")
+    terms = below(values, ("affinity", "nodeAffinity", required)).get("nodeSelectorTerms")
     if not isinstance(terms, list | tuple):
         return True
     return not terms or any(

@@ -15,11 +15,12 @@ from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve.addons import enabled_addons, storage_addons
-from eks_hardware.resolve.node import pods_per_node
+from eks_hardware.resolve.node import ami_family, pods_per_node
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.hardware import is_open_to
-from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
+from eks_hardware.rules.placement import below, placed_charts
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 from eks_hardware.units import GIB, MIB, amount_or_none
 
 # The kubelet's default, used only for types whose number is unknown.
@@ -66,7 +67,7 @@ def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
             if strategy.karpenter:
                 software.append((name, strategy.karpenter.replicas, _values_of(context, name, "controller")))
         elif name in installed:
-            values = _values_of(context, name)
+            values = _values_of(context, name, row.get("values", ""))
             software.append((name, _count(values, row["replicas"]), values))
         elif name in enabled:
             values = addons.get(name, {})
@@ -90,7 +91,8 @@ def _count(values: Mapping[str, object], default: int) -> int:
 
 def _requests(values: Mapping[str, object], millicores: int, mib: int) -> tuple[Fraction, Fraction]:
     """Return the CPUs and bytes that one pod requests: the recorded ones, or those that the values set."""
-    resources = values.get("resources")
+    # The container of some charts is one level deeper.
+    resources = values.get("resources") or below(values, ("manager",)).get("resources")
     given = resources.get("requests") if isinstance(resources, Mapping) else None
     cpu, memory = Fraction(millicores, 1000), Fraction(mib * MIB)
     if isinstance(given, Mapping):
@@ -109,6 +111,13 @@ def _pods(context: Context) -> Iterator[_Pod]:
         cpu, memory = _requests(values, known[name]["millicores"], known[name]["mib"])
         for _ in range(replicas):
             yield _Pod(name, cpu, memory)
+    for chart, part, values in placed_charts(context):
+        if chart in known:
+            continue
+        # Without requests a pod takes no room that others need.
+        cpu, memory = _requests(values, 0, 0)
+        for _ in range(_count(values, 1) if cpu or memory else 0):
+            yield _Pod(part or chart, cpu, memory)
 
 
 # --- where
@@ -152,13 +161,23 @@ def _room(context: Context, group: NodeGroupSpec, kind: InstanceType) -> _Room:
     most = (
         pods_per_node(group, context.types(group), custom_networking=has_pod_subnets(strategy.network)) or _USUAL_PODS
     )
+    here = _daemonsets(context)
+    return _Room(cpu - sum(each.cpu for each in here), memory - sum(each.memory for each in here), most - len(here))
+
+
+def _daemonsets(context: Context) -> list[_Pod]:
+    """Return the pods of add-ons on every node, with the requests that the strategy sets for them."""
+    strategy = context.strategy
     enabled = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
-    here = {name: row for name, row in facts.system_pods()["daemonsets"].items() if name in enabled}
-    return _Room(
-        cpu - Fraction(sum(row["millicores"] for row in here.values()), 1000),
-        memory - sum(row["mib"] for row in here.values()) * MIB,
-        most - len(here),
-    )
+    given = {str(name): addon.configuration for name, addon in strategy.cluster.addons.items() if addon.enabled}
+    pods = []
+    for name, row in facts.system_pods()["daemonsets"].items():
+        if name in enabled:
+            cpu, memory = _requests(given.get(name, {}), row["millicores"], row["mib"])
+            # The values may set only one of several containers.
+            least = Fraction(row["millicores"], 1000), Fraction(row["mib"] * MIB)
+            pods.append(_Pod(name, max(cpu, least[0]), max(memory, least[1])))
+    return pods
 
 
 # --- the rules
@@ -200,7 +219,9 @@ def _no_room(context: Context) -> Iterator[Breach]:
         return
     needed = _first(context) if _has_open_pool(context) else _apart(list(_pods(context)), rooms)
     if _short(needed, rooms) or any(not _fits_alone(pod, rooms) for pod in needed):
-        yield node_path(group, "instance_types"), _message(needed, rooms, "and the rest stays Pending")
+        few = group.kubelet.max_pods is not None and len(needed) > sum(max(room.pods, 0) for room in rooms)
+        message = _message(needed, rooms, "and the rest stays Pending")
+        yield node_path(group, "instance_types"), f"{message}; {'raise kubelet.max_pods' if few else _ADVICE}"
 
 
 @warning("SYSTEM_TIGHT")
@@ -213,7 +234,41 @@ def _tight(context: Context) -> Iterator[Breach]:
         text = f"and {unplaced.name} may stay Pending"
         if _has_open_pool(context):
             text += " until Karpenter launches a node for it"
-        yield node_path(group, "instance_types"), _message(pods, _rooms(context)[0], text)
+        yield node_path(group, "instance_types"), f"{_message(pods, _rooms(context)[0], text)}; {_ADVICE}"
+
+
+_ADVICE = "use larger types, or raise scaling.min"
+
+
+@error("PODS_TOO_FEW")
+def _too_few(context: Context) -> Iterator[Breach]:
+    for node in context.nodes:
+        most = node.kubelet.max_pods
+        if most is None or not context.types(node):
+            continue
+        names = [*(pod.name for pod in _daemonsets(context)), *_device_daemonsets(context, node)]
+        if len(names) >= most:
+            yield (
+                node_path(node, "kubelet.max_pods"),
+                f"the DaemonSets need {len(names)} of the {most} pods of each node ({', '.join(names)}), so no other "
+                f"pod can run; set at least {len(names) + 1}, or remove this line",
+            )
+
+
+def _device_daemonsets(context: Context, node: Node) -> Iterator[str]:
+    """Yield the charts with a DaemonSet on a node's hardware."""
+    hardware = context.types(node)[0].hardware
+    plugin = "gpu-operator" if "gpu-operator" in context.charts else "nvidia-device-plugin"
+    wanted = {
+        plugin: hardware is Hardware.NVIDIA_GPU and ami_family(node) == "al2023",
+        "dcgm-exporter": hardware is Hardware.NVIDIA_GPU,
+        "neuron-helm-chart": hardware.is_neuron,
+        "aws-efa-k8s-device-plugin": node.efa,
+        "kube-prometheus-stack": True,
+    }
+    for name, runs in wanted.items():
+        if runs and name in context.charts:
+            yield name
 
 
 def _fits_alone(pod: _Pod, rooms: list[_Room]) -> bool:
@@ -238,5 +293,5 @@ def _message(pods: list[_Pod], rooms: list[_Room], outcome: str) -> str:
     return (
         f"{names} request {cpu:.4g} CPUs, {float(memory):.0f} MiB and {len(pods)} pods; the {len(rooms)} initial "
         f"{'node has' if len(rooms) == 1 else 'nodes have'} {free_cpu:.3g} CPUs, {float(free_memory):.0f} MiB and "
-        f"{free_pods} pods left, {outcome}; use larger types, or raise scaling.min"
+        f"{free_pods} pods left, {outcome}"
     )

@@ -117,6 +117,8 @@ class SystemPods(TypedDict):
 class SystemDeployment(SystemPods):
     replicas: int
     limit_mib: NotRequired[int]
+    values: NotRequired[str]
+    """The part of the chart's values with the replicas."""
 
 
 class SystemSoftware(About):

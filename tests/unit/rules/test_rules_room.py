@@ -60,6 +60,14 @@ def frozen(schedule: str, duration: str) -> dict[str, str]:
     return {"nodes": "0", "schedule": schedule, "duration": duration}
 
 
+CPUS = {"requests": {"cpu": "1900m"}}
+
+
+def manager(replicas: int = 1, **fields: Any) -> dict[str, Any]:
+    values = {"controllerManager": {"replicas": replicas, "manager": fields}}
+    return kubernetes(kueue=True, charts={"kueue": {"values": values}})
+
+
 PROMETHEUS = "kubernetes.charts.kube-prometheus-stack.values"
 
 
@@ -101,6 +109,30 @@ CASES = [
         with_system("m6i.large", 1, **CPU_POOL, **configured("coredns", replicaCount=12)),
         with_system("m6i.xlarge", 2, **CPU_POOL, **configured("coredns", replicaCount=12)),
         NO_ROOM,
+    ),
+    *(
+        Case("SYSTEM_NO_ROOM", TYPES, with_system("m6i.large", **bad), with_system("m6i.large", **good))
+        for bad, good in [
+            (configured("vpc-cni", resources=CPUS), configured("vpc-cni", resources={"requests": {"cpu": "50m"}})),
+            (
+                prometheus(prometheus={"prometheusSpec": {"resources": {"requests": {"memory": "64Gi"}}}}),
+                prometheus(prometheus={"prometheusSpec": {"resources": {"requests": {"memory": "2Gi"}}}}),
+            ),
+            (manager(replicas=7), manager(replicas=2)),
+            (manager(resources={"requests": {"cpu": "3"}}), manager(resources={"requests": {"cpu": "1"}})),
+        ]
+    ),
+    Case(
+        "PODS_TOO_FEW",
+        "node_groups[gpu].kubelet.max_pods",
+        gpu_group(kubelet={"max_pods": 5}),
+        gpu_group(kubelet={"max_pods": 6}),
+    ),
+    Case(
+        "PODS_TOO_FEW",
+        f"{POOL}.kubelet.max_pods",
+        {**pools(pool(kubelet={"max_pods": 5})), **kubernetes(prometheus=True)},
+        pools(pool(kubelet={"max_pods": 5})),
     ),
     # --- idle
     Case(

@@ -10,7 +10,7 @@ from eks_hardware import facts
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
 from helpers.sections import cluster, kubernetes
-from helpers.strategies import SYSTEM, group
+from helpers.strategies import SYSTEM, group, pool, pools
 
 LABELLED = {"node_groups": [SYSTEM, group(name="apps", labels={"tier": "apps"}, scaling={"min": 1, "max": 2})]}
 TAINTED = {
@@ -249,6 +249,12 @@ CASES = [
         "cluster.addons.coredns.configuration.nodeSelector",
         addon("coredns", {"nodeSelector": {"kubernetes.io/arch": "arm64"}}),
         addon("coredns", {"nodeSelector": {"kubernetes.io/arch": "amd64"}}),
+    ),
+    Case(
+        "PLACEMENT_NOWHERE",
+        "cluster.addons.coredns.configuration.nodeSelector",
+        {**pools(pool(labels=APPS)), **addon("coredns", {"nodeSelector": APPS})},
+        {**pools(pool(labels=APPS)), **addon("metrics-server", {"nodeSelector": APPS})},
     ),
     Case(
         "PLACEMENT_NOWHERE",
