@@ -1,4 +1,4 @@
-"""A cluster in another team's VPC, with its own subnets for pods, in zones that the emulator did not have."""
+"""A cluster in another team's VPC, with its own subnets for pods and a Capacity Block, not only in the first zones."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from helpers.synthesized import synthesize
 REGION = "us-west-2"
 NAME = "their-network"
 ZONES = ("usw2-az3", "usw2-az4")
+BLOCK = {"id": "cr-0123456789abcdef0", "zone": "usw2-az4"}
 
 
 class Vpc(NamedTuple):
@@ -62,7 +63,11 @@ def test_pods_get_addresses_from_their_subnets_in_every_zone(
             "network": {
                 "existing": {"vpc_id": vpc.vpc_id, "private_subnets": vpc.nodes, "pod_subnets": vpc.pods},
             },
-            "node_groups": [group("m7i.xlarge", "system", scaling={"min": 2, "max": 3})],
+            "node_groups": [
+                group("m7i.xlarge", "system", scaling={"min": 2, "max": 3}),
+                group("p5.48xlarge", "h100", efa=True, capacity="capacity-block", reservation=BLOCK),
+            ],
+            "kubernetes": {"delivery": "manifests"},
         }
     )
     (stack,) = synthesize(tmp_path, [resolve(strategy)])
@@ -70,8 +75,11 @@ def test_pods_get_addresses_from_their_subnets_in_every_zone(
         assert project.plan().changes == {}
         addon = eks.describe_addon(clusterName=NAME, addonName="vpc-cni")["addon"]
         configured = json.loads(addon["configurationValues"])
-        (nodes,) = eks.list_nodegroups(clusterName=NAME)["nodegroups"]
-        of_nodes = eks.describe_nodegroup(clusterName=NAME, nodegroupName=nodes)["nodegroup"]["subnets"]
+        of_nodes = {
+            name: eks.describe_nodegroup(clusterName=NAME, nodegroupName=name)["nodegroup"]["subnets"]
+            for name in ("system", "h100")
+        }
+        (shown,) = here.clusters(before)
         zone_names = {
             each["ZoneId"]: each["ZoneName"] for each in ec2.describe_availability_zones()["AvailabilityZones"]
         }
@@ -79,5 +87,8 @@ def test_pods_get_addresses_from_their_subnets_in_every_zone(
     assert {zone: each["id"] for zone, each in configured["eniConfig"]["subnets"].items()} == {
         zone_names[zone]: subnet for zone, subnet in vpc.pods.items()
     }
-    assert set(of_nodes) == set(vpc.nodes.values())
+    assert set(of_nodes["system"]) == set(vpc.nodes.values())
+    assert of_nodes["h100"] == [vpc.nodes["usw2-az4"]]
+    # Only its launch template names the type of a Capacity Block.
+    assert {each.name: each.instance_types for each in shown.node_groups}["h100"] == ("p5.48xlarge",)
     assert here.inventory() == before, "destroy left something behind"
