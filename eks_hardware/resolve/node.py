@@ -51,10 +51,10 @@ def ami_family(node: NodeGroupSpec | NodePoolSpec) -> str:
 
 
 def instance_store(template: NodeTemplate, types: tuple[InstanceType, ...]) -> str:
-    """Return how local disks are used; by default as one array if every type has them."""
+    """Return how local disks are used; none by default if a type has no local disks."""
     if template.instance_store is not None:
         return template.instance_store
-    return "raid0" if all(kind.instance_store for kind in types) else "none"
+    return facts.choices()["instance_store"]["use"] if all(kind.instance_store for kind in types) else "none"
 
 
 def pod_interfaces(kind: InstanceType, *, efa: bool, custom_networking: bool) -> int | None:

@@ -286,15 +286,15 @@ class NodeFields(Resolver[R], Generic[R, S]):
         )
 
     def instance_store(self) -> Derived[str]:
-        store = node.instance_store(self._spec, self._types)
         if self._spec.instance_store is not None:
-            return stated(store)
+            return stated(self._spec.instance_store)
         without = next((kind for kind in self._types if kind.instance_store is None), None)
         if without:
             row = self._catalogue.cite(without, lambda row: row.get("instance_store"))
-            return default(store, f"{without.name} has no local disks", row)
-        row = self._cite(lambda row: row.get("instance_store"))
-        return default(store, "local NVMe disks as one array for images and ephemeral storage", row)
+            return default("none", f"{without.name} has no local disks", row)
+        disks = self._cite(lambda row: row.get("instance_store"))
+        row = facts.choices.cite(lambda file: file["instance_store"]["use"])
+        return default(row.value, "local NVMe disks for images and ephemeral storage", row, disks)
 
     def _pods_per_node(self) -> Derived[int | None]:
         """Derive the maximum number of pods per node; None keeps the kubelet's own number."""

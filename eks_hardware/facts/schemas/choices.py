@@ -111,6 +111,10 @@ class DiskThroughput(Sourced):
     mibps: int
 
 
+class InstanceStore(Sourced):
+    use: Literal["raid0", "mount", "none"]
+
+
 class Budget(TypedDict):
     nodes: str
     reasons: NotRequired[list[str]]
@@ -225,6 +229,7 @@ class Choices(About):
     cpu_disk: DiskSize
     accelerated_disk: DiskSize
     accelerated_disk_throughput: DiskThroughput
+    instance_store: InstanceStore
     disruption: dict[str, Disruption]
     metadata_hop_limit: HopLimit
     node_updates: NodeUpdates

@@ -312,7 +312,8 @@ def _instance_store(case: Case) -> bool:
     stores = {name: _row("catalogue/instances.json", name).get("instance_store") for name in case.types}
     without = [name for name, store in stores.items() if not store]
     cited = case.instance((without or case.types)[0], "instance_store")
-    return bool(case.value == ("none" if cited is None else "raid0") and (cited is None) == bool(without))
+    chosen = case.held(f"{CHOICES} instance_store.use") if cited else "none"
+    return bool(case.value == chosen and (cited is None) == bool(without))
 
 
 def _placement_group(case: Case) -> bool:
