@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from eks_hardware import facts
 from eks_hardware.models import NodeGroupSpec
-from eks_hardware.rules.hardware import capacities, is_open_to
-from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
+from eks_hardware.rules.hardware import capacities
+from eks_hardware.rules.registry import Breach, Context, error, node_path, type_names, warning
+from eks_hardware.rules.taints import is_open_to
 from eks_hardware.spellings import RESERVED
 
 # --- updates and repair
@@ -50,6 +51,41 @@ def _repair(context: Context) -> Iterator[Breach]:
 
 
 # --- capacity
+
+
+@error("CAPACITY_UNSUPPORTED")
+def _capacity(context: Context) -> Iterator[Breach]:
+    for group in context.strategy.node_groups:
+        sold = [kind for kind in context.types(group) if not kind.withdrawn]
+        unsold = [kind for kind in sold if group.capacity not in kind.usage_classes]
+        if unsold and group.capacity in ("spot", "capacity-block"):
+            ways = " or ".join(unsold[0].usage_classes)
+            yield (
+                node_path(group, "capacity"),
+                f"EC2 does not sell {type_names(unsold)} as {group.capacity}; set this to {ways}, or to reserved with "
+                "a reservation",
+            )
+
+
+@error("CAPACITY_BLOCK_ONE_TYPE")
+def _capacity_block(context: Context) -> Iterator[Breach]:
+    for group in context.strategy.node_groups:
+        if group.capacity == "capacity-block" and len(group.instance_types) > 1:
+            yield (
+                node_path(group, "instance_types"),
+                f"a Capacity Block reserves one instance type, got {len(group.instance_types)}; keep the reserved type",
+            )
+
+
+@warning("CAPACITY_BLOCK_MINIMUM")
+def _capacity_block_minimum(context: Context) -> Iterator[Breach]:
+    for group in context.strategy.node_groups:
+        if group.capacity == "capacity-block" and group.scaling.min > 0:
+            yield (
+                node_path(group, "scaling.min"),
+                "EKS removes the nodes before the block ends, and then tries to replace them because min is "
+                f"{group.scaling.min}; set min to 0 and raise desired while the block runs",
+            )
 
 
 @error("RESERVATION_ONE_TYPE")

@@ -47,6 +47,7 @@ from eks_hardware.rules import (  # noqa: F401
     quantities,
     storage,
     system_room,
+    taints,
     unused,
     user_data,
     user_data_overrides,

@@ -1,8 +1,8 @@
-"""Rules about node groups, and rules shared with Karpenter's node pools: types, images, EFA, capacity, zones."""
+"""Rules about node groups, and rules shared with Karpenter's node pools: types, images, EFA, zones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import get_args
 
 from eks_hardware import facts, field_paths
@@ -12,8 +12,6 @@ from eks_hardware.models.nodes import AmiType
 from eks_hardware.printable import joined
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.node import AMI_PREFIXES, ami_family, pod_interfaces
-from eks_hardware.resolve.node import taints as node_taints
-from eks_hardware.resolve.values import ResolvedTaint
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.registry import (
     Breach,
@@ -27,7 +25,7 @@ from eks_hardware.rules.registry import (
     warning,
     zones_given,
 )
-from eks_hardware.spellings import RESERVED, keeps_pods_off, kubernetes_effect
+from eks_hardware.spellings import RESERVED
 from eks_hardware.suggestions import question, several
 
 
@@ -381,41 +379,6 @@ def _instance_store(context: Context) -> Iterator[Breach]:
             yield node_path(node, "instance_store"), "Bottlerocket can only combine local disks; use raid0 or none"
 
 
-@error("CAPACITY_UNSUPPORTED")
-def _capacity(context: Context) -> Iterator[Breach]:
-    for group in context.strategy.node_groups:
-        sold = [kind for kind in context.types(group) if not kind.withdrawn]
-        unsold = [kind for kind in sold if group.capacity not in kind.usage_classes]
-        if unsold and group.capacity in ("spot", "capacity-block"):
-            ways = " or ".join(unsold[0].usage_classes)
-            yield (
-                node_path(group, "capacity"),
-                f"EC2 does not sell {type_names(unsold)} as {group.capacity}; set this to {ways}, or to reserved with "
-                "a reservation",
-            )
-
-
-@error("CAPACITY_BLOCK_ONE_TYPE")
-def _capacity_block(context: Context) -> Iterator[Breach]:
-    for group in context.strategy.node_groups:
-        if group.capacity == "capacity-block" and len(group.instance_types) > 1:
-            yield (
-                node_path(group, "instance_types"),
-                f"a Capacity Block reserves one instance type, got {len(group.instance_types)}; keep the reserved type",
-            )
-
-
-@warning("CAPACITY_BLOCK_MINIMUM")
-def _capacity_block_minimum(context: Context) -> Iterator[Breach]:
-    for group in context.strategy.node_groups:
-        if group.capacity == "capacity-block" and group.scaling.min > 0:
-            yield (
-                node_path(group, "scaling.min"),
-                "EKS removes the nodes before the block ends, and then tries to replace them because min is "
-                f"{group.scaling.min}; set min to 0 and raise desired while the block runs",
-            )
-
-
 @error("ZONE_NOT_OFFERED")
 def _zone_not_offered(context: Context) -> Iterator[Breach]:
     for path, zone, names, offered in _zones_without_offer(context, reserved=False):
@@ -488,69 +451,3 @@ def no_zone(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
 @error("GROUP_NO_ZONE")
 def _no_zone(context: Context) -> Iterator[Breach]:
     yield from no_zone(context, context.strategy.node_groups)
-
-
-def nodes_open_to(context: Context, tolerations: Iterable[object]) -> int:
-    """Return the number of initial nodes in groups on which a pod with these tolerations can run."""
-    given = tuple(tolerations)
-    groups = [group for group in context.strategy.node_groups if is_open_to(context, group, given)]
-    return sum(group.scaling.min if group.scaling.desired is None else group.scaling.desired for group in groups)
-
-
-def is_open_to(context: Context, group: Node, tolerations: Sequence[object] = ()) -> bool:
-    """Return whether a pod with these tolerations can run on a group; False if the group's taints are unknown."""
-    kinds = context.types(group)
-    return bool(kinds) and all(
-        not keeps_pods_off(taint.effect) or any(_tolerates(toleration, taint) for toleration in tolerations)
-        for taint in node_taints(group, kinds[0].hardware)
-    )
-
-
-def _tolerates(toleration: object, taint: ResolvedTaint) -> bool:
-    """Return whether a toleration, in Kubernetes syntax, matches a taint.
-
-    Source: https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
-    """
-    if not isinstance(toleration, Mapping):
-        return False
-    key, operator, value = (toleration.get(name) or "" for name in ("key", "operator", "value"))
-    effect = str(toleration.get("effect") or "")
-    if effect and kubernetes_effect(effect) != taint.effect:
-        return False
-    if operator == "Exists":
-        return key in ("", taint.key)
-    return operator in ("", "Equal") and (key, value) == (taint.key, taint.value)
-
-
-def _coredns_tolerations(context: Context) -> tuple[object, ...]:
-    """Return CoreDNS's own tolerations, and those that the strategy adds."""
-    ours = tuple(facts.addons()["coredns"].get("tolerations", ()))
-    addon = context.strategy.cluster.addons.get("coredns")
-    given = addon.configuration.get("tolerations") if addon else None
-    return (*ours, *given) if isinstance(given, (list, tuple)) else ours
-
-
-def nodes_for_coredns(context: Context) -> int:
-    """Return the number of initial nodes in groups on which CoreDNS can run."""
-    return nodes_open_to(context, _coredns_tolerations(context))
-
-
-@error("NODES_ALL_TAINTED", all_nodes=True)
-def _all_tainted(context: Context) -> Iterator[Breach]:
-    groups = context.strategy.node_groups
-    tolerations = _coredns_tolerations(context)
-    if not all(map(context.types, groups)) or nodes_open_to(context, tolerations):
-        return
-    empty = next((group for group in groups if is_open_to(context, group, tolerations)), None)
-    if empty:
-        yield (
-            node_path(empty, "scaling"),
-            f"CoreDNS and the other add-ons can run only on {empty.name}, which starts without nodes; set its "
-            "scaling.min to 2",
-        )
-    else:
-        yield (
-            "node_groups",
-            "CoreDNS and the other add-ons cannot run, because they do not tolerate any group's taints; add a CPU "
-            "group such as {name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 4}}",
-        )

@@ -8,8 +8,8 @@ from eks_hardware import field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
 from eks_hardware.rules.cron import cron_fault, longest_minutes
-from eks_hardware.rules.hardware import is_open_to
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, noun, type_names, warning
+from eks_hardware.rules.taints import is_open_to
 from eks_hardware.units import go_seconds, seconds
 
 _LONG_SECONDS = 24 * 3600

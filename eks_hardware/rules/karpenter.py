@@ -12,9 +12,9 @@ from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.printable import quoted
 from eks_hardware.resolve.pool_types import has_huge_pages, lacks_price
-from eks_hardware.rules.hardware import nodes_for_coredns, nodes_open_to
 from eks_hardware.rules.registry import Breach, Context, error, hardware_field, node_path, type_names, warning
 from eks_hardware.rules.releases import day_fault, known_faults, kubernetes_fault, variant
+from eks_hardware.rules.taints import nodes_for_coredns, nodes_open_to
 from eks_hardware.spellings import RESERVED
 from eks_hardware.suggestions import several
 from eks_hardware.versions import numbers

@@ -7,8 +7,8 @@ from functools import reduce
 
 from eks_hardware import facts, field_paths
 from eks_hardware.models import NodeGroupSpec
-from eks_hardware.rules.hardware import is_open_to
 from eks_hardware.rules.registry import Breach, Context, Node, error, in_domain
+from eks_hardware.rules.taints import is_open_to
 from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
 
 # Where an add-on's or a chart's values place a Deployment, and DaemonSets that every node needs.

@@ -18,9 +18,9 @@ from eks_hardware.resolve.addons import enabled_addons, storage_addons
 from eks_hardware.resolve.node import ami_family, pods_per_node
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
 from eks_hardware.resolve.vpc import has_pod_subnets
-from eks_hardware.rules.hardware import is_open_to
 from eks_hardware.rules.placement import below, placed_charts
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
+from eks_hardware.rules.taints import is_open_to
 from eks_hardware.units import GIB, MIB, amount_or_none
 
 # The kubelet's default, used only for types whose number is unknown.

@@ -251,36 +251,6 @@ CASES = [
         one_group("g5.xlarge", instance_store="mount"),
     ),
     Case(
-        "CAPACITY_UNSUPPORTED",
-        f"{GPU}.capacity",
-        one_group("g5.xlarge", capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
-        one_group("p5.48xlarge", capacity="capacity-block", reservation=RESERVATION),
-    ),
-    Case(
-        "CAPACITY_UNSUPPORTED",
-        f"{GPU}.capacity",
-        {**one_group("hpc7a.96xlarge", capacity="spot", workload="development"), "region": "us-east-2"},
-        {**one_group("hpc7a.96xlarge"), "region": "us-east-2"},
-    ),
-    Case(
-        "CAPACITY_BLOCK_ONE_TYPE",
-        f"{GPU}.instance_types",
-        one_group(["p4d.24xlarge", "p5.48xlarge"], capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
-        one_group("p5.48xlarge", capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
-    ),
-    Case(
-        "CAPACITY_BLOCK_MINIMUM",
-        f"{GPU}.scaling.min",
-        one_group(
-            ["p5.48xlarge"],
-            capacity="capacity-block",
-            reservation=RESERVATION,
-            scaling={"min": 1, "max": 2},
-            update=MINIMAL,
-        ),
-        one_group(["p5.48xlarge"], capacity="capacity-block", reservation=RESERVATION, scaling={"max": 2}),
-    ),
-    Case(
         "ZONE_NOT_OFFERED",
         f"{GPU}.zones",
         one_group("trn1.32xlarge", zones=["usw2-az2"]),
@@ -435,7 +405,7 @@ def test_rule(case: Case) -> None:
 
 
 # Modules of eks_hardware/rules whose rules are in this table; the others have a table in a separate file.
-HERE = ("cluster", "hardware", "storage")
+HERE = ("cluster", "hardware", "storage", "taints")
 ELSEWHERE = {
     "access": "access",
     "addon_values": "values",
@@ -491,7 +461,6 @@ def test_rules_are_described() -> None:
 
 WARNINGS = {
     "ACCELERATOR_NO_DRIVER",
-    "CAPACITY_BLOCK_MINIMUM",
     "EFA_SPOT",
     "EFA_TRAINING",
     "FSX_BOTTLEROCKET",

@@ -58,7 +58,32 @@ IN_GROUP = {
 IN_ONE = {**IN_GROUP, "reservation": {"id": "cr-01234567", "zone": "usw2-az2"}}
 
 CASES = [
+    # --- what EC2 sells
+    Case(
+        "CAPACITY_UNSUPPORTED",
+        f"{GPU}.capacity",
+        one_group("g5.xlarge", **BLOCK, **MINIMAL),
+        one_group("p5.48xlarge", **BLOCK),
+    ),
+    Case(
+        "CAPACITY_UNSUPPORTED",
+        f"{GPU}.capacity",
+        {**one_group("hpc7a.96xlarge", capacity="spot", workload="development"), "region": "us-east-2"},
+        {**one_group("hpc7a.96xlarge"), "region": "us-east-2"},
+    ),
     # --- one reservation, one type
+    Case(
+        "CAPACITY_BLOCK_ONE_TYPE",
+        f"{GPU}.instance_types",
+        one_group(["p4d.24xlarge", "p5.48xlarge"], **BLOCK, **MINIMAL),
+        one_group("p5.48xlarge", **BLOCK, **MINIMAL),
+    ),
+    Case(
+        "CAPACITY_BLOCK_MINIMUM",
+        f"{GPU}.scaling.min",
+        one_group("p5.48xlarge", **BLOCK, scaling={"min": 1, "max": 2}, **MINIMAL),
+        one_group("p5.48xlarge", **BLOCK, scaling={"max": 2}),
+    ),
     Case(
         "RESERVATION_ONE_TYPE",
         f"{GPU}.instance_types",
@@ -321,6 +346,7 @@ def test_every_rule_has_a_case() -> None:
 
 def test_which_rules_warn() -> None:
     assert warnings_of("capacity", "node_settings") == {
+        "CAPACITY_BLOCK_MINIMUM",
         "DISK_SMALL",
         "EFA_ONE_NODE",
         "INSTANCE_STORE_MISSING",
