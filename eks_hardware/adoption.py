@@ -34,11 +34,11 @@ from eks_hardware.models import (
     Strategy,
     json_schema,
 )
-from eks_hardware.models.base import ClusterName, StrategyModel, SubnetId, Tags, VpcId, ZoneId
-from eks_hardware.models.forms import form
+from eks_hardware.models.base import ClusterName, KubernetesMinor, StrategyModel, SubnetId, Tags, VpcId, ZoneId
 from eks_hardware.models.kubernetes import ChartName
 from eks_hardware.models.node_lists import NODE_LISTS
 from eks_hardware.models.strategy import Region
+from eks_hardware.models.text_patterns import pattern
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, ResolvedProvider, ResolvedStrategy, resolve
 from eks_hardware.rules import check_part
 from eks_hardware.section_checks import check_group
@@ -86,11 +86,11 @@ class AdoptedCluster(StrategyModel):
         ()
     """
 
-    kubernetes_version: Annotated[
-        str, form(r"^1\.[0-9]{2}$", 'a Kubernetes minor version in quotes, such as "1.35"')
-    ] = Field(description="Its Kubernetes minor version, quoted; node images must match it.")
+    kubernetes_version: KubernetesMinor = Field(
+        description="Its Kubernetes minor version, quoted; node images must match it."
+    )
     security_group_ids: tuple[
-        Annotated[str, form(r"^sg-[0-9a-f]{8,17}$", "a security group id such as sg-0123456789abcdef0")], ...
+        Annotated[str, pattern(r"^sg-[0-9a-f]{8,17}$", "a security group id such as sg-0123456789abcdef0")], ...
     ] = Field(
         default=(),
         description="Security groups of the nodes. Default: the group with the tag karpenter.sh/discovery. The "
@@ -165,7 +165,7 @@ class Adoption(StrategyModel):
     karpenter: KarpenterSpec = Field(description="Karpenter and the node pools.")
     kubernetes: AdoptedCharts = Field(default=AdoptedCharts(), description="Charts that are deployed with the pools.")
     suffix: Annotated[
-        str, form(r"^([a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?)?$", "at most 20 lower-case letters, digits and hyphens")
+        str, pattern(r"^([a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?)?$", "at most 20 lower-case letters, digits and hyphens")
     ] = Field(
         default="",
         description="End of the names of the Helm release with the pools and of the EFA security group. Each further "

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eks_hardware import facts, whole_files
+from eks_hardware import atomic_files, facts
 from eks_hardware.catalogue import build_prices
 from eks_hardware.catalogue.aws_prices import Commitments, add_savings_plans, listed_prices, spot_prices
 from eks_hardware.catalogue.store import load
@@ -415,5 +415,5 @@ def write(built: Built, folder: Path = FOLDER) -> list[str]:
     for name in changed:
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        whole_files.replace(file, built.files[name].encode())
+        atomic_files.replace(file, built.files[name].encode())
     return changed

@@ -20,7 +20,7 @@ from eks_hardware.findings import Finding, Position
 from eks_hardware.loader import yaml_nodes as yn
 from eks_hardware.loader.model_fields import allowed, below, fields, is_model, pick, unwrap
 from eks_hardware.loader.yaml_scalars import OLD_BOOLEANS, resolve_plain
-from eks_hardware.models.forms import in_words
+from eks_hardware.models.text_patterns import in_words
 from eks_hardware.printable import joined, quoted, shown
 from eks_hardware.suggestions import close, question
 

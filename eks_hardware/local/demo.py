@@ -24,7 +24,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from eks_hardware import whole_files
+from eks_hardware import atomic_files
 from eks_hardware.findings import StrategyError
 from eks_hardware.kubernetes.files.summary import read_summary
 from eks_hardware.kubernetes.files.tree import RELEASES_FILE
@@ -424,7 +424,7 @@ class _Demo:
         if self._half:
             text += f"export KUBECONFIG={shlex.quote(str(self._half.kubeconfig))}\n"
         script.write_text(text, encoding="utf-8")
-        whole_files.replace(self._run_dir / _RECORD, (json.dumps(asdict(kept), indent=2) + "\n").encode())
+        atomic_files.replace(self._run_dir / _RECORD, (json.dumps(asdict(kept), indent=2) + "\n").encode())
         if not self._half:
             local_aws.detach()
 

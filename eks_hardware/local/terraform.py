@@ -25,7 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from eks_hardware import whole_files
+from eks_hardware import atomic_files
 from eks_hardware.provider_mirror import BUILD, RECORD, link
 
 MINIMUM_TERRAFORM = (1, 5, 0)
@@ -350,7 +350,7 @@ def _write_config(root: Path, mirror: Mirror) -> Path:
             text = cli_config(record, providers)
         except ValueError as error:
             raise TerraformError(f"{error}; move the checkout or the mirror") from error
-    whole_files.replace(file, text.encode())  # another run may be reading it
+    atomic_files.replace(file, text.encode())  # another run may be reading it
     return file
 
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, V
 from pydantic_core import PydanticCustomError
 
 from eks_hardware import facts, field_paths
-from eks_hardware.models.forms import form
+from eks_hardware.models.text_patterns import pattern
 from eks_hardware.printable import joined, quoted
 from eks_hardware.spellings import DNS_LABEL
 
@@ -268,7 +268,7 @@ Text = Annotated[str, AfterValidator(_no_control_characters_or_template)]
 
 Name = Annotated[
     str,
-    form(
+    pattern(
         f"^{DNS_LABEL.pattern}$",
         "a name of lower-case letters, digits and hyphens, such as gpu-training",
         min_length=1,
@@ -279,7 +279,7 @@ Name = Annotated[
 
 ClusterName = Annotated[
     str,
-    form(
+    pattern(
         r"^[0-9A-Za-z][0-9A-Za-z_-]*$",
         "a name of letters, digits, hyphens and underscores, such as research-prod",
         min_length=1,
@@ -293,7 +293,7 @@ Cidr = Annotated[str, AfterValidator(_network)]
 
 ZoneId = Annotated[
     str,
-    form(
+    pattern(
         r"^[a-z]{2,5}[0-9]{1,2}(-az[1-8]|(-[a-z0-9]{2,8}){1,3}-(az|wlz)[1-8])$",
         "a zone ID such as usw2-az1 (names such as us-west-2a differ between accounts)",
     ),
@@ -312,7 +312,7 @@ Arn = Annotated[
 
 IamPrincipalArn = Annotated[
     str,
-    form(
+    pattern(
         r"^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/[A-Za-z0-9+=,.@_/-]+$",
         "the ARN of an IAM role or user, such as arn:aws:iam::111122223333:role/platform",
     ),
@@ -320,7 +320,7 @@ IamPrincipalArn = Annotated[
 
 IamPolicyArn = Annotated[
     str,
-    form(
+    pattern(
         r"^arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/[A-Za-z0-9+=,.@_/-]+$",
         "the ARN of an IAM policy, such as arn:aws:iam::111122223333:policy/boundary",
     ),
@@ -328,15 +328,21 @@ IamPolicyArn = Annotated[
 
 KmsKeyArn = Annotated[
     str,
-    form(
+    pattern(
         r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$",
         "the ARN of a KMS key (not of an alias), such as arn:aws:kms:us-west-2:111122223333:key/1234abcd",
     ),
 ]
 
-SubnetId = Annotated[str, form(r"^subnet-[0-9a-f]{8,17}$", "a subnet ID such as subnet-0123456789abcdef0")]
-VpcId = Annotated[str, form(r"^vpc-[0-9a-f]{8,17}$", "a VPC ID such as vpc-0123456789abcdef0")]
-InstanceTypeName = Annotated[str, form(r"^[a-z0-9-]+\.[a-z0-9-]+$", "an instance type such as p5.48xlarge")]
+SubnetId = Annotated[str, pattern(r"^subnet-[0-9a-f]{8,17}$", "a subnet ID such as subnet-0123456789abcdef0")]
+VpcId = Annotated[str, pattern(r"^vpc-[0-9a-f]{8,17}$", "a VPC ID such as vpc-0123456789abcdef0")]
+ImageId = Annotated[str, pattern(r"^ami-[0-9a-f]{8,17}$", "an AMI ID such as ami-0123456789abcdef0")]
+ReservationId = Annotated[
+    str, pattern(r"^cr-[0-9a-f]{8,17}$", "the ID of a capacity reservation, such as cr-0123456789abcdef0")
+]
+AccountId = Annotated[str, pattern(r"^[0-9]{12}$", 'an account ID of 12 digits in quotes, such as "111122223333"')]
+KubernetesMinor = Annotated[str, pattern(r"^1\.[0-9]{2}$", 'a Kubernetes minor version in quotes, such as "1.35"')]
+InstanceTypeName = Annotated[str, pattern(r"^[a-z0-9-]+\.[a-z0-9-]+$", "an instance type such as p5.48xlarge")]
 
 
 def _bucket_name(value: str) -> str:
@@ -368,7 +374,7 @@ _IP_ADDRESS = re.compile(r"([0-9]{1,3}\.){3}[0-9]{1,3}")
 
 BucketName = Annotated[
     str,
-    form(r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "a bucket name such as my-models"),
+    pattern(r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "a bucket name such as my-models"),
     AfterValidator(_bucket_name),
 ]
 """Name of an S3 bucket: https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html"""
@@ -383,9 +389,9 @@ def _tag_key(value: str) -> str:
 Tags = dict[
     Annotated[
         Text,
-        form(r"^[\w .:/=+@-]+$", "text of letters, digits, spaces and .:/=+@_-", min_length=1, max_length=128),
+        pattern(r"^[\w .:/=+@-]+$", "text of letters, digits, spaces and .:/=+@_-", min_length=1, max_length=128),
         AfterValidator(_tag_key),
     ],
-    Annotated[Text, form(r"^[\w .:/=+@-]*$", "text of letters, digits, spaces and .:/=+@_-", max_length=256)],
+    Annotated[Text, pattern(r"^[\w .:/=+@-]*$", "text of letters, digits, spaces and .:/=+@_-", max_length=256)],
 ]
 """AWS tags: https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html#tag-conventions."""

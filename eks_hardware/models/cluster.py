@@ -12,6 +12,7 @@ from eks_hardware.models.base import (
     IamPrincipalArn,
     JsonObject,
     KmsKeyArn,
+    KubernetesMinor,
     Name,
     StrategyModel,
     Text,
@@ -19,7 +20,7 @@ from eks_hardware.models.base import (
     refuse_second,
     refuse_second_name,
 )
-from eks_hardware.models.forms import form
+from eks_hardware.models.text_patterns import pattern
 
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 
@@ -84,7 +85,7 @@ class AccessPolicy(StrategyModel):
 
     policy: Annotated[
         str,
-        form(r"^Amazon[A-Za-z]+$", "the name of an EKS access policy, such as AmazonEKSViewPolicy"),
+        pattern(r"^Amazon[A-Za-z]+$", "the name of an EKS access policy, such as AmazonEKSViewPolicy"),
     ] = Field(
         description="Name of an EKS access policy, such as AmazonEKSViewPolicy "
         "(https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html)."
@@ -170,7 +171,7 @@ class AddonSpec(StrategyModel):
     version: (
         Annotated[
             str,
-            form(
+            pattern(
                 r"^v(0|[1-9][0-9]{0,5})(\.(0|[1-9][0-9]{0,5})){2}-eksbuild\.(0|[1-9][0-9]{0,5})$",
                 "an add-on version such as v1.20.4-eksbuild.2",
             ),
@@ -193,9 +194,7 @@ class ClusterSpec(StrategyModel):
         'standard'
     """
 
-    kubernetes_version: Annotated[
-        str, form(r"^1\.[0-9]{2}$", 'a Kubernetes minor version in quotes, such as "1.35"')
-    ] = Field(
+    kubernetes_version: KubernetesMinor = Field(
         default=facts.eks()["versions"]["default"],
         description="Kubernetes minor version in quotes: 1.30 without quotes is the number 1.3.",
     )

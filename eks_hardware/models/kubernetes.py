@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from eks_hardware import facts
 from eks_hardware.models.base import JsonObject, Name, StrategyModel, Text, invalid, refuse_second_name
-from eks_hardware.models.forms import form
 from eks_hardware.models.nodes import Quantity
+from eks_hardware.models.text_patterns import pattern
 from eks_hardware.suggestions import close, question
 
 ChartName = Literal[
@@ -37,13 +37,13 @@ class Chart(StrategyModel):
     """
 
     version: (
-        Annotated[str, form(r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.-]+)?$", "a chart version such as 1.14.1")]
+        Annotated[str, pattern(r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.-]+)?$", "a chart version such as 1.14.1")]
         | None
     ) = Field(default=None, description="Exact version instead of the toolkit's default.")
     repository: (
         Annotated[
             Text,
-            form(
+            pattern(
                 r"^(https|oci)://[^ /?#@]+([/?#][^ ]*)?$",
                 "an https:// or oci:// URL of a chart repository",
                 max_length=512,

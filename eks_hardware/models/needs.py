@@ -7,15 +7,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from eks_hardware.models.base import StrategyModel
-from eks_hardware.models.forms import form
+from eks_hardware.models.text_patterns import pattern
 from eks_hardware.spellings import Precision
 
 Attention = Literal["flash-attention-2", "flash-attention-3", "flash-attention-4"]
 Framework = Literal["pytorch", "pytorch-xla", "torch-neuron", "tensorflow", "mxnet", "jax", "vllm", "tgi"]
 
-CudaVersion = Annotated[str, form(r"^[1-9][0-9]\.[0-9]{1,2}$", 'a CUDA version such as "13.0"')]
-NvidiaDriver = Annotated[str, form(r"^[1-9][0-9]{2}(\.[0-9]{1,3}){0,2}$", 'a driver version such as "580"')]
-NeuronSdk = Annotated[str, form(r"^[12]\.[0-9]{1,2}(\.[0-9]{1,2})?$", 'a Neuron SDK version such as "2.29"')]
+CudaVersion = Annotated[str, pattern(r"^[1-9][0-9]\.[0-9]{1,2}$", 'a CUDA version such as "13.0"')]
+NvidiaDriver = Annotated[str, pattern(r"^[1-9][0-9]{2}(\.[0-9]{1,3}){0,2}$", 'a driver version such as "580"')]
+NeuronSdk = Annotated[str, pattern(r"^[12]\.[0-9]{1,2}(\.[0-9]{1,2})?$", 'a Neuron SDK version such as "2.29"')]
 
 
 class Needs(StrategyModel):

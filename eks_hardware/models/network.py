@@ -9,11 +9,11 @@ from pydantic import Field, model_validator
 from eks_hardware import facts
 from eks_hardware.models.base import Cidr, StrategyModel, SubnetId, VpcId, ZoneId, invalid
 from eks_hardware.models.cluster import RetentionDays
-from eks_hardware.models.forms import form
+from eks_hardware.models.text_patterns import pattern
 
 NatGateways = Literal["none", "single", "one-per-zone"]
 ServiceName = Annotated[
-    str, form(r"^[a-z0-9][a-z0-9.-]*$", "the name of an AWS service, such as ecr.api", max_length=64)
+    str, pattern(r"^[a-z0-9][a-z0-9.-]*$", "the name of an AWS service, such as ecr.api", max_length=64)
 ]
 
 

@@ -8,10 +8,13 @@ from pydantic import Field, StringConstraints, model_validator
 
 from eks_hardware import facts
 from eks_hardware.models.base import (
+    AccountId,
+    ImageId,
     InstanceTypeName,
     JsonObject,
     KmsKeyArn,
     Name,
+    ReservationId,
     StrategyModel,
     Tags,
     ZoneId,
@@ -19,8 +22,8 @@ from eks_hardware.models.base import (
     refuse_other_than_one,
     refuse_second,
 )
-from eks_hardware.models.forms import form
 from eks_hardware.models.needs import Needs
+from eks_hardware.models.text_patterns import pattern
 from eks_hardware.models.workload import Purpose, WorkloadSpec
 from eks_hardware.spellings import RESERVED, Capacity, kubernetes_effect
 from eks_hardware.units import seconds
@@ -33,7 +36,7 @@ LabelKey = Annotated[
 ]
 LabelValue = Annotated[
     str,
-    form(
+    pattern(
         r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$",
         "a label value: at most 63 letters, digits, hyphens, underscores and dots",
     ),
@@ -49,7 +52,7 @@ TaintEffect = Literal["NoSchedule", "NoExecute", "PreferNoSchedule", "NO_SCHEDUL
 
 # https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 Quantity = Annotated[
-    str, form(r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|[KMGTPE]i|[MGTPE])?$", "an amount such as 500m, 16 or 64Gi")
+    str, pattern(r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|[KMGTPE]i|[MGTPE])?$", "an amount such as 500m, 16 or 64Gi")
 ]
 
 _GP3_IOPS = 3000
@@ -186,9 +189,11 @@ class GpuSharing(StrategyModel):
     """
 
     time_slicing: TimeSlicing | None = Field(default=None, description="Pods take turns on each GPU.")
-    mig_profile: Annotated[str, form(r"^[1-9]g\.[1-9][0-9]{0,2}gb$", "a MIG profile such as 1g.10gb")] | None = Field(
-        default=None,
-        description="Partition every GPU into as many slices of this MIG profile as fit, such as 1g.10gb.",
+    mig_profile: Annotated[str, pattern(r"^[1-9]g\.[1-9][0-9]{0,2}gb$", "a MIG profile such as 1g.10gb")] | None = (
+        Field(
+            default=None,
+            description="Partition every GPU into as many slices of this MIG profile as fit, such as 1g.10gb.",
+        )
     )
 
     @model_validator(mode="after")
@@ -342,14 +347,13 @@ class Reservation(StrategyModel):
         'usw2-az1'
     """
 
-    id: (
-        Annotated[str, form(r"^cr-[0-9a-f]{8,17}$", "the ID of a capacity reservation, such as cr-0123456789abcdef0")]
-        | None
-    ) = Field(default=None, description="ID of an On-Demand Capacity Reservation or of a Capacity Block.")
+    id: ReservationId | None = Field(
+        default=None, description="ID of an On-Demand Capacity Reservation or of a Capacity Block."
+    )
     resource_group_arn: (
         Annotated[
             str,
-            form(
+            pattern(
                 r"^arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/[A-Za-z0-9_./-]+$",
                 "the ARN of a resource group, such as arn:aws:resource-groups:us-west-2:111122223333:group/gpus",
             ),
@@ -378,13 +382,13 @@ class Ami(StrategyModel):
         default=None, description="EKS AMI type; by default derived from hardware, architecture and family."
     )
     release_version: (
-        Annotated[str, form(r"^[0-9A-Za-z._-]+$", "an AMI release such as 1.35.0-20260810", max_length=64)] | None
+        Annotated[str, pattern(r"^[0-9A-Za-z._-]+$", "an AMI release such as 1.35.0-20260810", max_length=64)] | None
     ) = Field(
         default=None,
         description="AMI release to pin, such as 1.35.0-20261101. By default EKS uses the newest release when it "
         "creates the group, and again whenever its launch template changes (disk, tags, kubelet); pin it for training.",
     )
-    image_id: Annotated[str, form(r"^ami-[0-9a-f]{8,17}$", "an AMI ID such as ami-0123456789abcdef0")] | None = Field(
+    image_id: ImageId | None = Field(
         default=None, description="Your own image (AMI type CUSTOM), based on the EKS image of `family`."
     )
 
@@ -481,20 +485,20 @@ class NodeGroupSpec(NodeTemplate):
 
 # https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms
 AmiVersion = Annotated[
-    str, form(r"^(latest|v[0-9][0-9A-Za-z.-]{0,30})$", "an AMI release such as v20260810, or latest")
+    str, pattern(r"^(latest|v[0-9][0-9A-Za-z.-]{0,30})$", "an AMI release such as v20260810, or latest")
 ]
 
 # https://karpenter.sh/docs/concepts/nodepools/#spectemplatespecexpireafter
 Duration = Annotated[
-    str, form(r"^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$", "a duration such as 30m or 1h30m", min_length=2)
+    str, pattern(r"^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$", "a duration such as 30m or 1h30m", min_length=2)
 ]
 
 # https://karpenter.sh/docs/concepts/disruption/#schedule
 _MACRO, _FIELD = "@(hourly|daily|midnight|weekly|monthly|annually|yearly)", "[0-9*/,A-Za-z-]+"
 CronSchedule = Annotated[str, StringConstraints(pattern=rf"^({_MACRO}|{_FIELD}( {_FIELD}){{4}})$")]
 
-InstanceFamilyName = Annotated[str, form(r"^[a-z][a-z0-9-]{1,30}$", "an instance family such as g6e")]
-InstanceSizeName = Annotated[str, form(r"^[a-z0-9-]{2,30}$", "an instance size such as 12xlarge")]
+InstanceFamilyName = Annotated[str, pattern(r"^[a-z][a-z0-9-]{1,30}$", "an instance family such as g6e")]
+InstanceSizeName = Annotated[str, pattern(r"^[a-z0-9-]{2,30}$", "an instance size such as 12xlarge")]
 
 
 class PoolAmi(StrategyModel):
@@ -511,9 +515,7 @@ class PoolAmi(StrategyModel):
         description="Release to pin; default: that of `karpenter.ami_versions`, or the catalogue's. With 'latest', "
         "Karpenter replaces nodes whenever AWS publishes an image.",
     )
-    image_id: Annotated[str, form(r"^ami-[0-9a-f]{8,17}$", "an AMI ID such as ami-0123456789abcdef0")] | None = Field(
-        default=None, description="Your own image, based on the EKS image of `family`."
-    )
+    image_id: ImageId | None = Field(default=None, description="Your own image, based on the EKS image of `family`.")
 
 
 class PoolReservation(StrategyModel):
@@ -524,14 +526,11 @@ class PoolReservation(StrategyModel):
         True
     """
 
-    id: (
-        Annotated[str, form(r"^cr-[0-9a-f]{8,17}$", "the ID of a capacity reservation, such as cr-0123456789abcdef0")]
-        | None
-    ) = Field(default=None, description="ID of one reservation.")
+    id: ReservationId | None = Field(default=None, description="ID of one reservation.")
     tags: Tags = Field(default_factory=dict, description="Tags that reservations must have; all must match.")
-    owner_account_id: (
-        Annotated[str, form(r"^[0-9]{12}$", 'an account ID of 12 digits in quotes, such as "111122223333"')] | None
-    ) = Field(default=None, description="ID of the account that shares the reservation.")
+    owner_account_id: AccountId | None = Field(
+        default=None, description="ID of the account that shares the reservation."
+    )
     zone: ZoneId | None = Field(default=None, description="Zone ID of the reservation; required with `id`.")
 
     @model_validator(mode="after")
@@ -554,7 +553,7 @@ class Budget(StrategyModel):
     """
 
     nodes: Annotated[
-        str, form(r"^((100|[0-9]{1,2})%|[0-9]{1,5})$", 'a number or percentage of nodes, such as "3" or "10%"')
+        str, pattern(r"^((100|[0-9]{1,2})%|[0-9]{1,5})$", 'a number or percentage of nodes, such as "3" or "10%"')
     ] = Field(description="Number of nodes or percentage, in quotes: '0', '3', '10%'.")
     reasons: tuple[Literal["Underutilized", "Empty", "Drifted"], ...] = Field(
         default=(), description="Reasons that the budget applies to; empty means all."
@@ -628,8 +627,11 @@ class NodePoolSpec(NodeTemplate):
         max_length=20,
         description="Instance families, such as [g5, g6], in every size that the region offers.",
     )
-    accelerator: Annotated[str, form(r"^[a-z0-9-]{1,40}$", "an accelerator such as h100 or trainium2")] | None = Field(
-        default=None, description="Name of an accelerator, such as l4, h100 or trainium, for every type that has it."
+    accelerator: Annotated[str, pattern(r"^[a-z0-9-]{1,40}$", "an accelerator such as h100 or trainium2")] | None = (
+        Field(
+            default=None,
+            description="Name of an accelerator, such as l4, h100 or trainium, for every type that has it.",
+        )
     )
     instance_sizes: tuple[InstanceSizeName, ...] = Field(
         default=(), description="Only these sizes of `instance_families` or `accelerator`, such as [xlarge]."

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from eks_hardware import facts, field_paths
 from eks_hardware.models.base import (
+    AccountId,
     Arn,
     BucketName,
     ClusterName,
@@ -19,25 +20,25 @@ from eks_hardware.models.base import (
     refuse_second_name,
 )
 from eks_hardware.models.cluster import ClusterSpec
-from eks_hardware.models.forms import form
 from eks_hardware.models.karpenter import KarpenterSpec
 from eks_hardware.models.kubernetes import KubernetesSpec
 from eks_hardware.models.network import NetworkSpec
 from eks_hardware.models.nodes import NodeGroupSpec
 from eks_hardware.models.storage import StorageSpec
+from eks_hardware.models.text_patterns import pattern
 
 # https://developer.hashicorp.com/terraform/language/expressions/version-constraints
 _CONSTRAINT = r" *(=|!=|>=|>|<=|<|~>)? *[0-9]{1,9}(\.[0-9]{1,9}){0,2} *"
 VersionRange = Annotated[str, StringConstraints(pattern=rf"^{_CONSTRAINT}(,{_CONSTRAINT})*$", max_length=100)]
 
-Region = Annotated[str, form(r"^[a-z]{2,3}(-[a-z]+)+-[0-9]$", "a region such as us-west-2")]
+Region = Annotated[str, pattern(r"^[a-z]{2,3}(-[a-z]+)+-[0-9]$", "a region such as us-west-2")]
 
 
 # Terraform validates the backend's ARNs more strictly than AWS:
 # https://github.com/hashicorp/terraform/blob/v1.11.4/internal/backend/remote-state/s3/validate.go
 _StateKeyArn = Annotated[
     str,
-    form(
+    pattern(
         r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/"
         r"(mrk-[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})$",
         "the ARN of a KMS key, such as arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab",
@@ -123,13 +124,13 @@ class RemoteBackendSpec(StrategyModel):
 
     type: Literal["remote"] = Field(description="State in HCP Terraform or Terraform Enterprise.")
     # https://github.com/hashicorp/go-tfe/blob/main/validations.go (reStringID)
-    organization: Annotated[Text, form(r"^[^/\s]+$", "an organization's name, without spaces and slashes")] = Field(
+    organization: Annotated[Text, pattern(r"^[^/\s]+$", "an organization's name, without spaces and slashes")] = Field(
         description="Organization."
     )
-    workspace: Annotated[str, form(r"^[A-Za-z0-9_-]{1,90}$", "the name of a workspace")] | None = Field(
+    workspace: Annotated[str, pattern(r"^[A-Za-z0-9_-]{1,90}$", "the name of a workspace")] | None = Field(
         default=None, description="Workspace; default: the strategy's name."
     )
-    hostname: Annotated[str, form(r"^[a-z0-9.-]+$", "a host name")] = Field(
+    hostname: Annotated[str, pattern(r"^[a-z0-9.-]+$", "a host name")] = Field(
         default="app.terraform.io", description="Host name of the service."
     )
 
@@ -150,7 +151,7 @@ class AssumeRole(StrategyModel):
     external_id: (
         Annotated[
             str,
-            form(
+            pattern(
                 r"^[A-Za-z0-9_+=,.@:/-]+$",
                 "an external ID of letters, digits and _+=,.@:/-",
                 min_length=2,
@@ -160,7 +161,7 @@ class AssumeRole(StrategyModel):
         | None
     ) = Field(default=None, description="External ID that the role's trust policy requires.")
     session_name: (
-        Annotated[str, form(r"^[A-Za-z0-9_+=,.@-]{2,64}$", "a session name of 2 to 64 letters, digits and _+=,.@-")]
+        Annotated[str, pattern(r"^[A-Za-z0-9_+=,.@-]{2,64}$", "a session name of 2 to 64 letters, digits and _+=,.@-")]
         | None
     ) = Field(default=None, description="Session name, as shown in CloudTrail.")
 
@@ -175,9 +176,9 @@ class AwsProviderSpec(StrategyModel):
 
     profile: Text | None = Field(default=None, description="Profile of the shared AWS configuration.")
     assume_role: AssumeRole | None = Field(default=None, description="Role to assume for all API calls.")
-    account_id: (
-        Annotated[str, form(r"^[0-9]{12}$", 'an account ID of 12 digits in quotes, such as "111122223333"')] | None
-    ) = Field(default=None, description="ID of the AWS account; Terraform refuses to run in any other one.")
+    account_id: AccountId | None = Field(
+        default=None, description="ID of the AWS account; Terraform refuses to run in any other one."
+    )
     version: VersionRange | None = Field(
         default=None,
         description="Version range of the AWS provider; default '>= 5.100.0, < 7.0.0', with a higher minimum if a "
@@ -188,7 +189,9 @@ class AwsProviderSpec(StrategyModel):
     )
     iam_path: Annotated[
         str,
-        form(r"^/([A-Za-z0-9+=,.@_-]+/)*$", "a path that begins and ends with /, such as /platform/", max_length=512),
+        pattern(
+            r"^/([A-Za-z0-9+=,.@_-]+/)*$", "a path that begins and ends with /, such as /platform/", max_length=512
+        ),
     ] = Field(
         default=facts.choices()["iam_path"]["path"],
         description="Path of every IAM role and policy that the stack creates.",
@@ -217,14 +220,14 @@ class Ignore(StrategyModel):
         'ENDPOINT_OPEN'
     """
 
-    code: Annotated[str, form(r"^[A-Z][A-Z0-9_]*$", "a code such as ENDPOINT_OPEN", max_length=64)] = Field(
+    code: Annotated[str, pattern(r"^[A-Z][A-Z0-9_]*$", "a code such as ENDPOINT_OPEN", max_length=64)] = Field(
         description="Code of the warning, such as ENDPOINT_OPEN."
     )
     path: Annotated[Text, StringConstraints(min_length=1, max_length=512)] = Field(
         description="The field of the warning, as validate prints it, or a parent: node_groups[gpu] covers everything "
         "in that group.",
     )
-    reason: Annotated[Text, form(r"\S.{6,}\S", "a reason of a few words", max_length=512)] = Field(
+    reason: Annotated[Text, pattern(r"\S.{6,}\S", "a reason of a few words", max_length=512)] = Field(
         description="Why the warning is acceptable here, for the next reader of the file."
     )
 

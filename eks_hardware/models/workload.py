@@ -11,8 +11,8 @@ from pydantic_core import PydanticCustomError
 
 from eks_hardware import facts
 from eks_hardware.models.base import StrategyModel, Text, invalid
-from eks_hardware.models.forms import form
 from eks_hardware.models.needs import Attention, Framework
+from eks_hardware.models.text_patterns import pattern
 from eks_hardware.printable import joined
 from eks_hardware.spellings import (
     DEFAULT_PRIORITY,
@@ -37,7 +37,7 @@ Offload = Literal["optimizer", "weights", "activations"]
 _COUNT = r"^([1-9][0-9]{0,15}|[0-9]{1,7}(\.[0-9]{1,6})?[KMBTkmbt])$"
 Count = Annotated[
     str,
-    form(_COUNT, "a number such as 8B, 350M, 1.5T or 8030261248", max_length=24),
+    pattern(_COUNT, "a number such as 8B, 350M, 1.5T or 8030261248", max_length=24),
     BeforeValidator(lambda value: str(value) if type(value) is int else value),
     WithJsonSchema({"anyOf": [{"type": "string", "pattern": _COUNT}, {"type": "integer", "minimum": 1}]}),
 ]
@@ -63,7 +63,7 @@ def _refuse_uncountable(value: str | None, field: str, of: str) -> None:
 
 
 _DURATION = r"^[1-9][0-9]{0,4}[hdw]$"
-Duration = Annotated[str, form(_DURATION, "hours, days or weeks such as 12h, 30d or 8w", max_length=8)]
+Duration = Annotated[str, pattern(_DURATION, "hours, days or weeks such as 12h, 30d or 8w", max_length=8)]
 _HOURS = {"h": 1, "d": 24, "w": 168}
 
 
@@ -100,9 +100,9 @@ class ModelShape(StrategyModel):
     active_parameters: Count | None = Field(
         default=None, description="Parameters used per token in a mixture of experts; default: all."
     )
-    architecture: Annotated[str, form(r"^[a-z0-9][a-z0-9_-]{0,60}$", "a model type such as llama or bert")] | None = (
-        Field(default=None, description="Model type in Hugging Face's spelling: llama, qwen2, bert, t5.")
-    )
+    architecture: (
+        Annotated[str, pattern(r"^[a-z0-9][a-z0-9_-]{0,60}$", "a model type such as llama or bert")] | None
+    ) = Field(default=None, description="Model type in Hugging Face's spelling: llama, qwen2, bert, t5.")
     layers: Annotated[int, Field(ge=1, le=10_000)] | None = Field(default=None, description="Transformer layers.")
     hidden_size: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="Hidden size.")
     attention_heads: Annotated[int, Field(ge=1, le=10_000)] | None = Field(default=None, description="Attention heads.")

@@ -290,8 +290,8 @@ class NodeFields(Resolver[R], Generic[R, S]):
             return stated(self._spec.instance_store)
         without = next((kind for kind in self._types if kind.instance_store is None), None)
         if without:
-            row = self._catalogue.cite(without, lambda row: row.get("instance_store"))
-            return default("none", f"{without.name} has no local disks", row)
+            disks = self._catalogue.cite(without, lambda row: row.get("instance_store"))
+            return default("none", f"{without.name} has no local disks", disks)
         disks = self._cite(lambda row: row.get("instance_store"))
         row = facts.choices.cite(lambda file: file["instance_store"]["use"])
         return default(row.value, "local NVMe disks for images and ephemeral storage", row, disks)

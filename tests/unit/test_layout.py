@@ -39,7 +39,7 @@ LAYERS = (
         "printable",
         "findings",
         "provider_mirror",
-        "whole_files",
+        "atomic_files",
     ),
     ("facts", "field_paths", "spellings", "suggestions"),
     ("_cdk", "_node", "aws_names", "catalogue", "iam_policies"),

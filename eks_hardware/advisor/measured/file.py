@@ -18,8 +18,8 @@ from eks_hardware.facts.schemas.measurements import Kind, Unit
 from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.loader import Document, load_document
 from eks_hardware.models.base import StrategyModel, Text, invalid
-from eks_hardware.models.forms import form
 from eks_hardware.models.json_schema import render
+from eks_hardware.models.text_patterns import pattern
 from eks_hardware.models.workload import Checkpointing, ModelShape, Offload, Optimizer, Sharding
 from eks_hardware.printable import joined, quoted
 from eks_hardware.spellings import WeightFormat
@@ -59,7 +59,7 @@ SCHEMA_PATH = data.FOLDER / "measurements.schema.json"
 Degree = Annotated[int, Field(ge=1, le=100_000)]
 Tokens = Annotated[int, Field(ge=1, le=100_000_000)]
 Day = Annotated[
-    str, form(r"^([0-9]{4}-[0-9]{2}(-[0-9]{2})?|[0-9]{4}|undated)$", 'a day such as "2026-11-25", in quotes')
+    str, pattern(r"^([0-9]{4}-[0-9]{2}(-[0-9]{2})?|[0-9]{4}|undated)$", 'a day such as "2026-11-25", in quotes')
 ]
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 
-from eks_hardware import whole_files
+from eks_hardware import atomic_files
 from eks_hardware.advisor.strategies.filled import LOCK_SUFFIX
 from eks_hardware.loader.yaml_files import display_name
 from eks_hardware.models.base import InstanceTypeName, Name, StrategyModel
@@ -176,7 +176,7 @@ def write(path: Path, entries: Sequence[Entry]) -> bool:
         with contextlib.suppress(OSError):
             if _read_bytes(path) == content:
                 return False
-        whole_files.replace(path, content)
+        atomic_files.replace(path, content)
     except OSError as error:
         message = f"cannot be written: {reason(error)}; make the strategy's folder writable"
         raise LockError("LOCK_UNWRITABLE", message, display_name(path)) from None

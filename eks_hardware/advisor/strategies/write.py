@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from eks_hardware import facts, software, whole_files
+from eks_hardware import atomic_files, facts, software
 from eks_hardware.advisor.model import Candidate, Recommendation
 from eks_hardware.advisor.ranking.reasons import short
 from eks_hardware.advisor.shapes.public import public_name
@@ -196,7 +196,7 @@ def write_new(file: Path, text: str, *, force: bool = False) -> None:
         raise WriteError(f"{display_name(file)}: is a folder; name a file")
     try:
         if force:
-            whole_files.replace(file, text.encode())
+            atomic_files.replace(file, text.encode())
         else:
             with file.open("x", encoding="utf-8") as stream:
                 _put(stream, text, file)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.exceptions import Exit
 
-from eks_hardware import whole_files
+from eks_hardware import atomic_files
 from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.cluster_settings import UnknownAddressError, api_access_option, with_api_access
 from eks_hardware.cli.errors import FAILED, exit_codes, fail, fail_with, tell
@@ -320,7 +320,7 @@ def _project_around(file: Path, wanted: bool | None, private_in: str | None, *, 
             moved.parent.mkdir(exist_ok=True)
             file.rename(moved)
             tell(f"Moved {file} to {moved}.")
-        whole_files.replace(moved, with_schema(moved.read_text(encoding="utf-8")).encode())
+        atomic_files.replace(moved, with_schema(moved.read_text(encoding="utf-8")).encode())
         show_files(list(write_project(folder, file.stem, private_in)), err=True)
     except WriteError as error:
         fail(str(error))

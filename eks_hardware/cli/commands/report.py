@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 from click.exceptions import Exit
 
-from eks_hardware import whole_files
+from eks_hardware import atomic_files
 from eks_hardware.cli import parameters
 from eks_hardware.cli.checked_strategy import checked
 from eks_hardware.cli.errors import FAILED, exit_codes, fail, say
@@ -52,7 +52,7 @@ def report(strategy: str, output: Path, overlays: tuple[str, ...]) -> None:
 
 def _write(output: Path, page: bytes) -> None:
     try:
-        whole_files.put(output, page)
+        atomic_files.write(output, page)
     except OSError as error:
         _refuse(f"{output}: {reason(error)}")
 

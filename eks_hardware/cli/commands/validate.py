@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click.exceptions import Exit
 
-from eks_hardware import whole_files
+from eks_hardware import atomic_files
 from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.errors import exit_code, exit_codes, fail, say, tell, tell_findings
 from eks_hardware.cli.failures import summary
@@ -154,6 +154,6 @@ def _write_sarif(validation: Validation, file: Path) -> None:
         click.echo(text, nl=False)
         return
     try:
-        whole_files.put(file, text.encode())
+        atomic_files.write(file, text.encode())
     except OSError as error:
         fail(f"--sarif {file}: {reason(error)}")

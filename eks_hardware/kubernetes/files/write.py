@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from eks_hardware import whole_files
+from eks_hardware import atomic_files
 from eks_hardware.kubernetes.files.scripts import scripts
 from eks_hardware.kubernetes.files.tree import tree
 from eks_hardware.kubernetes.model import Bundle
@@ -83,7 +83,7 @@ def _replace(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Pat
 def _refuse_foreign(folder: Path, files: Iterable[str]) -> None:
     # First what is there, then the list: another run that starts now writes the list before its files.
     present = [name for name in sorted(files) if (folder / name).exists()]
-    others = {*folder.iterdir()} - {*whole_files.drafts(folder / LIST_FILE)} if folder.exists() else set()
+    others = {*folder.iterdir()} - {*atomic_files.drafts(folder / LIST_FILE)} if folder.exists() else set()
     if not (folder / LIST_FILE).is_file():
         if others:
             raise WriteError(
@@ -133,13 +133,13 @@ def _put(file: Path, text: str) -> None:
         if not file.is_symlink() and file.read_bytes() == content and bool(file.stat().st_mode & 0o100) == executable:
             return
     file.parent.mkdir(parents=True, exist_ok=True)
-    whole_files.replace(file, content, executable=executable)
+    atomic_files.replace(file, content, executable=executable)
 
 
 def _remove(folder: Path, names: Iterable[str]) -> None:
     for name in sorted(names):
         (folder / name).unlink(missing_ok=True)
-        for draft in whole_files.drafts(folder / name):
+        for draft in atomic_files.drafts(folder / name):
             draft.unlink(missing_ok=True)
         for parent in PurePosixPath(name).parents:
             if parent != PurePosixPath():

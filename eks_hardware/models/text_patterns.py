@@ -7,17 +7,17 @@ from pydantic import StringConstraints
 _WORDS: dict[str, str] = {}
 
 
-def form(
-    pattern: str, words: str, *, max_length: int | None = None, min_length: int | None = None
+def pattern(
+    regex: str, words: str, *, max_length: int | None = None, min_length: int | None = None
 ) -> StringConstraints:
     """Return constraints for text that must match a pattern, and words for error messages.
 
     The words include an example: ``a subnet ID such as subnet-0123456789abcdef0``.
     """
-    _WORDS[pattern] = words
-    return StringConstraints(pattern=pattern, max_length=max_length, min_length=min_length)
+    _WORDS[regex] = words
+    return StringConstraints(pattern=regex, max_length=max_length, min_length=min_length)
 
 
-def in_words(pattern: str) -> str | None:
+def in_words(regex: str) -> str | None:
     """Return the words for a pattern; None if it has none."""
-    return _WORDS.get(pattern)
+    return _WORDS.get(regex)

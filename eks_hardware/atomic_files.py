@@ -39,7 +39,7 @@ def drafts(file: Path) -> Iterator[Path]:
     yield from file.parent.glob(f".{glob.escape(file.name)}.*{_DRAFT}")
 
 
-def put(file: Path, content: bytes) -> None:
+def write(file: Path, content: bytes) -> None:
     """Write what the user named: a link stays, and its target is replaced; a device or a pipe is written to.
 
     Raises:
