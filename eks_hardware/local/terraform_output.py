@@ -39,7 +39,7 @@ class Progress:
     def feed(self, line: str) -> bool:
         """Process one line (already ``plain``); return whether anything changed."""
         if "Initializing the backend" in line:
-            self.phase = "initializing Terraform"
+            self.phase = "initializing the backend"
         elif "Initializing provider plugins" in line:
             self.phase = "installing the AWS provider"
         elif "successfully initialized" in line:

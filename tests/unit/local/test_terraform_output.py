@@ -33,7 +33,7 @@ def test_deploy_is_followed() -> None:
         if progress.feed(plain(line)):
             seen.append((progress.done, progress.total, progress.current))
     assert seen == [
-        (0, None, "initializing Terraform"),
+        (0, None, "initializing the backend"),
         (0, None, "installing the AWS provider"),
         (0, None, "planning"),
         (0, 3, "waiting for AWS"),
