@@ -38,7 +38,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 gc.set_threshold(100_000, 50, 1_000)
 
 _SHOWN_LINES = 80
-_CHARTS = ("real charts", "stand-ins")
+_INSTALLED = ("real charts", "stand-ins", "real controllers", "webhooks without a controller")
 # Order of files and folders for the workers: the longest first, because a long file at the end makes the other
 # workers wait. Deployments mostly wait, so they alternate with files that keep a processor busy.
 _ORDER = (
@@ -80,11 +80,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the charts that tests installed: real ones, and stand-ins."""
+    """List the charts that tests installed, and the controllers that ran: which were real."""
     reports = [each for found in terminalreporter.stats.values() for each in found]
-    said = {pair for each in reports for pair in getattr(each, "user_properties", ()) if pair[0] in _CHARTS}
+    said = {pair for each in reports for pair in getattr(each, "user_properties", ()) if pair[0] in _INSTALLED}
     for name, value in sorted(said):
-        terminalreporter.write_line(f"{name} installed on the API server: {value or 'none'}")
+        terminalreporter.write_line(f"{name} in tests/cluster: {value or 'none'}")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,6 +1,6 @@
 """``make charts``: download the charts of ``config/facts/charts.json`` into the user's cache, for the tests.
 
-Karpenter's charts are not downloaded: they are in its Go module.
+The charts of Karpenter and Kueue are not downloaded: they are in their Go modules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from eks_hardware.kubernetes.files.scripts import PULL_CHARTS, scripts
 from eks_hardware.kubernetes.files.tree import ReleaseFiles, Tree
 from eks_hardware.kubernetes.model import ChartRelease
 from eks_hardware.local import cluster_tools
-from eks_hardware.local.stand_in_charts import OF_KARPENTER
+from eks_hardware.local.stand_in_charts import IN_MODULES
 from eks_hardware.local.user_cache import cache_folder
 
 FOLDER_VARIABLE = "EKS_HARDWARE_CHARTS"
@@ -49,7 +49,7 @@ def main() -> int:
         return 1
     failed = []
     for key, row in facts.charts()["charts"].items():
-        if key in OF_KARPENTER:
+        if key in IN_MODULES:
             continue
         release = ChartRelease(
             name=key,

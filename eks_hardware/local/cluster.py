@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +19,7 @@ from eks_hardware.local.cluster_client import Client
 from eks_hardware.local.cluster_setup import Setup
 from eks_hardware.local.emulator import HOST, free_port, loopback_without_proxy
 from eks_hardware.local.guarded_folder import GuardedFolder
+from eks_hardware.local.service_proxy import ServiceProxy
 
 START_TIMEOUT_SECONDS = 120.0
 ATTEMPTS = 5
@@ -51,7 +52,10 @@ class Cluster:
         access_webhook: The address of a webhook that authenticates tokens, and allows requests that RBAC does not
             allow, as EKS does for IAM identities (:meth:`.emulator.Emulator.access_webhook`).
         kwok: Whether kwok keeps Node objects ready, and pods on them running. Nothing runs in these pods, so the API
-            server then calls no webhooks.
+            server then calls no webhooks unless there are ``controllers``.
+        controllers: Controllers that run next to a cluster with kwok, by the label ``app.kubernetes.io/name`` of their
+            pods. kwok reports these pods as ready when they have the annotation ``cluster_setup.UP_ANNOTATION``. The
+            API server calls webhooks, and reaches only the services of :meth:`route`.
     """
 
     def __init__(
@@ -61,10 +65,13 @@ class Cluster:
         programs: Mapping[str, Path] | None = None,
         access_webhook: str = "",
         kwok: bool = False,
+        controllers: Collection[str] = (),
     ) -> None:
         self.log_dir = log_dir
         self._access_webhook = access_webhook
         self._kwok = kwok
+        self._controllers = controllers
+        self._proxy: ServiceProxy | None = None
         self._given_programs = programs
         self._programs: Mapping[str, Path] = {}
         self._folder: GuardedFolder | None = None
@@ -131,7 +138,14 @@ class Cluster:
                 self._folder.open()
             except OSError as error:
                 raise ClusterError(str(error)) from None
-            setup = self._setup = Setup(self.folder, access_webhook=self._access_webhook, webhooks=not self._kwok)
+            setup = self._setup = Setup(
+                self.folder,
+                access_webhook=self._access_webhook,
+                webhooks=bool(self._controllers) or not self._kwok,
+                controllers=self._controllers,
+            )
+            if self._controllers:
+                self._proxy = ServiceProxy(setup.service_proxy)
             self._launch("etcd", setup.etcd())
             port = self._serve("kube-apiserver", setup.api_server, "/readyz")
             setup.write_kubeconfigs(port)
@@ -152,6 +166,9 @@ class Cluster:
             if self._client is not None:
                 self._client.close()
                 self._client = None
+            if self._proxy is not None:
+                self._proxy.stop()
+                self._proxy = None
         finally:
             self._parts.clear()
             if self._folder is not None:
@@ -204,6 +221,16 @@ class Cluster:
         """
         assert self._client is not None, "the cluster is not running"
         return self._client.request(method, path, body)
+
+    def route(self, services: Mapping[str, int]) -> None:
+        """Let the API server reach services, until the next call.
+
+        Args:
+            services: the local port of each service's ``address:port``.
+        """
+        assert self._proxy is not None, "the cluster has no controllers"
+        self._proxy.routes.clear()
+        self._proxy.routes.update(services)
 
     def start_program(
         self, argv: Sequence[str], *, cwd: Path, stdout: IO[bytes], env: Mapping[str, str] | None = None

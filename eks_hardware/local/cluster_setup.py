@@ -6,9 +6,11 @@ import base64
 import http.client
 import json
 import ssl
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import yaml
 
 from eks_hardware.kubernetes.device_plugins import NEURON_SCHEDULER
 from eks_hardware.local.emulator import HOST
@@ -23,6 +25,12 @@ _CONTROLLER_MANAGER = "system:kube-controller-manager"
 _SCHEDULER = "system:kube-scheduler"
 # The second is that of the Neuron chart, which cannot run here. It also keeps the cores of a pod together.
 _PROFILES = ("default-scheduler", NEURON_SCHEDULER)
+APP_LABEL = "app.kubernetes.io/name"
+"""The label of a controller's pods."""
+UP_ANNOTATION = "eks-hardware.local/up"
+"""The annotation of a controller's pods that is "true" when the controller is ready."""
+_READY_STAGE = "pod-ready"
+_FRONT_PROXY = "front-proxy"
 _WEBHOOKS = ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
 
 
@@ -33,12 +41,16 @@ class Setup:
         folder: The cluster's folder.
         access_webhook: The address of a webhook for tokens and for requests that RBAC does not allow, or nothing.
         webhooks: Whether the API server calls the webhooks of controllers.
+        controllers: The names of the controllers that run next to the cluster.
     """
 
-    def __init__(self, folder: Path, *, access_webhook: str = "", webhooks: bool) -> None:
+    def __init__(
+        self, folder: Path, *, access_webhook: str = "", webhooks: bool, controllers: Collection[str] = ()
+    ) -> None:
         self._folder = folder
         self._access_webhook = access_webhook
         self._webhooks = webhooks
+        self._controllers = sorted(controllers)
         # Imported late: its library is an extra.
         from eks_hardware.local.cluster_certificates import Authority
 
@@ -51,6 +63,7 @@ class Setup:
             _CONTROLLER_MANAGER: authority.client(_CONTROLLER_MANAGER),
             _SCHEDULER: authority.client(_SCHEDULER),
         }
+        self._front_proxy = authority.client(_FRONT_PROXY)
         self.tls = ssl.create_default_context(cafile=str(self._authority))
         self.tls.load_cert_chain(self._users["admin"].certificate, self._users["admin"].key)
 
@@ -90,6 +103,7 @@ class Setup:
             # As on EKS: https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
             "--enable-admission-plugins=ExtendedResourceToleration",
             *(() if self._webhooks else (f"--disable-admission-plugins={','.join(_WEBHOOKS)}",)),
+            *(self._services() if self._controllers else ()),
             # As on EKS: device plugins are privileged.
             "--allow-privileged=true",
             f"--client-ca-file={self._authority}",
@@ -98,13 +112,41 @@ class Setup:
             f"--service-account-signing-key-file={self._service_accounts.key}",
         )
 
+    @property
+    def service_proxy(self) -> Path:
+        """The socket of the proxy through which the API server connects to services."""
+        return self._folder / "services.sock"
+
+    def _services(self) -> Sequence[str]:
+        """Return the arguments for webhooks and aggregated APIs of controllers next to the cluster."""
+        transport = {"uds": {"udsName": str(self.service_proxy)}}
+        connection = {"proxyProtocol": "HTTPConnect", "transport": transport}
+        configuration = {
+            "apiVersion": "apiserver.k8s.io/v1beta1",
+            "kind": "EgressSelectorConfiguration",
+            "egressSelections": [{"name": "cluster", "connection": connection}],
+        }
+        file = self._folder / "egress.yaml"
+        file.write_text(json.dumps(configuration), encoding="utf-8")
+        return (
+            f"--egress-selector-config-file={file}",
+            # As on EKS: an aggregated API trusts the API server, which says who sent a request.
+            f"--proxy-client-cert-file={self._front_proxy.certificate}",
+            f"--proxy-client-key-file={self._front_proxy.key}",
+            f"--requestheader-client-ca-file={self._authority}",
+            f"--requestheader-allowed-names={_FRONT_PROXY}",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        )
+
     def _access(self) -> Sequence[str]:
         """Return the arguments that say who may use the API."""
         if not self._access_webhook:
             return ("--authorization-mode=Node,RBAC",)
         file = self._folder / "access-webhook.kubeconfig"
         file.touch(mode=0o600)
-        file.write_text(json.dumps(_kubeconfig(self._access_webhook, "kube-apiserver", {})), encoding="utf-8")
+        file.write_text(json.dumps(kubeconfig(self._access_webhook, "kube-apiserver", {})), encoding="utf-8")
         return (
             "--authorization-mode=Node,RBAC,Webhook",
             *(
@@ -148,14 +190,27 @@ class Setup:
         file.write_text(json.dumps(configuration), encoding="utf-8")
         return (*self._serving(port), f"--config={file}")
 
-    def kwok(self, stages: Path) -> Sequence[str]:
+    def kwok(self, folder: Path) -> Sequence[str]:
         """Return the arguments of kwok, which needs one file with the stages of nodes and pods."""
-        folders = ("pod/fast", "node/fast", "node/heartbeat-with-lease")
-        files = sorted(file for folder in folders for file in (stages / folder).glob("*.yaml"))
-        manifests = [file.read_text(encoding="utf-8") for file in files if file.name != "kustomization.yaml"]
+        kinds = ("pod/fast", "node/fast", "node/heartbeat-with-lease")
+        files = sorted(file for kind in kinds for file in (folder / kind).glob("*.yaml"))
+        stages = [
+            yaml.safe_load(file.read_text(encoding="utf-8")) for file in files if file.name != "kustomization.yaml"
+        ]
+        for stage in stages:
+            if stage["metadata"]["name"] == _READY_STAGE:
+                stage["spec"]["selector"]["matchExpressions"].append(self._is_up())
         config = self._folder / "kwok.yaml"
-        config.write_text("\n---\n".join(manifests), encoding="utf-8")
+        config.write_text(yaml.safe_dump_all(stages), encoding="utf-8")
         return (f"--kubeconfig={self.kubeconfig}", f"--config={config}", "--manage-all-nodes")
+
+    def _is_up(self) -> dict[str, object]:
+        """Return the condition for pods that kwok reports as ready: a controller of theirs says so."""
+        names = ", ".join(map(json.dumps, self._controllers)) or "empty"
+        label, annotation = json.dumps(APP_LABEL), json.dumps(UP_ANNOTATION)
+        one_of_them = f".metadata.labels[{label}] | IN({names})"
+        key = f'if {one_of_them} then .metadata.annotations[{annotation}] else "true" end'
+        return {"key": key, "operator": "In", "values": ["true"]}
 
     def write_kubeconfigs(self, port: int) -> None:
         """Write the kubeconfigs of all users for an API server on this port."""
@@ -187,12 +242,20 @@ class Setup:
     def _kubeconfig_with(self, server: str, user: str, pair: Pair) -> dict[str, object]:
         """Return a kubeconfig that contains its certificates, so that it can be copied."""
         credentials = {"client-certificate-data": _base64(pair.certificate), "client-key-data": _base64(pair.key)}
-        return _kubeconfig(server, user, credentials, {"certificate-authority-data": _base64(self._authority)})
+        return kubeconfig(server, user, credentials, {"certificate-authority-data": _base64(self._authority)})
 
 
-def _kubeconfig(
-    server: str, user: str, credentials: dict[str, str], authority: dict[str, str] | None = None
+def kubeconfig(
+    server: str, user: str, credentials: Mapping[str, str], authority: Mapping[str, str] | None = None
 ) -> dict[str, object]:
+    """Return a kubeconfig with one user.
+
+    Args:
+        server: the address of the server.
+        user: the user's name in the file.
+        credentials: the fields of the user, such as ``token``.
+        authority: the field of the cluster with the certificate of the server's authority.
+    """
     name = "eks-hardware-local"
     return {
         "apiVersion": "v1",

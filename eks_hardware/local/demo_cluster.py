@@ -1,6 +1,6 @@
 """The Kubernetes half of the demo: a local cluster, the strategy's releases, and a workload on each kind of node.
 
-Nodes are made from the emulator's instances. The real Karpenter starts some of these.
+Nodes are made from the emulator's instances. The real Karpenter starts some of these. The real Kueue admits jobs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from eks_hardware import data
+from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.scripts import INSTALL, PULL_CHARTS, UNINSTALL
 from eks_hardware.kubernetes.files.summary import ReleaseSummary, Summary, read_summary
 from eks_hardware.kubernetes.nodes import POOL_LABEL
@@ -30,9 +31,11 @@ from eks_hardware.local.demo_folder import DemoError
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.karpenter_process import Karpenter
 from eks_hardware.local.kubelets import Kubelets
+from eks_hardware.local.kueue_process import NAME as KUEUE
+from eks_hardware.local.kueue_process import Kueue
 from eks_hardware.local.readback import Account
 from eks_hardware.local.sample_workloads import Placed, Sample
-from eks_hardware.local.stand_in_charts import Chart, charts_folder
+from eks_hardware.local.stand_in_charts import IN_MODULES, Chart, charts_folder
 from eks_hardware.local.steps import Step, Steps
 from eks_hardware.models import Strategy
 from eks_hardware.printable import counted
@@ -42,8 +45,9 @@ NODES_SECONDS = 60.0
 WORKLOADS_SECONDS = 120.0
 INSTANCES_SECONDS = 120.0
 _POLL_SECONDS = 0.3
-_TOOLS = ("etcd", "kwok", "kwok-files", "helm", "karpenter-files")
+_TOOLS = ("etcd", "kwok", "kwok-files", "helm")
 _CONTROLLER = "karpenter"
+_LOAD_BALANCERS = "aws-load-balancer-controller"
 _WEBHOOKS = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
 
 
@@ -83,6 +87,7 @@ class ClusterHalf:
         self._running = contextlib.ExitStack()
         self._programs: Mapping[str, Path] = {}
         self._stand_ins: tuple[Chart, ...] = ()
+        self._has_kueue = False
         self._samples: tuple[Sample, ...] = ()
         self._background = ThreadPoolExecutor(1)
         self._starting: Future[float] | None = None
@@ -94,8 +99,16 @@ class ClusterHalf:
             ToolsMissing: a program is missing and cannot be built.
         """
         kubernetes = cluster_tools.kubernetes_tool(self._resolved.kubernetes.kubernetes_version, os.environ)
-        names = (kubernetes.name, *_TOOLS, *(("karpenter",) if self._resolved.karpenter else ()))
+        charts = {each.key for each in bundle(self._resolved).charts}
+        of_modules = {IN_MODULES[key] for key in charts & IN_MODULES.keys()}
+        names = [kubernetes.name, *_TOOLS, *sorted(of_modules), *(("karpenter",) if self._resolved.karpenter else ())]
         provide(*names, say=step.update)
+        # The real chart of the load balancer controller, which cannot run here, has webhooks that must be answered.
+        if KUEUE in charts and not (self._options.charts and _LOAD_BALANCERS in charts):
+            with contextlib.suppress(cluster_tools.ToolsMissing):
+                provide(KUEUE, say=step.update)
+                names.append(KUEUE)
+        self._has_kueue = KUEUE in names
         self._programs = cluster_tools.paths(*names)
 
     def start(self, emulator: Emulator, account: Account) -> None:
@@ -109,6 +122,7 @@ class ClusterHalf:
                     programs=self._programs,
                     access_webhook=emulator.access_webhook(self._resolved.name, self._resolved.region),
                     kwok=True,
+                    controllers=(KUEUE,) if self._has_kueue else (),
                 )
             )
             emulator.set_api_server(self._cluster.endpoint, self._cluster.certificate_authority)
@@ -140,6 +154,9 @@ class ClusterHalf:
         self._kubelets = self._running.enter_context(Kubelets(self._account, self._cluster))
         with self._steps.step("Nodes") as step:
             self._wait_for_nodes(step)
+        if self._has_kueue:
+            log_dir = self._run_dir / "kubernetes"
+            self._running.enter_context(Kueue(self._cluster, log_dir, program=self._programs[KUEUE]))
         summary = read_summary(folder)
         charts = self._charts(summary)
         self._environment = install_scripts.environment(
@@ -248,8 +265,7 @@ class ClusterHalf:
         self._stand_ins = charts_folder(
             wanted,
             folder,
-            helm=self._programs["helm"],
-            karpenter=self._programs["karpenter-files"],
+            self._programs,
             given=self._options.charts,
         )
         return folder
@@ -293,8 +309,9 @@ class ClusterHalf:
     def _print_notes(self, notes: Sequence[str], scaled: Sequence[str]) -> None:
         """Print what is different from AWS."""
         first = "Instances boot at once, and no container runs."
-        if self._resolved.karpenter:
-            first += " Karpenter is the only controller that works: it runs next to the cluster."
+        working = ["Karpenter"] * bool(self._resolved.karpenter) + ["Kueue"] * self._has_kueue
+        if working:
+            first += f" The only controllers that work run next to the cluster: {', '.join(working)}."
         lines = [first, *notes]
         if self._reservations:
             lines.append(
@@ -309,10 +326,10 @@ class ClusterHalf:
                 f"The charts {names} are stand-ins with the same workloads and placement. {PULL_CHARTS} downloads the "
                 "real ones, and --charts FOLDER installs them."
             )
-        webhooks = self._cluster.kubectl("get", _WEBHOOKS, "-o", "name").split()
+        found = {each.partition("/")[2] for each in self._cluster.kubectl("get", _WEBHOOKS, "-o", "name").split()}
+        webhooks = sorted(name for name in found if not (self._has_kueue and name.startswith(f"{KUEUE}-")))
         if webhooks:
-            names = ", ".join(sorted({webhook.partition("/")[2] for webhook in webhooks}))
-            lines.append(f"The API server calls no webhooks, because no container runs. Left out: {names}.")
+            lines.append(f"No container runs that could answer these webhooks. Left out: {', '.join(webhooks)}.")
         self._print("Different from AWS:")
         for each in lines:
             self._print(

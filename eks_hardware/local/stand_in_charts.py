@@ -1,4 +1,4 @@
-"""Charts for a local cluster: the user's own, Karpenter's from its Go module, and stand-ins for the others.
+"""Charts for a local cluster: the user's own, those in Go modules, and stand-ins for the others.
 
 The other charts' repositories cannot be reached everywhere. A stand-in is generated from the table in
 :mod:`eks_hardware.local.chart_workloads`: it has the same workloads, reads the same values, and has the same defaults
@@ -22,18 +22,17 @@ from eks_hardware.local.chart_workloads import CHARTS, Row
 from eks_hardware.resolve.mappings import merged
 
 _WORDS = 2  # of a line of digests
-OF_KARPENTER = frozenset({"karpenter", "karpenter-crd"})
-
-# Kinds that a chart brings along, and whether Helm keeps them: it never deletes definitions in the folder ``crds``.
-_DEFINITIONS: Mapping[str, tuple[str, Mapping[str, str], bool]] = {
-    "kube-prometheus-stack": ("monitoring.coreos.com/v1", {"ServiceMonitor": "servicemonitors"}, True),
-    "kueue": (
-        "kueue.x-k8s.io/v1beta2",
-        {"ClusterQueue": "clusterqueues", "LocalQueue": "localqueues", "ResourceFlavor": "resourceflavors"},
-        False,
-    ),
+IN_MODULES: Mapping[str, str] = {
+    "karpenter": "karpenter-files",
+    "karpenter-crd": "karpenter-files",
+    "kueue": "kueue-files",
 }
-_NAMESPACED = frozenset({"LocalQueue", "ServiceMonitor"})
+"""The charts that Go modules contain, with the tool of ``make cluster-tools`` that copies them."""
+
+# Namespaced kinds that a chart brings along. Helm keeps them: it never deletes definitions in the folder ``crds``.
+_DEFINITIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "kube-prometheus-stack": ("monitoring.coreos.com/v1", {"ServiceMonitor": "servicemonitors"}),
+}
 
 # The EFA chart has no value for affinity: it generates one.
 _EFA_AFFINITY = """
@@ -105,15 +104,14 @@ class Chart(NamedTuple):
 
 
 def charts_folder(
-    charts: Iterable[Chart], folder: Path, *, helm: Path, karpenter: Path, given: Path | None = None
+    charts: Iterable[Chart], folder: Path, tools: Mapping[str, Path], *, given: Path | None = None
 ) -> tuple[Chart, ...]:
     """Fill a folder as ``CHARTS`` of ``install.sh`` expects it; return the charts that are stand-ins.
 
     Args:
         charts: the charts of all releases.
         folder: the folder to fill.
-        helm: the program.
-        karpenter: the folder with the charts of Karpenter's Go module.
+        tools: Helm, and the folders of the tools in ``IN_MODULES``, by name.
         given: a folder that ``pull-charts.sh`` filled; its charts are used as they are, and must match its digests.
     """
     stand_ins: list[Chart] = []
@@ -127,14 +125,15 @@ def charts_folder(
             sums[chart.archive] = listed.get(chart.archive) or _sha256(own)
             continue
         source = folder / chart.name
-        if chart.name in OF_KARPENTER:
-            shutil.copytree(karpenter / chart.name, source)
+        if chart.name in IN_MODULES:
+            shutil.copytree(tools[IN_MODULES[chart.name]] / chart.name, source)
         else:
             _write(chart, source)
             stand_ins.append(chart)
         # Karpenter's charts have another version in their repository; its release process sets the version, too.
         version = f"--version={chart.version}"
-        subprocess.run([helm, "package", version, "--destination", folder, source], check=True, capture_output=True)
+        command: list[str | Path] = [tools["helm"], "package", version, "--destination", folder, source]
+        subprocess.run(command, check=True, capture_output=True)
         shutil.rmtree(source)
         sums[chart.archive] = _sha256(folder / chart.archive)
     (folder / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()), encoding="utf-8")
@@ -158,8 +157,8 @@ def _write(chart: Chart, folder: Path) -> None:
         "values.yaml": yaml.safe_dump(_values(rows)),
         **{f"templates/{row.name}.yaml": _template(chart.name, row) for row in rows},
     }
-    for kind, text, kept in _definitions(chart.name):
-        files[f"{'crds' if kept else 'templates'}/{kind}.yaml"] = text
+    for kind, text in _definitions(chart.name):
+        files[f"crds/{kind}.yaml"] = text
     for path, text in files.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -216,9 +215,9 @@ def _value(path: tuple[str, ...]) -> str:
     return f"(index .Values {' '.join(map(json.dumps, path))})" if path else ".Values"
 
 
-def _definitions(chart: str) -> Iterator[tuple[str, str, bool]]:
+def _definitions(chart: str) -> Iterator[tuple[str, str]]:
     """Return definitions that accept any object of their kinds."""
-    api_version, kinds, kept = _DEFINITIONS.get(chart, ("/", {}, False))
+    api_version, kinds = _DEFINITIONS.get(chart, ("/", {}))
     group, version = api_version.split("/")
     for kind, plural in kinds.items():
         schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
@@ -229,8 +228,8 @@ def _definitions(chart: str) -> Iterator[tuple[str, str, bool]]:
             "spec": {
                 "group": group,
                 "names": {"kind": kind, "plural": plural},
-                "scope": "Namespaced" if kind in _NAMESPACED else "Cluster",
+                "scope": "Namespaced",
                 "versions": [{"name": version, "served": True, "storage": True, "schema": schema}],
             },
         }
-        yield kind, yaml.safe_dump(definition), kept
+        yield kind, yaml.safe_dump(definition)

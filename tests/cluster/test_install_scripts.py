@@ -1,12 +1,17 @@
 """``install.sh`` and ``uninstall.sh`` with the real Helm, API server and scheduler, and where pods then run.
 
-Nodes are those that the strategy's groups have and its pools can launch, from the synthesized user data. Karpenter's
-charts are its own. The others are those that ``make charts`` downloaded, or stand-ins
-(:mod:`eks_hardware.local.stand_in_charts`); the end of the run lists both. The API server calls no webhooks.
+Nodes are those that the strategy's groups have and its pools can launch, from the synthesized user data. The charts of
+Karpenter and Kueue are in their Go modules. The others are those that ``make charts`` downloaded, or stand-ins
+(:mod:`eks_hardware.local.stand_in_charts`); the end of the run lists both.
+
+Kueue's controller runs where ``make cluster-tools TOOLS=kueue`` built it. The API server then calls webhooks; the end
+of the run lists those that no controller serves. Without it, the API server calls none.
 """
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import dataclasses
 import json
 import os
@@ -14,19 +19,24 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from eks_hardware.kubernetes.files.write import write
+from eks_hardware.kubernetes.kueue import API_VERSION
 from eks_hardware.kubernetes.nodes import nodes as groups_and_pools
 from eks_hardware.kubernetes.references import known
-from eks_hardware.local import install_scripts
+from eks_hardware.local import cluster_tools, install_scripts
 from eks_hardware.local.chart_cache import charts_cache
 from eks_hardware.local.chart_workloads import DAEMONSET
 from eks_hardware.local.cluster import Cluster, ClusterError
+from eks_hardware.local.kueue_process import NAME as KUEUE
+from eks_hardware.local.kueue_process import Kueue
 from eks_hardware.local.stand_in_charts import Chart, charts_folder
 from eks_hardware.testing import Template
 from eks_hardware.workloads import Request, manifest
+from helpers.cluster_programs import programs
 from helpers.kubernetes.objects import Object, bundle_of, manifest_list, resolved_named
 from helpers.kubernetes.scheduling import Node, lands, nodes
 from helpers.kubernetes.workloads import Workload, workloads
@@ -70,7 +80,7 @@ def charts(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) 
     folder = tmp_path_factory.mktemp("charts")
     used = {Chart(each.chart, each.version) for name in NAMES for each in bundle_of(name).charts}
     given = charts_cache(os.environ)
-    stand_ins = charts_folder(used, folder, helm=tools["helm"], karpenter=tools["karpenter-files"], given=given)
+    stand_ins = charts_folder(used, folder, tools, given=given)
     return Charts(folder, frozenset(each.name for each in used), frozenset(each.name for each in stand_ins))
 
 
@@ -138,6 +148,39 @@ class Installation:
 def _says_which_charts_are_real(charts: Charts, record_property: Callable[[str, object], None]) -> None:
     record_property("real charts", ", ".join(sorted(charts.names - charts.stand_ins)))
     record_property("stand-ins", ", ".join(sorted(charts.stand_ins)))
+    record_property("real controllers", ", ".join(controllers()))
+
+
+def controllers() -> tuple[str, ...]:
+    """Return the controllers that are built and run next to the cluster."""
+    try:
+        cluster_tools.paths(KUEUE)
+    except cluster_tools.ToolsMissing:
+        return ()
+    return (KUEUE,)
+
+
+@pytest.fixture(scope="module")
+def server(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Return a cluster with simulated kubelets, and Kueue where it is built."""
+    directory, names = tmp_path_factory.mktemp("cluster"), controllers()
+    with contextlib.ExitStack() as stack:
+        running = stack.enter_context(Cluster(directory, programs=tools, kwok=True, controllers=names))
+        if names:
+            stack.enter_context(Kueue(running, directory))
+        yield running
+
+
+@pytest.fixture
+def queues(installation: Installation, record_property: Callable[[str, object], None]) -> Installation:
+    """Return a strategy with queues, whose controller runs."""
+    programs(KUEUE)
+    served = {f"kueue-{kind}-webhook-configuration" for kind in ("mutating", "validating")}
+    kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
+    webhooks = {each["metadata"]["name"] for each in installation.get(kinds)}
+    assert served <= webhooks
+    record_property("webhooks without a controller", ", ".join(sorted(webhooks - served)))
+    return installation
 
 
 def node_objects(template: Template, name: str) -> dict[str, Node]:
@@ -270,6 +313,104 @@ def test_every_pod_runs_where_the_simulation_says(installation: Installation) ->
 
 def test_printed_workloads_run_on_their_group(installation: Installation) -> None:
     check_printed_jobs(installation.name, installation.cluster, installation.nodes)
+
+
+# --- queues
+
+
+WITH_QUEUES = pytest.mark.parametrize("installation", ["gpu-training"], indirect=True)
+
+
+def queued(group: str, queue: str, name: str) -> Object:
+    """Return the job that ``workload --queue`` prints."""
+    request = Request(kind="job", group=group, queue=queue, name=name)
+    strategy = strategy_of(SHIPPED / "gpu-training.yaml")
+    (job,) = manifest(strategy, resolved_named("gpu-training"), request).objects
+    assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == queue
+    return dict(job)
+
+
+def held(job: Object, pods: int) -> Object:
+    """Return a job with more pods, which no node runs: it uses quota until it is deleted."""
+    found: dict[str, Any] = copy.deepcopy(dict(job))
+    found["spec"] |= {"parallelism": pods, "completions": pods}
+    found["spec"]["template"]["spec"].setdefault("nodeSelector", {})["held"] = "true"
+    return found
+
+
+@contextlib.contextmanager
+def created(installation: Installation, *objects: Object) -> Iterator[None]:
+    text = manifest_list(objects)
+    installation.cluster.kubectl("create", "-f", "-", stdin=text)
+    try:
+        yield
+    finally:
+        installation.cluster.kubectl("delete", "-f", "-", "--cascade=foreground", "--ignore-not-found", stdin=text)
+
+
+def assigned_flavors(installation: Installation) -> dict[str, set[str]]:
+    """Return the flavors that Kueue assigned to each job; none for a job that waits."""
+    return {
+        workload["metadata"]["ownerReferences"][0]["name"]: {
+            flavor
+            for pods in workload.get("status", {}).get("admission", {}).get("podSetAssignments", ())
+            for flavor in pods["flavors"].values()
+        }
+        for workload in installation.get("workloads")
+    }
+
+
+def ran_on(installation: Installation, job: str) -> set[tuple[str, str]]:
+    """Return the group or pool and the phase of each of a job's pods."""
+    pods = installation.pods_by_node(f"batch.kubernetes.io/job-name={job}").items()
+    return {(installation.nodes[node].source if node else "", phase) for node, phase in pods}
+
+
+@WITH_QUEUES
+def test_queued_jobs_run_on_the_nodes_of_their_flavor(queues: Installation) -> None:
+    jobs = {"h100": queued("h100", "nvidia-gpu", "on-gpus"), "preprocessing": queued("preprocessing", "cpu", "on-cpus")}
+    with created(queues, *jobs.values()):
+        for source, job in jobs.items():
+            name, expected = job["metadata"]["name"], {(source, "Succeeded")}
+            assert eventually(lambda name=name: ran_on(queues, name), expected) == expected, name
+        assert assigned_flavors(queues) == {"on-gpus": {"h100"}, "on-cpus": {"cpu"}}
+
+
+@WITH_QUEUES
+def test_a_job_above_the_quota_waits_until_another_ends(queues: Installation) -> None:
+    """The quota is that of the group's 8 nodes."""
+    first, second = held(queued("h100", "nvidia-gpu", "first"), 8), queued("h100", "nvidia-gpu", "second")
+    with created(queues, first):
+        assert eventually(lambda: assigned_flavors(queues), {"first": {"h100"}}) == {"first": {"h100"}}
+        with created(queues, second, held(queued("h100", "nvidia-gpu", "never"), 9)):
+            waiting = "/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/nvidia-gpu/pendingworkloads"
+
+            def pending() -> list[str]:
+                """Return what Kueue's own API lists."""
+                items = json.loads(queues.cluster.kubectl("get", "--raw", waiting))["items"]
+                return sorted(each["metadata"]["ownerReferences"][0]["name"] for each in items)
+
+            assert eventually(pending, ["never", "second"]) == ["never", "second"]
+            suspended = {each["metadata"]["name"]: each["spec"]["suspend"] for each in queues.get("jobs")}
+            assert suspended == {"first": False, "second": True, "never": True}
+            assert queues.pods_by_node("batch.kubernetes.io/job-name=second") == {}
+            queues.cluster.kubectl("delete", "job", "first", "--namespace=research")
+            expected = {("h100", "Succeeded")}
+            assert eventually(lambda: ran_on(queues, "second"), expected) == expected
+            assert pending() == ["never"]
+
+
+@WITH_QUEUES
+def test_kueue_s_webhooks_refuse_what_the_definitions_allow(queues: Installation) -> None:
+    label = {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": "wrong"}}
+    job = queued("h100", "nvidia-gpu", "wrong")
+    job["metadata"] = {**job["metadata"], "labels": {"kueue.x-k8s.io/queue-name": "Not_A_Name"}}
+    for wrong, webhook in (
+        ({**label, "spec": {"nodeLabels": {"team": "not a label"}}}, "vresourceflavor.kb.io"),
+        (job, "vjob.kb.io"),
+    ):
+        with pytest.raises(ClusterError, match=f'admission webhook "{webhook}" denied the request'):
+            queues.cluster.kubectl("create", "-f", "-", stdin=json.dumps(wrong, default=dict))
 
 
 def test_a_second_run_changes_nothing(installation: Installation) -> None:

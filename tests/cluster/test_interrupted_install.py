@@ -37,7 +37,7 @@ def installation(
     write(bundle, tmp_path / "rendered", name=NAME, region=resolved.region, known=known(resolved))
     charts = tmp_path / "charts"
     used = {Chart(each.chart, each.version) for each in bundle.charts}
-    stand_ins = charts_folder(used, charts, helm=tools["helm"], karpenter=tools["karpenter-files"])
+    stand_ins = charts_folder(used, charts, tools)
     with Cluster(tmp_path / "cluster", programs=tools, kwok=True) as cluster:
         environment = install_scripts.environment(cluster.environment(), tmp_path / "bin", tools, charts, outputs={})
         nodes = node_objects(templates[NAME], NAME)

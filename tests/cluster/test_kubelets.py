@@ -180,7 +180,7 @@ def test_the_gpu_operator_partitions_gpus(
     ids = {name: account.launch_group(templates["gpu-sharing"], name) for name in groups}
     (release,) = (each for each in bundle_of("gpu-sharing").charts if each.chart == "gpu-operator")
     chart = Chart(release.chart, release.version)
-    charts_folder([chart], tmp_path, helm=tools["helm"], karpenter=tools["karpenter-files"])
+    charts_folder([chart], tmp_path, tools)
     values = tmp_path / "values.yaml"
     values.write_text(json.dumps(release.values, default=dict), encoding="utf-8")
     command = [tools["helm"], "template", "x", tmp_path / chart.archive, "--namespace", "kube-system", "-f", values]

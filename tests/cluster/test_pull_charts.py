@@ -72,7 +72,7 @@ class Repository:
 def packed(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with archives and the index of a repository."""
     folder = tmp_path_factory.mktemp("repository")
-    charts_folder(CHARTS, folder, helm=tools["helm"], karpenter=tools["karpenter-files"])
+    charts_folder(CHARTS, folder, tools)
     subprocess.run([tools["helm"], "repo", "index", folder], check=True)
     return folder
 

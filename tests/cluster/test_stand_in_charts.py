@@ -15,9 +15,7 @@ def test_given_charts_come_first_and_missing_ones_are_stand_ins(tmp_path: Path, 
     given, folder = tmp_path / "given", tmp_path / "charts"
     given.mkdir()
     (given / KUEUE.archive).write_bytes(b"a chart")
-    stand_ins = charts_folder(
-        (KARPENTER, KUEUE, OWN, OWN), folder, helm=tools["helm"], karpenter=tools["karpenter-files"], given=given
-    )
+    stand_ins = charts_folder((KARPENTER, KUEUE, OWN, OWN), folder, tools, given=given)
     assert stand_ins == (OWN,)
     assert {file.name for file in folder.iterdir()} == {
         "SHA256SUMS",

@@ -118,7 +118,7 @@ def _stacks(folder: Path, given: Path, overlay: Mapping[str, object]) -> Path:
         releases = document["resource"].get("helm_release", {}).values()
         remote = [each for each in releases if "repository" in each]
         wanted = [Chart(each["chart"], each["version"]) for each in remote]
-        charts_folder(wanted, charts, helm=tools["helm"], karpenter=tools["karpenter-files"])
+        charts_folder(wanted, charts, tools)
         for release, chart in zip(remote, wanted, strict=True):
             del release["repository"]
             release["chart"] = str(charts / chart.archive)

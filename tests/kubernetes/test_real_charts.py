@@ -1,4 +1,4 @@
-"""The stand-ins place their pods as the real charts do, for the charts that ``make charts`` downloaded.
+"""Our tables of placement and keys agree with the real charts: those in Go modules, and those of ``make charts``.
 
 ``tests/cluster/test_install_scripts.py`` installs the same charts on the API server.
 """
@@ -15,15 +15,16 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.kubernetes.model import ChartRelease
 from eks_hardware.kubernetes.references import replaced
-from eks_hardware.local.chart_cache import OF_KARPENTER, charts_cache
-from eks_hardware.local.stand_in_charts import Chart
+from eks_hardware.local.chart_cache import charts_cache
+from eks_hardware.local.stand_in_charts import IN_MODULES, Chart
+from helpers.cluster_programs import programs
 from helpers.kubernetes import helm
 from helpers.kubernetes.objects import bundle_of
 from helpers.kubernetes.workloads import of_chart
 from helpers.paths import SHIPPED, SPECIAL
 
 STRATEGIES = sorted(file.stem for folder in (SHIPPED, SPECIAL) for file in folder.glob("*.yaml"))
-KEYS = sorted(set(facts.charts()["charts"]) - OF_KARPENTER)
+KEYS = sorted(facts.charts()["charts"])
 
 # Workloads that the chart's controller makes while it runs.
 MADE_BY_CONTROLLER = {"nvidia-device-plugin-daemonset"}
@@ -33,7 +34,9 @@ OF_OPERATOR = ("Alertmanager", "Prometheus")
 
 
 def archive(key: str) -> Path:
-    """Return the downloaded chart, or skip the test."""
+    """Return the real chart, or skip the test."""
+    if key in IN_MODULES:
+        return programs(IN_MODULES[key])[IN_MODULES[key]] / key
     row = facts.charts()["charts"][key]
     file = charts_cache(os.environ) / Chart(row["chart"], row["version"]).archive
     if not file.is_file():

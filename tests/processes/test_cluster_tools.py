@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.local import processes
-from eks_hardware.local.cluster_tools import NEEDED, TOOLS
+from eks_hardware.local.cluster_tools import NEEDED, ON_REQUEST, TOOLS
 from helpers.paths import ROOT
 from helpers.polling import eventually
 
@@ -104,7 +104,7 @@ def test_the_sentence_names_everything_that_is_missing(machine: Machine) -> None
         " kube-scheduler 1.35, kubectl 1.35, etcd 3.6, helm 3.18, kwok 0.8, karpenter-files/crds,"
         " karpenter-files/karpenter, karpenter-files/karpenter-crd, karpenter-tables/fake,"
         " karpenter-tables/instancetype, karpenter-tables/pricing, kwok-files/stage, kueue-files/bases,"
-        " prometheus-operator-files/prometheus-operator-crd, karpenter 1.14,"
+        " kueue-files/kueue, prometheus-operator-files/prometheus-operator-crd, karpenter 1.14,"
         " karpenter-types 1.14, tofu 1.12"
     ]
 
@@ -112,6 +112,18 @@ def test_the_sentence_names_everything_that_is_missing(machine: Machine) -> None
 def test_make_test_leaves_tests_out_but_not_in_ci(machine: Machine) -> None:
     assert machine.run("--for", "tests/cluster", "etcd") == (0, [f"leaving out tests/cluster: {SENTENCE}"])
     assert machine.run("--for", "tests/cluster", "etcd", CI="true") == (1, [f"error: {SENTENCE}"])
+
+
+def test_what_is_built_on_request_is_built_in_ci_only(machine: Machine) -> None:
+    kueue = str(TOOLS["kueue"])
+    assert ON_REQUEST == ("kueue",)
+    for variables, code in (({}, 0), ({"CI": "true"}, 1)):
+        assert machine.run("--for", "tests", **variables)[0] == code
+        assert (kueue in machine.run("--for", "tests", **variables)[1][0]) == bool(code)
+    machine.has_go()
+    hint = f"leaving out the tests that need {kueue}: build it with make cluster-tools TOOLS=kueue"
+    assert machine.run("--for", "tests", "etcd")[1][-1] == hint
+    assert machine.run("etcd")[1][-1] != hint
 
 
 def test_it_is_built_once(machine: Machine) -> None:

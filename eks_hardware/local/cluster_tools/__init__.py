@@ -183,8 +183,19 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
             Tool(
                 "kueue-files",
                 "sigs.k8s.io/kueue",
-                files=("config/components/crd/bases",),
+                files=("config/components/crd/bases", "charts/kueue"),
                 folder="kueue",
+            ),
+            Tool(
+                "kueue",
+                "sigs.k8s.io/kueue",
+                package="sigs.k8s.io/kueue/cmd/kueue",
+                programs={"kueue": ()},
+                variables={
+                    "sigs.k8s.io/kueue/pkg/version.GitVersion": "v{version}",
+                    # Below its working folder, in place of the root of the file system.
+                    "sigs.k8s.io/kueue/pkg/visibility.certDir": "visibility",
+                },
             ),
             Tool(
                 "prometheus-operator-files",
@@ -217,6 +228,8 @@ NEEDED = (
     "opentofu",
 )
 """The tools that the tests use."""
+ON_REQUEST = ("kueue",)
+"""Tools of a few tests. They are built when they are named, and in CI."""
 
 
 @dataclass(frozen=True)

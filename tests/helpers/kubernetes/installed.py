@@ -150,7 +150,7 @@ def installed(
     """
     charts = directory / "charts"
     wanted = [Chart(each.chart, each.version) for each in bundle.charts]
-    charts_folder(wanted, charts, helm=tools["helm"], karpenter=tools["karpenter-files"])
+    charts_folder(wanted, charts, tools)
     environ = install_scripts.environment(cluster.environment(), directory / "bin", tools, charts, outputs)
 
     with Kubelets(account, cluster) as kubelets:

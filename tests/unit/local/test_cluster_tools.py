@@ -26,7 +26,7 @@ def test_versions_are_those_of_the_facts() -> None:
     assert TOOLS["kubernetes"].minor == facts.eks()["versions"]["default"]
     assert TOOLS["karpenter"].version == facts.chart("karpenter")["version"]
     assert TOOLS["karpenter"].version == TOOLS["karpenter-files"].version
-    assert TOOLS["kueue-files"].version == facts.chart("kueue")["version"]
+    assert TOOLS["kueue"].version == TOOLS["kueue-files"].version == facts.chart("kueue")["version"]
 
 
 def test_kubernetes_has_a_version_for_each_that_eks_supports() -> None:
