@@ -74,7 +74,7 @@ def test_all_tests_pass_before_anything_is_built() -> None:
     checks = yaml.safe_load((ROOT / called).read_text(encoding="utf-8"))
     assert "workflow_call" in checks[True]
     commands = [step["run"] for job in checks["jobs"].values() for step in job["steps"] if "run" in step]
-    assert commands == ["make lint", "make test"]
+    assert commands == ["make lint", "make charts", "make test"]
     assert "\n$ make test " in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
