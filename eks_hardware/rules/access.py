@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from eks_hardware import facts, field_paths
+from eks_hardware.iam_policies.document import MANAGED_POLICY_SIZE, one_or_many, policy, statements
 from eks_hardware.models import AccessEntry, S3BackendSpec, Strategy
 from eks_hardware.printable import quoted
 from eks_hardware.resolve.access import has_admin
@@ -186,8 +187,8 @@ def _account(context: Context) -> Iterator[Breach]:
             f"the role is in account {of_role}, but aws.account_id is {account}, so Terraform refuses to run; change "
             "one of them",
         )
-    for path, policy in _policy_arns(context):
-        owner = policy.split(":")[4]
+    for path, arn in _policy_arns(context):
+        owner = arn.split(":")[4]
         if owner not in ("aws", account):
             yield (
                 path,
@@ -211,6 +212,21 @@ def _role_policies(context: Context) -> Iterator[Breach]:
         )
 
 
+@error("POLICY_SIZE")
+def _policy_size(context: Context) -> Iterator[Breach]:
+    keys = list(dict.fromkeys(pool.disk.kms_key_arn for pool in context.pools if pool.disk.kms_key_arn))
+    if not keys:
+        return
+    recorded = facts.iam_policies()["karpenter"]["policies"]["volume-keys"]
+    size = len(policy(*statements(recorded, volume_keys=one_or_many(keys), ec2="ec2.amazonaws.com.cn")))
+    if size > MANAGED_POLICY_SIZE:
+        yield (
+            "karpenter.node_pools",
+            f"the policy with the {len(keys)} volume keys of the pools must have at most {MANAGED_POLICY_SIZE} "
+            f"characters, got {size}; let pools share keys",
+        )
+
+
 @error("TAG_CASE")
 def _tag_case(context: Context) -> Iterator[Breach]:
     first: dict[str, str] = {}
@@ -222,3 +238,37 @@ def _tag_case(context: Context) -> Iterator[Breach]:
                 f"IAM does not distinguish upper and lower case, so {quoted(key)} must differ from {quoted(other)} in "
                 "more than case; remove one",
             )
+    yield from _tags_of_profiles(context, set(first.values()))
+
+
+def _tags_of_profiles(context: Context, common: set[str]) -> Iterator[Breach]:
+    """Yield keys that clash in the tags of the instance profile that Karpenter creates for each pool.
+
+    Source: https://github.com/aws/karpenter-provider-aws/blob/main/pkg/apis/v1/ec2nodeclass.go (InstanceProfileTags)
+    """
+    pools = () if context.strategy.network.private else context.pools
+    given = [("tags", key) for key in common if pools and key.lower() == "name"]
+    given += [(node_path(pool, "tags"), key) for pool in pools for key in pool.tags]
+    known = {**{key.lower(): key for key in common}, "name": "Name"}
+    for path, key in given:
+        other = known.get(key.lower(), key)
+        if other != key:
+            yield (
+                field_paths.below(path, key),
+                f"Karpenter's instance profiles also have the tag {quoted(other)}, and IAM does not distinguish upper "
+                f"and lower case; write {quoted(other)}, or choose another key",
+            )
+
+
+@warning("TAG_DISCOVERY")
+def _tag_discovery(context: Context) -> Iterator[Breach]:
+    # POOL_TAG_RESTRICTED reports these.
+    restricted = tuple(facts.karpenter()["tags"]["restricted_prefixes"]) if context.pools else ()
+    for key in context.strategy.tags:
+        for found in () if key.startswith(restricted) else facts.account()["discovery_tags"]["keys"]:
+            if key == found["key"] or (found["key"].endswith("/") and key.startswith(found["key"])):
+                yield (
+                    field_paths.below("tags", key),
+                    f"every resource of the stack gets this tag, by which {found['who']}; remove it, the stack sets it "
+                    "where it belongs",
+                )

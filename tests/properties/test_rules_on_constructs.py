@@ -53,8 +53,8 @@ DEPENDS = {
 }
 """Rules about a section of a construct, by the other part of the strategy that they depend on."""
 
-NO_EXAMPLE = {"EFA_UNKNOWN_LAYOUT", "USER_DATA_SIZE"}
-"""Rules about one group that no short example can break; their tables break them."""
+NO_EXAMPLE = {"EFA_UNKNOWN_LAYOUT", "POLICY_SIZE", "USER_DATA_SIZE"}
+"""Rules that no short example can break; their tables break them."""
 
 _GROUPS = 4
 """Number of groups of a strategy that are checked; the others are like them."""

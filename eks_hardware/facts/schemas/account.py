@@ -68,6 +68,16 @@ class BucketNames(Sourced):
     directory_suffix: str
 
 
+class DiscoveryTag(TypedDict):
+    key: str
+    """Ends with a slash if it is the beginning of keys."""
+    who: str
+
+
+class DiscoveryTags(Sourced):
+    keys: list[DiscoveryTag]
+
+
 class RolePolicies(Sourced):
     most: int
     """Managed policies of a role; the account's quota can be higher."""
@@ -79,5 +89,6 @@ class Account(About):
     control_plane_addresses: ControlPlaneAddresses
     name_limits: NameLimits
     bucket_names: BucketNames
+    discovery_tags: DiscoveryTags
     role_policies: RolePolicies
     permissions: Permissions

@@ -43,6 +43,11 @@ def node_policies(count: int) -> dict[str, Any]:
     return {"karpenter": {"node_policies": arns}, "kubernetes": {"delivery": "manifests"}}
 
 
+def with_keys(count: int) -> list[dict[str, Any]]:
+    key = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890"
+    return [pool(name=f"p{n}", weight=1 + n, disk={"kms_key_arn": f"{key}{n:02}"}) for n in range(count)]
+
+
 CASES = [
     Case("CLUSTER_NO_ADMIN", "cluster", {"cluster": {}}, {"cluster": {"admins": [ADMIN]}}),
     Case(
@@ -225,6 +230,24 @@ CASES = [
     ),
     Case("TAG_CASE", "tags.team", {"tags": {"Team": "a", "team": "b"}}, {"tags": {"Team": "a", "teams": "b"}}),
     Case("TAG_CASE", "tags[cost center]", {"tags": {"Cost Center": "a", "cost center": "a"}}, {"tags": {"Cost": "a"}}),
+    Case(
+        "TAG_CASE",
+        "karpenter.node_pools[pool].tags.team",
+        {"tags": {"Team": "a"}, **pools(pool(tags={"team": "b"}))},
+        {"tags": {"Team": "a"}, **pools(pool(tags={"Team": "b"}))},
+    ),
+    Case(
+        "TAG_CASE",
+        "karpenter.node_pools[pool].tags.name",
+        pools(pool(tags={"name": "b"})),
+        pools(pool(tags={"Name": "b"})),
+    ),
+    Case("TAG_CASE", "tags.name", {"tags": {"name": "a"}, **pools(pool())}, {"tags": {"name": "a"}}),
+    *(
+        Case("TAG_DISCOVERY", f"tags[{key}]", {"tags": {key: "1"}}, {"tags": {f"x-{key}": "1"}})
+        for key in ("karpenter.sh/discovery", "kubernetes.io/cluster/other", "kubernetes.io/role/elb")
+    ),
+    Case("POLICY_SIZE", "karpenter.node_pools", pools(*with_keys(80)), pools(*with_keys(8))),
     Case("ROLE_POLICIES", "karpenter.node_policies", node_policies(8), node_policies(6)),
 ]
 
@@ -239,7 +262,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 def test_which_rules_warn() -> None:
-    assert warnings_of("access") == {"ACCESS_ENTRY_EMPTY", "CLUSTER_NO_ADMIN", "ROLE_POLICIES"}
+    assert warnings_of("access") == {"ACCESS_ENTRY_EMPTY", "CLUSTER_NO_ADMIN", "ROLE_POLICIES", "TAG_DISCOVERY"}
 
 
 def test_policies_that_are_known() -> None:
