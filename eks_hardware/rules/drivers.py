@@ -113,6 +113,16 @@ def _driver_unread(context: Context) -> Iterator[Breach]:
                 f"{fault.message}; the nodes use a newer or unpinned release, and its driver is not recorded: "
                 f"{_pin(context, node, fault)}",
             )
+    for node in context.nodes:
+        kinds, sdk = context.types(node), node.needs.neuron_sdk
+        if not sdk or node.ami.image_id or not kinds or not kinds[0].hardware.is_neuron:
+            continue
+        if not facts.software()["images"]["by_family"][ami_family(node)]["neuron"]:
+            yield (
+                node_path(node, "needs.neuron_sdk"),
+                f"no source says which Neuron driver a release of Bottlerocket has, so Neuron {sdk} may not start "
+                "with it; run `modinfo neuron` on a node, or use AL2023",
+            )
 
 
 def _has_driver(kind: InstanceType, driver: str, _node: Node) -> bool | None:

@@ -160,6 +160,12 @@ CASES = [
         needing("trn1.32xlarge", neuron_sdk="2.31"),
     ),
     Case(
+        "NEEDS_DRIVER_UNREAD",  # no source for any release
+        f"{GPU}.needs.neuron_sdk",
+        {"node_groups": [SYSTEM, group("inf2.xlarge", ami={"family": "bottlerocket"}, needs={"neuron_sdk": "2.31"})]},
+        needing("inf2.xlarge", neuron_sdk="2.31"),
+    ),
+    Case(
         "NEEDS_DRIVER_UNREAD",  # the suggested release is newer than the recorded ones
         f"{POOL}.needs.nvidia_driver",
         pools(gpu_pool(instance_types=["g6.xlarge"], needs={"nvidia_driver": "595"})),
