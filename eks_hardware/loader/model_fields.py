@@ -47,8 +47,8 @@ _LISTS = (tuple, list, set, frozenset, Sequence)
 _LIST_LABELS = ("tuple", "list", "set", "frozenset", "sequence")
 
 
-# Pydantic's label of a model with its own validator: "function-after[_is_sized(), ModelShape]".
-_VALIDATED = re.compile(r"function-(?:after|before|wrap)\[\w+\(\), (\w+)\]")
+# Pydantic's label of a model with its own validators: "function-after[_is_sized(), ModelShape]"; several are nested.
+_VALIDATED = re.compile(r"function-(?:after|before|wrap)\[.*, (\w+)\]+")
 
 
 def tags(model: Any) -> set[object]:

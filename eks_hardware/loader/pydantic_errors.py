@@ -10,7 +10,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 from pydantic.fields import FieldInfo
@@ -174,6 +174,8 @@ def _meant(path: str, items: list[_Translated]) -> list[_Translated]:
         return [best]
     needs = " or ".join(dict.fromkeys(item.need for item in heads))
     hint = _suggestion(best.place.node, [choice for item in heads for choice in item.choices])
+    if not hint and (example := _example_of(best.place)):
+        hint = f"; for example {best.place.key}: {example}"
     message = f"must be {needs}, got {_given(best.place.node)}{hint}"
     return [best._replace(finding=replace(best.finding, message=message))]
 
@@ -235,9 +237,10 @@ def _pattern(_place: _Place, ctx: Mapping[str, object]) -> str:
 
 
 _TYPE_OF_MODELS = "a mapping"
+_TYPE_OF_LISTS = "a list"
 # Need -> pydantic's types of the error. https://docs.pydantic.dev/latest/errors/validation_errors/
 _TYPES: dict[str, tuple[str, ...]] = {
-    "a list": ("frozen_set_type", "list_type", "set_type", "tuple_type"),
+    _TYPE_OF_LISTS: ("frozen_set_type", "list_type", "set_type", "tuple_type"),
     _TYPE_OF_MODELS: ("dataclass_type", "dict_type", "mapping_type", "model_attributes_type", "model_type"),
     "a number": ("float_parsing", "float_type"),
     "a whole number": ("int_from_float", "int_parsing", "int_type"),
@@ -343,32 +346,55 @@ def _needs(need: str, kind: str, place: _Place, choices: Sequence[object]) -> st
     number = "" if kind in _RANGES else "the number "  # a limit already says that the value is a number
     given = _measured(place.node) if "too_" in kind else _given(place.node, number=number)
     hint = _quote_hint(kind, place.node, choices) or _suggestion(place.node, choices) or _list_hint(kind, place.node)
-    if not hint and place.info and place.info.examples:
-        hint = f"; for example {shown(place.info.examples[0])}"
-    if not hint and need == _TYPE_OF_MODELS and (example := _example_of(place.annotation)):
+    if not hint and (example := _example_of(place, need if need in (_TYPE_OF_MODELS, _TYPE_OF_LISTS) else "")):
         hint = f"; for example {place.key}: {example}" if isinstance(place.key, str) else f"; for example {example}"
     return f"{must}, got {given}{hint}"
 
 
-def _example_of(annotation: object) -> str:
+def _example_of(place: _Place, need: str = "") -> str:
+    """Return an example of a field as YAML, on one line: its own, or one in the docstring of its model."""
+    text = place.node.value if isinstance(place.node, yn.Scalar) and isinstance(place.node.value, str) else ""
+    if place.info and place.info.examples:
+        return _flow(_nearest(place.info.examples, text))
+    if need == _TYPE_OF_LISTS:
+        item = _example_of_models(below(place.annotation, 0)[0], text)
+        return f"[{item}]" if item and item != "{}" else ""
+    return _example_of_models(place.annotation, text) if need else ""
+
+
+def _example_of_models(annotation: object, text: str) -> str:
     """Return the example in a model's docstring as YAML, on one line, otherwise ``{}`` if no field is required."""
     models = [member for member in unwrap(annotation) if is_model(member)]
+    found: list[dict[str, object]] = []
     for model in models:
         for example in doctest.DocTestParser().get_examples(model.__doc__ or ""):
             for call in ast.walk(ast.parse(example.source)):
                 named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id
-                if isinstance(call, ast.Call) and named == model.__name__ and (text := _as_yaml(call.keywords)):
-                    return text
+                if isinstance(call, ast.Call) and named == model.__name__:
+                    found += _arguments(call.keywords)
     needed = [info for model in models for info in fields(model).values() if info.is_required()]
-    return "{}" if models and not needed else ""
+    return _flow(_nearest(found, text)) if found else "{}" if models and not needed else ""
 
 
-def _as_yaml(arguments: Iterable[ast.keyword]) -> str:
+def _nearest(examples: Sequence[Any], text: str) -> object:
+    """Return the first example, or one with a value that starts like the given text."""
+    like = [
+        example
+        for example in examples
+        if isinstance(example, dict) and any(text and str(value)[:2] == text[:2] for value in example.values())
+    ]
+    return [*like, *examples][0]
+
+
+def _arguments(arguments: Iterable[ast.keyword]) -> list[dict[str, object]]:
     try:
-        given = {argument.arg: ast.literal_eval(argument.value) for argument in arguments}
+        return [{str(argument.arg): ast.literal_eval(argument.value) for argument in arguments}]
     except ValueError:  # a variable
-        return ""
-    return yaml.safe_dump(given, default_flow_style=True, width=math.inf, sort_keys=False).strip()
+        return []
+
+
+def _flow(value: object) -> str:
+    return yaml.safe_dump(value, default_flow_style=True, width=math.inf, sort_keys=False).strip().partition("\n")[0]
 
 
 def _quote_hint(kind: str, node: yn.Node | None, choices: Sequence[object]) -> str:

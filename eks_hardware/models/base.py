@@ -22,6 +22,8 @@ def _without_examples(schema: dict[str, Any]) -> None:
     """Remove examples from descriptions: the JSON Schema is for authors of YAML, not of Python."""
     if "description" in schema:
         schema["description"] = schema["description"].partition("\n\nExamples:\n")[0]
+    for field in schema.get("properties", {}).values():
+        field.pop("examples", None)
 
 
 class StrategyModel(BaseModel):

@@ -163,6 +163,8 @@ class AddonSpec(StrategyModel):
     """Settings of one EKS add-on.
 
     Examples:
+        >>> AddonSpec(version="v1.13.2-eksbuild.4").version
+        'v1.13.2-eksbuild.4'
         >>> AddonSpec(configuration={"replicaCount": 4}).enabled
         True
     """
@@ -182,7 +184,9 @@ class AddonSpec(StrategyModel):
         description="Exact add-on version; by default EKS picks its default for the Kubernetes version.",
     )
     configuration: JsonObject = Field(
-        default_factory=dict, description="Configuration values, merged over the derived ones."
+        default_factory=dict,
+        examples=[{"replicaCount": 4}],
+        description="Configuration values, merged over the derived ones.",
     )
 
 
@@ -237,7 +241,9 @@ class ClusterSpec(StrategyModel):
         "minimum version of the AWS provider.",
     )
     addons: dict[AddonName, AddonSpec] = Field(
-        default_factory=dict, description="EKS add-ons: turn one on or off, pin its version, configure it."
+        default_factory=dict,
+        examples=[{"aws-ebs-csi-driver": {}, "coredns": {"configuration": {"replicaCount": 4}}}],
+        description="EKS add-ons: turn one on or off, pin its version, configure it.",
     )
 
     @model_validator(mode="after")

@@ -32,6 +32,8 @@ class Chart(StrategyModel):
     """Settings of one Helm chart.
 
     Examples:
+        >>> Chart(version="1.14.1").version
+        '1.14.1'
         >>> Chart(values={"replicas": 2}).values
         {'replicas': 2}
     """
@@ -55,7 +57,9 @@ class Chart(StrategyModel):
         description="URL of the chart's repository, such as a mirror in ECR; without the chart's name, and without a "
         "user or password, which would be stored in the state.",
     )
-    values: JsonObject = Field(default_factory=dict, description="Chart values, merged over the derived ones.")
+    values: JsonObject = Field(
+        default_factory=dict, examples=[{"replicas": 2}], description="Chart values, merged over the derived ones."
+    )
 
 
 class ContainerDefaults(StrategyModel):
@@ -66,8 +70,12 @@ class ContainerDefaults(StrategyModel):
         '100m'
     """
 
-    requests: dict[Literal["cpu", "memory"], Quantity] = Field(default_factory=dict, description="Requests.")
-    limits: dict[Literal["cpu", "memory"], Quantity] = Field(default_factory=dict, description="Limits.")
+    requests: dict[Literal["cpu", "memory"], Quantity] = Field(
+        default_factory=dict, examples=[{"cpu": "500m", "memory": "1Gi"}], description="Requests."
+    )
+    limits: dict[Literal["cpu", "memory"], Quantity] = Field(
+        default_factory=dict, examples=[{"memory": "2Gi"}], description="Limits."
+    )
 
 
 COUNTED_OBJECTS = ("pods", "persistentvolumeclaims")
@@ -110,6 +118,7 @@ class Team(StrategyModel):
     name: Name = Field(description="Namespace.")
     quota: dict[QuotaName, Quantity | int] = Field(
         default_factory=dict,
+        examples=[{"nvidia.com/gpu": 8}],
         description="Maximum total of requests of all pods in the namespace, by the resource names that nodes "
         "advertise: nvidia.com/gpu.shared and nvidia.com/mig-1g.10gb for shared GPUs.",
         json_schema_extra={"propertyNames": {"anyOf": [{"enum": list(_QUOTA_NAMES)}, {"pattern": _MIG_SLICE}]}},
@@ -141,7 +150,9 @@ class KubernetesSpec(StrategyModel):
         "access to the Kubernetes API.",
     )
     charts: dict[ChartName, Chart] = Field(
-        default_factory=dict, description="Version, repository or values of individual charts."
+        default_factory=dict,
+        examples=[{"kueue": {"version": "0.19.2"}}],
+        description="Version, repository or values of individual charts.",
     )
     gpu_operator: bool = Field(
         default=False,

@@ -38,25 +38,30 @@ class FlowLogs(StrategyModel):
     )
 
 
+_SUBNETS = [{"usw2-az1": "subnet-00000001", "usw2-az2": "subnet-00000002"}]
+
+
 class ExistingNetwork(StrategyModel):
     """An existing VPC and subnets. The stack changes nothing in it, except for discovery tags with `tag_subnets`.
 
     Examples:
-        >>> subnets = {"usw2-az1": "subnet-00000001", "usw2-az2": "subnet-00000002"}
-        >>> ExistingNetwork(vpc_id="vpc-01234567", private_subnets=subnets).tag_subnets
+        >>> ExistingNetwork(
+        ...     vpc_id="vpc-01234567", private_subnets={"usw2-az1": "subnet-00000001", "usw2-az2": "subnet-00000002"}
+        ... ).tag_subnets
         False
     """
 
     vpc_id: VpcId = Field(description="ID of the VPC.")
     private_subnets: dict[ZoneId, SubnetId] = Field(
-        min_length=1, description="Subnets for nodes, by zone ID, one per zone."
+        min_length=1, examples=_SUBNETS, description="Subnets for nodes, by zone ID, one per zone."
     )
     control_plane_subnets: dict[ZoneId, SubnetId] = Field(
         default_factory=dict,
+        examples=_SUBNETS,
         description="Subnets for the control plane's interfaces, by zone ID; default: the private subnets.",
     )
     pod_subnets: dict[ZoneId, SubnetId] = Field(
-        default_factory=dict, description="Subnets for pods (VPC CNI custom networking), by zone ID."
+        default_factory=dict, examples=_SUBNETS, description="Subnets for pods (VPC CNI custom networking), by zone ID."
     )
     tag_subnets: bool = Field(
         default=False, description="Add karpenter.sh/discovery and load-balancer tags to the subnets."
@@ -79,6 +84,7 @@ class NetworkSpec(StrategyModel):
     )
     zones: tuple[ZoneId, ...] | Annotated[int, Field(ge=2, le=6)] = Field(
         default=facts.choices()["zones"]["count"],
+        examples=[3],
         description="Zone IDs, or the number of zones. The stack adds a zone if these do not offer a node group's "
         "instance type, and avoids zones that EKS excludes.",
     )

@@ -147,10 +147,14 @@ class Kubelet(StrategyModel):
         default=None, description="Disk usage at which the kubelet stops removing images, in percent."
     )
     system_reserved: dict[Literal["cpu", "memory", "ephemeral-storage", "pid"], Quantity] = Field(
-        default_factory=dict, description="Resources reserved for the system, such as {memory: 1Gi}."
+        examples=[{"memory": "1Gi"}],
+        default_factory=dict,
+        description="Resources reserved for the system, such as {memory: 1Gi}.",
     )
     kube_reserved: dict[Literal["cpu", "memory", "ephemeral-storage", "pid"], Quantity] = Field(
-        default_factory=dict, description="Resources reserved for the kubelet and the container runtime."
+        examples=[{"memory": "1Gi"}],
+        default_factory=dict,
+        description="Resources reserved for the kubelet and the container runtime.",
     )
 
     @model_validator(mode="after")
@@ -233,6 +237,7 @@ class NodeTemplate(StrategyModel):
     )
     labels: dict[LabelKey, LabelValue] = Field(
         default_factory=dict,
+        examples=[{"team": "research"}],
         description="Labels in addition to the derived ones; they override derived ones with the same key.",
     )
     taints: tuple[Taint, ...] = Field(
@@ -251,12 +256,14 @@ class NodeTemplate(StrategyModel):
         description="EC2 metrics every minute instead of every five.",
     )
     tags: Tags = Field(
+        examples=[{"team": "research"}],
         default_factory=dict,
         max_length=10,
         description="Tags for these instances and volumes (AWS allows 50 in total, EKS adds some).",
     )
     user_data: JsonObject = Field(
         default_factory=dict,
+        examples=[{"kubelet": {"config": {"podPidsLimit": 4096}}}],
         description="Operating-system settings merged over the derived ones: a NodeConfig `spec` on AL2023, "
         "`settings` on Bottlerocket.",
     )
@@ -375,6 +382,8 @@ class Ami(StrategyModel):
     Examples:
         >>> Ami(family="bottlerocket").image_id is None
         True
+        >>> Ami(image_id="ami-0123456789abcdef0").family
+        'al2023'
     """
 
     family: Literal["al2023", "bottlerocket"] = Field(default=_SYSTEM, description="Operating system.")
@@ -507,6 +516,8 @@ class PoolAmi(StrategyModel):
     Examples:
         >>> PoolAmi(family="bottlerocket").family
         'bottlerocket'
+        >>> PoolAmi(image_id="ami-0123456789abcdef0").version is None
+        True
     """
 
     family: Literal["al2023", "bottlerocket"] = Field(default=_SYSTEM, description="Operating system.")
@@ -527,7 +538,11 @@ class PoolReservation(StrategyModel):
     """
 
     id: ReservationId | None = Field(default=None, description="ID of one reservation.")
-    tags: Tags = Field(default_factory=dict, description="Tags that reservations must have; all must match.")
+    tags: Tags = Field(
+        default_factory=dict,
+        examples=[{"team": "research"}],
+        description="Tags that reservations must have; all must match.",
+    )
     owner_account_id: AccountId | None = Field(
         default=None, description="ID of the account that shares the reservation."
     )
@@ -589,10 +604,14 @@ class Disruption(StrategyModel):
         description="Default: 'when-empty' for training and development, otherwise 'when-empty-or-underutilized'.",
     )
     consolidate_after: Duration | Literal["never"] | None = Field(
-        default=None, description="How long a node must be empty or underutilized before consolidation."
+        default=None,
+        examples=["10m"],
+        description="How long a node must be empty or underutilized before consolidation.",
     )
     expire_after: Duration | Literal["never"] | None = Field(
-        default=None, description="Maximum age of a node before Karpenter replaces it; default for training: never."
+        default=None,
+        examples=["168h"],
+        description="Maximum age of a node before Karpenter replaces it; default for training: never.",
     )
     termination_grace_period: Duration | None = Field(
         default=None, description="How long a node may drain before its pods are killed; by default there is no limit."
@@ -645,6 +664,7 @@ class NodePoolSpec(NodeTemplate):
         default=(), max_length=30, description="For capacity 'reserved' and 'capacity-block': the reservations."
     )
     limits: dict[Literal["cpu", "memory", "nodes", "nvidia.com/gpu", "aws.amazon.com/neuron"], Quantity | int] = Field(
+        examples=[{"nvidia.com/gpu": 8}],
         description="Maximum total of all nodes of the pool: accelerators for an accelerated pool, cpu for any other. "
         "The other limits are derived.",
     )

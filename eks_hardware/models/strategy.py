@@ -259,7 +259,12 @@ class Strategy(StrategyModel):
     storage: StorageSpec = Field(default=StorageSpec(), description="Shared file systems and buckets.")
     budget: SpendingLimit | None = Field(default=None, description="Maximum cost of the cluster; checked before plans.")
     backend: Backend = Field(default=LocalBackendSpec(), description="Storage of the Terraform state.")
-    tags: Tags = Field(default_factory=dict, max_length=30, description="Tags for all resources of the stack.")
+    tags: Tags = Field(
+        default_factory=dict,
+        examples=[{"team": "research"}],
+        max_length=30,
+        description="Tags for all resources of the stack.",
+    )
     aws: AwsProviderSpec = Field(default=AwsProviderSpec(), description="AWS provider settings.")
     ignore: tuple[Ignore, ...] = Field(default=(), max_length=100, description="Warnings to hide, each with a reason.")
 

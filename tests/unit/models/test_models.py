@@ -603,13 +603,34 @@ def test_a_network_that_is_none_is_shown_with_a_correct_one(cidr: str, fix: str)
     assert "xpected" not in said
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("changes", "example"),
     [
         ({"node_groups": [{"name": "a", "instance_types": ["m7i.large"], "scaling": 2}]}, "scaling: {min: 1, max: 4}"),
         ({"cluster": "1.35"}, "cluster: {kubernetes_version: '1.35', creator_is_admin: true}"),
         ({"budget": 500}, "budget: {usd_per_month_at_max: 50000}"),
         ({"storage": {"s3_buckets": ["models"]}}, "{name: models}"),
+        (
+            {"network": {"existing": "vpc-01234567"}},
+            "existing: {vpc_id: vpc-01234567, private_subnets: {usw2-az1: subnet-00000001, usw2-az2: subnet-00000002}}",
+        ),
+        (
+            {"cluster": {"addons": ["coredns"]}},
+            "addons: {aws-ebs-csi-driver: {}, coredns: {configuration: {replicaCount: 4}}}",
+        ),
+        ({"cluster": {"addons": {"coredns": "v1.12.0-eksbuild.1"}}}, "coredns: {version: v1.13.2-eksbuild.4}"),
+        ({"node_groups": [group("m7i.large", ami="ami-01234567")]}, "ami: {image_id: ami-0123456789abcdef0}"),
+        (
+            {"node_groups": [group("m7i.large", taints={"a": "b"})]},
+            "taints: [{key: team, value: research, effect: NoSchedule}]",
+        ),
+        (
+            {"node_groups": {"a": {}}},
+            "node_groups: [{name: h100, instance_types: [p5.48xlarge], efa: true, scaling: {max: 4}}]",
+        ),
+        ({"backend": "s3"}, "backend: {type: s3, bucket: example-state}"),
+        ({"network": {"zones": "3"}}, "zones: 3"),
+        ({"tags": [{"Key": "a"}]}, "tags: {team: research}"),
     ],
     ids=str,
 )
