@@ -77,6 +77,12 @@ MET: Mapping[str, Mapping[str, str]] = {
 }
 """Guarantees whose every value the hardware of a base meets, with the reason."""
 
+MET_NEXT_TO: Mapping[str, Mapping[str, str]] = {
+    "efa=true": {"distributed": "nodes with EFA run every job"},
+    'ami.release_version="1.35.6-20260625"': {"neuron_sdk": "its driver starts every SDK of the candidates"},
+}
+"""The same for values of another field."""
+
 COINCIDENCES: Mapping[Field, str] = {
     (WorkloadSpec, "gradient_accumulation"): "it shortens the idle time of pipelines, and most layouts have none",
     (WorkloadSpec, "software"): "it leaves out hardware, which may not be among the candidates anyway",
@@ -357,10 +363,11 @@ def state_of(given: Document) -> State | None:
     return State(strategy, resolve(strategy), frozenset((each.code, each.path) for each in findings))
 
 
-def outcome_of_change(base: State, given: Document) -> str:
-    """Return what a changed document is: refused, changed, found, default or silent.
+def outcome_of_change(base: State, given: Document, place: Path) -> str:
+    """Return what a document that is changed at a place is: refused, changed, found, default or silent.
 
-    Only values with the wrong type or form are refused. Values that contradict another field are found.
+    Only values with the wrong type or form are refused. Values that contradict another field are found, and so are
+    those in a section that has a finding.
     """
     try:
         strategy = Strategy.model_validate(given)
@@ -373,7 +380,14 @@ def outcome_of_change(base: State, given: Document) -> str:
         pass  # the rules say why
     if {(each.code, each.path) for each in check(strategy, today=TODAY)} != base.findings:
         return "found"
-    return "default" if strategy == base.strategy else "silent"
+    if strategy == base.strategy:
+        return "default"
+    return "found" if any(inside(path, place) for _, path in base.findings) else "silent"
+
+
+def inside(section: str, place: Path) -> bool:
+    """Return whether a place is in a section of a strategy, such as ``kubernetes.charts.karpenter``."""
+    return ".".join(map(str, place)).startswith(f"{section}.")
 
 
 class Tried(NamedTuple):
@@ -386,7 +400,8 @@ class Tried(NamedTuple):
 def try_candidates(base: State, given: Document, place: Place) -> Tried:
     """Set a field to each of its values."""
     found = [
-        (value, outcome_of_change(base, changed_at(given, place.path, value))) for value in candidates_of(place.field)
+        (value, outcome_of_change(base, changed_at(given, place.path, value), place.path))
+        for value in candidates_of(place.field)
     ]
     silent = [value for value, said in found if said == "silent"]
     return Tried(silent, any(said in ("changed", "found") for _, said in found))
@@ -458,7 +473,8 @@ def test_no_field_is_dropped_in_silence() -> None:
                 if not is_dropped(place.field, result):
                     continue
                 met = place.field[1] in MET.get(title, ())
-                if place.field in GUARANTEES and (result.live or met):
+                next_to = any(place.field[1] in MET_NEXT_TO[each] for each in MET_NEXT_TO if name.endswith(each))
+                if place.field in GUARANTEES and (result.live or met or next_to):
                     used |= {place.field, *([(title, place.field[1])] if met else [])}
                 else:
                     dropped.append(f"{title} {name}: {'.'.join(map(str, place.path))} = {result.silent[:3]}")
