@@ -151,27 +151,16 @@ class StrategyCost:
         return None if None in bounds else sum(bound for bound in bounds if bound is not None)
 
     def in_words(self, level: Level, shown: Callable[[float], str], *, hours: int = 1, between: str = " / ") -> str:
-        """Return the total of some hours: one amount, its bounds if a price is unknown, or ``unknown``.
+        """Return the total of some hours: one amount, or its bounds if a price is unknown.
 
-        It is unknown if nodes have no price at all: the rest would be far too low.
+        Without any price that bounds it, it is ``at most unknown``: the known prices may be a small part of it.
         """
-        if self.is_unpriced(level):
-            return "unknown"
         known = shown(self.usd_per_hour(level) * hours)
         if not self.unknown(level):
             return known
         bound = self.usd_per_hour_at_most(level)
-        if bound is None:
-            return f"at least {known}"
-        most = shown(bound * hours)
+        most = "unknown" if bound is None else shown(bound * hours)
         return f"at most {most}" if most == known else f"at least {known}{between}at most {most}"
-
-    def is_unpriced(self, level: Level) -> bool:
-        """Return whether nodes that count at a level have neither a known price nor an upper bound."""
-        return any(
-            line.kind == "instances" and line.usd_per_hour(level) is None and line.ceiling is None
-            for line in self.lines
-        )
 
     def unknown(self, level: Level) -> tuple[CostLine, ...]:
         """Return lines that count at a level and have unknown or partly unknown prices."""

@@ -25,14 +25,11 @@ class CostChange:
         """Return US dollars per month, before and after."""
         return self.before.usd_per_month(level), self.after.usd_per_month(level)
 
-    def is_unpriced(self, level: Level) -> bool:
-        """Return whether nodes have no price, so that the change is unknown."""
-        return self.before.is_unpriced(level) or self.after.is_unpriced(level)
-
     def bounds(self, level: Level) -> tuple[float, float]:
         """Return the least and the most by which the cost per hour changes; infinite where no known price bounds it.
 
-        Nodes with the same unknown price before and after count by their difference in number.
+        Nodes with the same unknown price before and after count by their difference in number, and not at all if that
+        stays the same.
         """
         before, after = ({(line.path, line.name): line for line in each.lines} for each in (self.before, self.after))
         least = most = 0.0
@@ -75,12 +72,20 @@ def _amounts(line: CostLine | None, level: Level) -> tuple[float, float]:
 
 
 def _same_unknown_price(before: CostLine | None, after: CostLine | None, level: Level) -> float | None:
-    """Return the highest cost of the nodes that are added (removed: negative), if only their number changes."""
-    if before is None or after is None or before.ceiling is None or before.ceiling != after.ceiling:
+    """Return the highest cost of the nodes that are added (removed: negative), if only their number changes.
+
+    It is infinite if no known price bounds it. Lines without an instance type can mean other nodes.
+    """
+    if before is None or after is None or before.ceiling != after.ceiling:
         return None
+    if before.kind == "instances" and before.instance_type is None:
+        return None
+    added = after.units[level] - before.units[level]
+    if not added and before == after:
+        return 0.0
     if any(line.figure_at(level) is not None for line in (before, after)):
         return None
-    return (after.units[level] - before.units[level]) * before.ceiling.usd_per_hour
+    return added * (before.ceiling.usd_per_hour if before.ceiling else math.inf) if added else 0.0
 
 
 def _unknown(cost: StrategyCost) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from itertools import accumulate
 
 from eks_hardware.cost import HOURS_PER_MONTH
 from eks_hardware.diff.compare import Changes
-from eks_hardware.diff.cost import CostChange
 from eks_hardware.diff.messages import VERBS, sentence
 from eks_hardware.diff.plan import Action
 from eks_hardware.diff.summary import Point, change_in_words, cost_rows, dollars, listed, outline, summary, title
@@ -27,6 +26,8 @@ _MOST_POINTS, _MOST_HARDWARE, _MOST_CAPACITY, _MOST_UNPRICED = 24_000, 14_000, 8
 _AROUND = 2_000
 """Characters reserved around the rows of the table of resources."""
 _MOST_IN_SPAN = 1_000
+_LEAST_CHANGE = 0.01
+"""The smallest change in US dollars per month that the headline shows."""
 """Maximum characters of one value."""
 
 
@@ -85,19 +86,13 @@ def _lines(changes: Changes, name: str) -> Iterator[str]:
 
 
 def _headline(changes: Changes) -> str:
-    before, after = changes.cost.usd_per_month("max")
-    bounds = changes.cost.before.usd_per_hour_at_most("max"), changes.cost.after.usd_per_hour_at_most("max")
-    if abs(after - before) < 0.01 and bounds[0] == bounds[1] and not _nodes_lose_or_get_a_price(changes.cost):
+    cost = changes.cost
+    most = max(map(abs, cost.bounds("max"))) * HOURS_PER_MONTH
+    if most < _LEAST_CHANGE or not cost.any:
         return ""
-    shown = changes.cost.after.in_words("max", dollars, hours=HOURS_PER_MONTH)
-    if changes.cost.is_unpriced("max"):
-        return f"; {shown} cost at max" if changes.cost.after.is_unpriced("max") else f"; {shown} per month at max"
-    change = change_in_words(changes.cost, "max", HOURS_PER_MONTH) or dollars(0.0)
-    return f"; {shown} per month at max ({change})"
-
-
-def _nodes_lose_or_get_a_price(cost: CostChange) -> bool:
-    return cost.is_unpriced("max") and cost.unknown_before != cost.unknown_after
+    shown = cost.after.in_words("max", dollars, hours=HOURS_PER_MONTH)
+    change = change_in_words(cost, "max", HOURS_PER_MONTH)
+    return f"; {shown} per month at max ({'change unknown' if change == 'unknown' else change})"
 
 
 def _point(point: Point) -> str:

@@ -152,6 +152,6 @@ def cost_rows(cost: CostChange) -> Iterator[tuple[str, str, str, str]]:
     """Yield the cost per hour and month: before, after, and the change; empty if it does not change."""
     for unit, hours in (("per hour", 1), ("per month", HOURS_PER_MONTH)):
         for level in LEVELS:
-            change = "unknown" if cost.is_unpriced(level) else change_in_words(cost, level, hours)
+            change = change_in_words(cost, level, hours)
             was, is_ = (each.in_words(level, dollars, hours=hours) for each in (cost.before, cost.after))
             yield f"{unit}, {_LEVELS[level]}", was, is_, change

@@ -51,13 +51,9 @@ def _unknown(context: Context) -> Iterator[Breach]:
         names = several([f"{', '.join(line.unpriced) or line.name} ({line.path})" for line in unknown], _SHOWN)
         yield (
             _FIELD,
-            f"the price of {names} is unknown, so the cost at max is {_known(cost)}{_at_most(cost)}; "
+            f"the price of {names} is unknown, so the cost at max is at least {_usd(known)} a month{_at_most(cost)}; "
             "ask AWS for the price, and ignore this warning with the answer as the reason",
         )
-
-
-def _known(cost: StrategyCost) -> str:
-    return "unknown" if cost.is_unpriced("max") else f"{_usd(cost.usd_per_month('max'))} a month or more"
 
 
 def _fits_at_most(cost: StrategyCost, limit: float) -> bool:

@@ -166,12 +166,12 @@ def test_the_maximum_of_a_capacity_block_is_the_on_demand_price() -> None:
 def test_without_any_price_nothing_bounds_the_cost() -> None:
     found = cost(group("p5e.48xlarge", name="h200"))
     assert found.usd_per_hour_at_most("max") is None
-    assert found.in_words("max", "{:.2f}".format) == "unknown"  # not the price of their disks
+    assert found.in_words("max", "{:.2f}".format) == f"at least {found.usd_per_hour('max'):.2f} / at most unknown"
 
 
 def test_a_total_without_the_price_of_a_disk_is_a_lower_bound() -> None:
     found = cost(region="ap-southeast-5")
-    assert found.in_words("max", "{:.2f}".format) == f"at least {found.usd_per_hour('max'):.2f}"
+    assert found.in_words("max", "{:.2f}".format) == f"at least {found.usd_per_hour('max'):.2f} / at most unknown"
 
 
 def test_a_reservation_is_billed_whether_it_is_used() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -219,16 +220,28 @@ def test_the_maximum_without_an_on_demand_price_is_at_least_the_spot_price() -> 
 
 
 @pytest.mark.parametrize("back", [False, True], ids=["added", "removed"])
-def test_the_maximum_of_nodes_without_a_price_is_unknown(back: bool) -> None:
+def test_the_maximum_of_nodes_without_a_price_has_no_upper_bound(back: bool) -> None:
     """Never the price of their disks."""
     pair = [strategy(), strategy(group("p5e.48xlarge"))]
     found = compared(*(reversed(pair) if back else pair))
     first, *rows = as_markdown(found).splitlines()
-    assert ("per month at max" if back else "; unknown cost at max") in first
+    change = r"\(at most -\$[\d.,]+\)" if back else r"\(at least \+\$[\d.,]+\)"
+    assert re.search(rf"{'' if back else ' / at most unknown'} per month at max {change}$", first)
     (row,) = (each for each in rows if each.startswith("| per month, maximum"))
     cells = [each.strip() for each in row.strip("|").split("|")][1:]
-    assert (cells.index("unknown"), cells[2]) == (0 if back else 1, "unknown")
-    assert "unknown" in next(each for each in as_text(found).splitlines() if "per month, maximum" in each)
+    assert [each.endswith(" / at most unknown") for each in cells] == [back, not back, False]
+    assert "at most unknown" in " ".join(as_text(found).split())
+
+
+def test_nodes_without_a_price_that_stay_leave_the_change_known() -> None:
+    """Only the new group counts. More of the nodes without a price cost at least their disks."""
+    unpriced, more = (group("p5e.48xlarge", name="h200", scaling={"max": number}) for number in (1, 2))
+    added = compared(strategy(unpriced), strategy(unpriced, group("g6.xlarge", name="l4")))
+    least, most = added.cost.bounds("max")
+    assert least == pytest.approx(most)
+    assert math.isfinite(most)
+    low, high = compared(strategy(unpriced), strategy(more)).cost.bounds("max")
+    assert 0 < low < high == math.inf
 
 
 def test_the_change_of_unpriced_blocks_has_bounds() -> None:
