@@ -195,7 +195,7 @@ _DOES = {True: "supports", False: "does not support", None: "may or may not supp
 def _quantized(kind: InstanceType, kept: str) -> Gate:
     """Return whether a device runs quantized weights, natively or widened to 16 bits (weight-only)."""
     fact, code = facts.memory()["weight_only"], kept.upper()
-    if kept in ("fp8", "int8") and software.computes(kind, kept):
+    if kept in ("fp8", "int8", "nvfp4") and software.computes(kind, kept):
         return Gate(code, True, f"{_name(kind)} supports {kept}", facts.software()["precision"]["source"])
     passed: bool | None
     if kind.hardware is Hardware.NVIDIA_GPU:
@@ -207,8 +207,8 @@ def _quantized(kind: InstanceType, kept: str) -> Gate:
         passed = fact["others"][kind.architecture].get(kept)
     verb = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[passed]
     text = f"{_name(kind)} {verb} for {kept} weights" + (", which compute in 16 bits" if passed else "")
-    if passed and kept == "fp8" and kind.hardware is Hardware.NVIDIA_GPU:
-        text = Prominent(f"no fp8 arithmetic: {text}")
+    if passed and kept in ("fp8", "nvfp4") and kind.hardware is Hardware.NVIDIA_GPU:
+        text = Prominent(f"no {kept} arithmetic: {text}")
     return Gate(code, passed, text, fact["source"], notable=True)
 
 

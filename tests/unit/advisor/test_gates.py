@@ -89,6 +89,9 @@ def test_fp8_on_ampere_says_that_only_the_weights_are() -> None:
     request = request_for("llama-3.1-8b", precision="fp8")
     assert "16 bits" in gates_of(request, "A100")["FP8"].text
     assert "16 bits" not in gates_of(request, "H100")["FP8"].text
+    request = request_for("llama-3.1-8b", precision="nvfp4")
+    assert gates_of(request, "H100")["NVFP4"].text.startswith("no nvfp4 arithmetic")
+    assert "16 bits" not in gates_of(request, "B200")["NVFP4"].text
 
 
 @pytest.mark.parametrize(
