@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from eks_hardware import facts as data
 from eks_hardware.advisor.fitting.defaults import concurrent_sequences, context_length, sequence_length
-from eks_hardware.advisor.fitting.gates import weight_format
+from eks_hardware.advisor.fitting.gates import compute_format, weight_format
 from eks_hardware.advisor.model import Prominent
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.limits import span
@@ -195,7 +195,7 @@ def show(
     chosen = best[min(pick, len(best)) - 1]
     out.print()
     out.print(fitted(_table(best[:top], chosen), out))
-    _print(out, *_without_price(best[:top]))
+    _print(out, *_without_price(best[:top]), *_in_fp16(best[:top], chosen, recommendation.request))
     if recommendation.request.measured:
         _print(out, "", *_off(recommendation.request.measured, best))
     if everything:
@@ -396,6 +396,15 @@ def _without_price(best: Sequence[Candidate]) -> Iterator[str]:
     """Yield a sentence about candidates with an unknown price, if there are any."""
     if names := [each.fit.kind.name for each in best if each.usd_per_hour is None]:
         yield f"Price unknown: {', '.join(names)}. Ranked at the usual price: of other regions, or of its memory."
+
+
+def _in_fp16(best: Sequence[Candidate], chosen: Candidate, request: Request) -> Iterator[str]:
+    """Yield a sentence about candidates that train in fp16 for lack of bf16. The choice has a caution of its own."""
+    if request.workload.precision or not request.workload.learns:
+        return
+    others = [each.fit.kind for each in best if each is not chosen]
+    if names := [kind.name for kind in others if compute_format(request, kind) == "fp16"]:
+        yield f"No bf16: {', '.join(names)}. Training there needs fp16 with loss scaling."
 
 
 def _dates(best: Sequence[Candidate], *, more: int, everything: bool) -> str:

@@ -475,6 +475,14 @@ def test_weights_in_fp8_on_an_a100_are_a_caution() -> None:
     assert "caution no fp8 arithmetic: A100 (8.0) has kernels for fp8 weights, which compute in 16 bits" in shown
 
 
+def test_gpus_without_bf16_train_in_fp16() -> None:
+    """The line names the others: the choice has a caution."""
+    asked = ("--task", "lora", "--model", "8B", "--region", "us-west-2", "--top", "6")
+    assert "No bf16: g4dn.12xlarge. Training there needs fp16 with loss scaling." in run(*asked)[1]
+    assert "No bf16" not in run(*asked, "--pick", "6")[1]
+    assert "No bf16" not in run(*asked, "--precision", "fp16")[1]
+
+
 def test_an_fp8_cache_halves_the_cache(tmp_path: Path) -> None:
     def asked_for(**fields: str) -> Any:
         workload = {"version": 1, "task": "inference", "model": {"name": "llama-3.1-8b"}, "context_length": 32768}
