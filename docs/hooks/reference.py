@@ -78,6 +78,9 @@ Each row of [`config/facts/public_models.json`](../../config/facts/public_models
 `per token` is the number of parameters that one token uses in a mixture of experts. For other models, use their
 `config.json`.
 
+Models that read images include their vision part, unless a note in the file says otherwise. The tokens of images are
+part of `--context`.
+
 {_WRITTEN_BY}
 
 | name | repository at Hugging Face | parameters | per token | longest context | quantized |
@@ -95,7 +98,8 @@ def models_page() -> str:
 
 def _model_row(name: str) -> str:
     shape, row = shape_of_name(name), rows()[name]
-    context = f"{shape.max_context_length:,}" if shape.generates and shape.max_context_length else ""
+    reads = shape.generates or row.get("embeds")
+    context = f"{shape.max_context_length:,}" if reads and shape.max_context_length else ""
     used = short(shape.active_parameters) if shape.active_parameters < shape.parameters else ""
     cells = (f"`{name}`", row["repository"], short(shape.parameters), used, context, shape.quantized_to or "")
     return f"| {' | '.join(cells)} |"

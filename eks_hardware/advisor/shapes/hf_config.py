@@ -65,7 +65,7 @@ def from_hf_config(config: object) -> Shape:
     if not 1 <= counted.parameters <= _MOST_PARAMETERS:
         message = f"its dimensions result in {counted.parameters:.1e} parameters, more than any model has; fix them"
         raise ShapeError("HF_CONFIG_FIELD", message)
-    seen = _vision_parameters(outer, estimated) if text is not outer else 0
+    seen = _vision_parameters(outer, estimated)
     kind = row.get("kind", "decoder")
     with_cache, with_window, window = _cached_layers(fields, row, sizes)
     experts = sizes.experts
@@ -255,7 +255,8 @@ def _vision_parameters(config: Mapping[str, object], estimated: list[str]) -> in
         return 0
     fields = Fields(vision)
     layers = fields.number("layers") or fields.exact("depth", most=10_000)
-    hidden = fields.number("hidden size")
+    # Qwen2-VL's hidden_size is the width of the text part.
+    hidden = fields.exact("embed_dim", most=1_000_000) or fields.number("hidden size")
     if not layers or not hidden:
         estimated.append("the vision part is not counted: its dimensions are missing")
         return 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from eks_hardware import facts
 from eks_hardware.advisor.model import ShapeError
 from eks_hardware.advisor.shapes.hf_config import from_hf_config, read_hf_config
 from helpers.advisor import config_file, public_shape
@@ -103,6 +104,23 @@ def test_a_window_bounds_the_cache_of_its_layers() -> None:
 )
 def test_whether_it_writes_tokens(name: str, writes: bool) -> None:
     assert public_shape(name).generates is writes
+
+
+def test_the_vision_part_is_counted() -> None:
+    """The text part's fields can be nested or not. Qwen2-VL's name for the width is embed_dim."""
+    text = facts.public_models()["models"]["qwen2.5-7b"]["config"]
+    vision = {"depth": 32, "hidden_size": 1280, "intermediate_size": 5120}
+    of_text = from_hf_config(text).parameters
+    of_vision = 32 * (4 * 1280**2 + 2 * 1280 * 5120)
+    older = {"depth": 32, "embed_dim": 1280, "hidden_size": 3584}
+    for config in ({**text, "vision_config": vision}, {"text_config": text, "vision_config": vision}):
+        assert from_hf_config(config).parameters == of_text + of_vision
+    assert from_hf_config({**text, "vision_config": older}).parameters == of_text + of_vision
+    unknown = from_hf_config({**text, "vision_config": {"hidden_size": 1280}})
+    assert (unknown.parameters, unknown.estimated) == (
+        of_text,
+        ("the vision part is not counted: its dimensions are missing",),
+    )
 
 
 @in_one_test(
