@@ -13,7 +13,7 @@ from click.exceptions import Exit
 
 from eks_hardware import __version__
 from eks_hardware.cli import failures
-from eks_hardware.cli.errors import exit_codes
+from eks_hardware.cli.errors import exit_codes, fail_with
 from eks_hardware.cli.streams import survive_closed_pipes
 
 COMMANDS = (
@@ -122,6 +122,13 @@ class _Commands(click.Group):
             _stop_for(error)
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
+        except Exception as error:
+            # Imported here, because most commands end without it.
+            from eks_hardware.findings import StrategyError
+
+            if isinstance(error, StrategyError):
+                fail_with(error.findings)
+            raise
 
 
 def _no_such_command(name: str, ctx: click.Context) -> click.UsageError:

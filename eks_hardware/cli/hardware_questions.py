@@ -12,7 +12,7 @@ from eks_hardware.cli.errors import FAILED, fail
 from eks_hardware.cli.parameters import model_of
 from eks_hardware.cli.questions import WrongAnswerError, ask, choose
 from eks_hardware.cli.spending_limit import Offer, amount_of_option, limit_and_number
-from eks_hardware.cli.workload_options import in_full, option_of, request_of_fields, request_or_stop, task_fields
+from eks_hardware.cli.workload_options import in_full, option_of, request_of_fields, task_fields
 from eks_hardware.printable import joined
 from eks_hardware.spellings import (
     DEFAULT_FORMAT,
@@ -77,7 +77,7 @@ def choose_hardware(options: Options, fields: dict[str, object], *, asks: bool, 
             f"and --task ({', '.join(TASKS)}); or --yes for the defaults"
         )
     if fields:  # faults in options are printed before the first question
-        request_or_stop({"task": DEFAULT_TASK, "model": {"parameters": DEFAULT_MODEL}, **fields})
+        request_of_fields({"task": DEFAULT_TASK, "model": {"parameters": DEFAULT_MODEL}, **fields})
     if kind and (fault := _task_fault(kind, fields)):
         raise click.BadParameter(fault, param_hint="--task")
     if options.max_usd_per_month is not None:
@@ -129,12 +129,12 @@ def _of_model(fields: dict[str, object], options: Options, asks: bool) -> Hardwa
 
     if "task" not in fields:
         fields |= task_fields(_task((*TASKS, *TUNED), asks=asks))
-    request, _ = request_or_stop(fields)
+    request, _ = request_of_fields(fields)
     for field, question, default in _questions(request) if asks else ():
         if field not in fields and (value := _value(fields, field, question, default)) is not None:
             fields[field] = value
     region = _region(options.region, asks)
-    recommendation = recommend(request_or_stop({**fields, "region": region})[0])
+    recommendation = recommend(request_of_fields({**fields, "region": region})[0])
     if not recommendation.candidates:
         fail(f"no hardware in {region} fits{_nearest(recommendation)}", FAILED)
     show_choices(recommendation, top=SHOWN)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from eks_hardware.cli import completers, parameters
-from eks_hardware.cli.errors import fail_with
 from eks_hardware.cli.failures import as_typed
 from eks_hardware.cli.parameters import Function
 from eks_hardware.printable import joined, quoted
@@ -195,16 +194,6 @@ def _of_option(finding: Finding) -> str:
     from eks_hardware.advisor.shapes.public import MUST
 
     return finding.message.replace(MUST, "must be parameters such as 8B, a public model or a config.json", 1)
-
-
-def request_or_stop(fields: Mapping[str, object], *, folder: Path | None = None) -> tuple[Request, tuple[str, ...]]:
-    """Like :func:`request_of_fields`, but end the command with the faults."""
-    from eks_hardware.findings import StrategyError
-
-    try:
-        return request_of_fields(fields, folder=folder)
-    except StrategyError as error:
-        fail_with(error.findings)
 
 
 def option_of(path: str) -> str:

@@ -16,7 +16,6 @@ from eks_hardware.cli.output import print_json
 if TYPE_CHECKING:
     from eks_hardware.advisor.strategies.lock import Entry, LockError
     from eks_hardware.advisor.strategies.relock import Choice, Relocked
-    from eks_hardware.findings import StrategyError
     from eks_hardware.loader import LoadedStrategy
 
 
@@ -76,19 +75,15 @@ def lock(
 
 def _read(files: Sequence[str], overlays: Sequence[str]) -> tuple[Sequence[LoadedStrategy], list[str]]:
     """Return the strategies, without running rules: most rules need the hardware."""
-    from eks_hardware.findings import StrategyError
     from eks_hardware.loader import discover, read_strategies
     from eks_hardware.loader.discovery import named_strategy, read_environment
 
     named, default_overlays = read_environment(os.environ)
     laid_over = list(overlays) or default_overlays
-    try:
-        paths = discover([named_strategy(file, named) for file in files] if files else named)
-    except StrategyError as error:
-        _stop_for(error)
+    paths = discover([named_strategy(file, named) for file in files] if files else named)
     reading = read_strategies(paths, laid_over)
     if reading.findings:
-        _stop_for(StrategyError(reading.findings))
+        fail_with(reading.findings)
     return reading.strategies, laid_over
 
 
@@ -118,7 +113,7 @@ def _relocked(
         except LockError as error:
             _refuse(error)
     if findings:
-        _stop_for(StrategyError(findings))
+        fail_with(findings)
     return relocked
 
 
@@ -229,10 +224,6 @@ def _hardware(entry: Entry) -> str:
     as_of = f" ({shown(then.price_as_of, 40)})" if then.usd_per_hour is not None and then.price_as_of else ""
     efa = " with EFA" if chosen.efa else ""
     return f"{number}{', '.join(chosen.instance_types)}{efa}, {' or '.join(chosen.capacity)}, {price}{as_of}"
-
-
-def _stop_for(error: StrategyError) -> NoReturn:
-    fail_with(error.findings)
 
 
 def _refuse(error: LockError) -> NoReturn:

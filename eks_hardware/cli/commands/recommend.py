@@ -13,18 +13,16 @@ from click.exceptions import Exit
 from eks_hardware import atomic_files
 from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.cluster_settings import UnknownAddressError, api_access_option, with_api_access
-from eks_hardware.cli.errors import FAILED, exit_codes, fail, fail_with, tell
+from eks_hardware.cli.errors import FAILED, exit_codes, fail, tell
 from eks_hardware.cli.next_steps import show_files, show_next
 from eks_hardware.cli.output import print_json
 from eks_hardware.cli.questions import at_terminal, confirmed, interrupted
 from eks_hardware.cli.sections import SectionedCommand
-from eks_hardware.cli.workload_options import given_fields, request_or_stop, workload_options
+from eks_hardware.cli.workload_options import given_fields, request_of_fields, workload_options
 from eks_hardware.printable import reason
 
 if TYPE_CHECKING:
-    from eks_hardware.advisor.measured.factors import Measured
     from eks_hardware.advisor.model import Recommendation, Request
-    from eks_hardware.advisor.ranking.policy import Policy
     from eks_hardware.advisor.ranking.workload_file import WorkloadFile
     from eks_hardware.loader import Document
 
@@ -186,25 +184,27 @@ def recommend(
 
 def _with_files(options: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:
     """Return the request with the files of the options, and the hardware to choose from."""
+    from eks_hardware.advisor.measured.file import read_measurements
+    from eks_hardware.advisor.ranking.policy_file import read_policy
+
     measurements, policy = options.pop("measurements"), options.pop("policy")
     request, only = _request(given_fields(options), file)
-    measured = _measured(measurements) if measurements else None
-    return replace(request, measured=measured, policy=_policy(policy) if policy else None), only
+    return replace(
+        request,
+        measured=read_measurements(measurements) if measurements else None,
+        policy=read_policy(policy) if policy else None,
+    ), only
 
 
 def _request(fields: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:
     """Return the request, and the hardware to choose from."""
     from eks_hardware.advisor.ranking.workload_file import request_of
-    from eks_hardware.findings import StrategyError
     from eks_hardware.resolve.mappings import merged
 
     folder = file.parent if file else None
-    try:
-        document = _read(file) if file else None
-        if document and not fields:
-            return request_of(document, folder=folder), document.value.only
-    except StrategyError as error:
-        fail_with(error.findings)
+    document = _read(file) if file else None
+    if document and not fields:
+        return request_of(document, folder=folder), document.value.only
     if document is None and "task" not in fields:
         if fields:
             from eks_hardware.spellings import Task
@@ -224,27 +224,7 @@ def _request(fields: dict[str, Any], file: Path | None) -> tuple[Request, tuple[
             before.pop("think_seconds" if other == "users" else "", None)
     if "spot" in fields.get("purchase", ()):
         before.setdefault("interruptible", True)
-    return request_or_stop(merged(before, fields), folder=folder)
-
-
-def _measured(file: Path) -> Measured:
-    from eks_hardware.advisor.measured.file import read_measurements
-    from eks_hardware.findings import StrategyError
-
-    try:
-        return read_measurements(file)
-    except StrategyError as error:
-        fail_with(error.findings)
-
-
-def _policy(file: Path) -> Policy:
-    from eks_hardware.advisor.ranking.policy_file import read_policy
-    from eks_hardware.findings import StrategyError
-
-    try:
-        return read_policy(file)
-    except StrategyError as error:
-        fail_with(error.findings)
+    return request_of_fields(merged(before, fields), folder=folder)
 
 
 def _described(model: dict[str, object], fields: dict[str, object]) -> dict[str, object]:
