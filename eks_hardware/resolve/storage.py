@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eks_hardware import aws_names, facts
@@ -19,20 +18,6 @@ from eks_hardware.resolve.derived import (
     stated_or,
 )
 from eks_hardware.resolve.model_kubernetes import ResolvedBucket, ResolvedEfs, ResolvedFsxLustre, ResolvedStorage
-
-
-def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]]) -> str | None:
-    """Return the zone of the Lustre file system: its own, otherwise the first zone of the first training group or pool.
-
-    ``nodes`` has the workload and zones of every group and pool, those with EFA first.
-    """
-    if storage.fsx_lustre is None:
-        return None
-    if storage.fsx_lustre.zone:
-        return storage.fsx_lustre.zone
-    training = [zones for workload, zones in nodes if workload == "training"]
-    others = [zones for workload, zones in nodes if workload != "system"]
-    return (training or others or [zones for _, zones in nodes])[0][0]
 
 
 def resolve_storage(

@@ -46,7 +46,7 @@ from eks_hardware.resolve.node import NODE_ROLE, node_policy_arns
 from eks_hardware.resolve.node_fields import EFA_GROUP, resolve_node_group, resolve_node_pool
 from eks_hardware.resolve.pool_types import pool_types
 from eks_hardware.resolve.provider_versions import cited_floor
-from eks_hardware.resolve.storage import fsx_zone, resolve_storage
+from eks_hardware.resolve.storage import resolve_storage
 from eks_hardware.resolve.user_data import node_shell
 from eks_hardware.resolve.values import Resolved
 from eks_hardware.resolve.vpc import has_pod_subnets
@@ -219,7 +219,7 @@ class _Strategy(Resolver[ResolvedStrategy]):
     def storage(self) -> Derived[ResolvedStorage]:
         every: tuple[ResolvedNodes, ...] = (*self._node_groups, *self._node_pools)
         by_efa = sorted(every, key=lambda each: not each.efa_interfaces)
-        zone_id = fsx_zone(self._spec.storage, [(each.workload, each.zone_ids) for each in by_efa])
+        zone_id = zones.fsx_zone(self._spec.storage, [(each.workload, each.zone_ids) for each in by_efa])
         zone_ids = tuple(zone for zone in self._zones.zone_ids if not zones.is_edge(zone))
         storage = resolve_storage(self._spec.storage, name=self._name, zone_ids=zone_ids, fsx_zone_id=zone_id)
         return rule(storage, "see its fields")

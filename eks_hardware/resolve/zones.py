@@ -15,7 +15,7 @@ from functools import cache
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.data import Cited
-from eks_hardware.models import NetworkSpec, NodeGroupSpec, NodePoolSpec, NodeTemplate
+from eks_hardware.models import NetworkSpec, NodeGroupSpec, NodePoolSpec, NodeTemplate, StorageSpec
 
 
 @dataclass(frozen=True)
@@ -195,3 +195,17 @@ def zones_of(demand: Demand, choice: ZoneChoice, region: str, catalogue: Catalog
         zone for zone in _best_first(offered)[:1] if zone in choice.added
     )
     return candidates[:1] if demand.one_zone else tuple(sorted({*candidates, *demand.also}))
+
+
+def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]]) -> str | None:
+    """Return the zone of the Lustre file system: its own, otherwise the first zone of the first training group or pool.
+
+    ``nodes`` has the workload and zones of every group and pool, those with EFA first.
+    """
+    if storage.fsx_lustre is None:
+        return None
+    if storage.fsx_lustre.zone:
+        return storage.fsx_lustre.zone
+    training = [zones for workload, zones in nodes if workload == "training"]
+    others = [zones for workload, zones in nodes if workload != "system"]
+    return (training or others or [zones for _, zones in nodes])[0][0]

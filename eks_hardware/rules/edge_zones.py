@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from eks_hardware import facts
 from eks_hardware.models import NodeGroupSpec
-from eks_hardware.resolve.storage import fsx_zone
 from eks_hardware.resolve.zones import (
     edge_group,
     edge_groups,
     edge_place,
     edge_zone_ids,
+    fsx_zone,
     is_edge,
     is_wavelength,
     region_code,

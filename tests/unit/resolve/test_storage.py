@@ -12,7 +12,7 @@ from eks_hardware.iam_policies.document import policy
 from eks_hardware.models import StorageSpec
 from eks_hardware.resolve import ResolvedAddon, ResolvedStrategy, resolve
 from eks_hardware.resolve.addons import storage_addons
-from eks_hardware.resolve.storage import fsx_zone
+from eks_hardware.resolve.zones import fsx_zone
 from helpers.strategies import group, strategy
 
 EFA = group("p5.48xlarge", name="efa", workload="training", efa=True, zones=["usw2-az3"])
