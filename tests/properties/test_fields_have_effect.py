@@ -382,10 +382,10 @@ def outcome_of_change(base: State, given: Document, place: Path) -> str:
         return "found"
     if strategy == base.strategy:
         return "default"
-    return "found" if any(inside(path, place) for _, path in base.findings) else "silent"
+    return "found" if any(in_section(path, place) for _, path in base.findings) else "silent"
 
 
-def inside(section: str, place: Path) -> bool:
+def in_section(section: str, place: Path) -> bool:
     """Return whether a place is in a section of a strategy, such as ``kubernetes.charts.karpenter``."""
     return ".".join(map(str, place)).startswith(f"{section}.")
 
