@@ -264,7 +264,7 @@ def completed(*words: str) -> list[str]:
         (("recommend", "--region", "us-west"), ["us-west-1", "us-west-2"]),
         (("recommend", "--task", "in"), ["inference"]),
         (("recommend", "--task", "q"), ["qlora"]),
-        (("recommend", "--model", "llama-3.1-4"), ["llama-3.1-405b"]),
+        (("recommend", "--model", "llama-3.1-4"), ["llama-3.1-405b", "llama-3.1-405b-fp8"]),
         (("init", "demo", "--model", "openai/gpt"), ["openai/gpt-oss-120b", "openai/gpt-oss-20b"]),
         (("recommend", "--precision", "bf"), ["bf16"]),
         (("recommend", "--capacity", "s"), ["spot"]),
