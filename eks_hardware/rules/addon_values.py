@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from eks_hardware import facts, field_paths
 from eks_hardware.printable import quoted
+from eks_hardware.rules.pod_values import FREE, TERMS, pod_faults
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.unknown_keys import unknown_below
 from eks_hardware.rules.value_kinds import WrongValue, names_only, wrong_values
@@ -47,7 +48,7 @@ def _kinds(context: Context) -> Iterator[Breach]:
             # ADDON_ENVIRONMENT_TEXT reports values that are not text.
             if not (name == "vpc-cni" and wrong.path[0] == "env" and len(wrong.path) == 2 and _is_scalar(wrong.value)):
                 yield _addon_path(name, wrong.path), f"{wrong}, or {_REJECTS}"
-        for path, fault in _above_limits(values, ()):
+        for path, fault in (*_above_limits(values, ()), *pod_faults(values)):
             yield _addon_path(name, path), fault
     yield from ((each.path, each.message) for each in _names(context) if each.sure)
     yield from _replicas(context)
@@ -139,8 +140,10 @@ def _by_name(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Itera
     for name, value in values.items():
         if name in kinds and value is not None:
             yield from (wrong for wrong in wrong_values({name: value}, kinds, above) if wrong.value is not None)
-        if isinstance(value, Mapping) and name not in _FREE:
+        if isinstance(value, Mapping) and name not in FREE:
             yield from _by_name(value, (*above, str(name)))
+        for index, each in enumerate(value) if name in TERMS and isinstance(value, list | tuple) else ():
+            yield from _by_name(each, (*above, str(name), str(index))) if isinstance(each, Mapping) else ()
 
 
 def _above_limits(values: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -158,24 +161,8 @@ def _above_limits(values: Mapping[str, object], above: tuple[str, ...]) -> Itera
                     f"must be at most the limit {limits[name]}, got {requests[name]}; lower it, or raise the limit",
                 )
     for name, value in values.items():
-        if isinstance(value, Mapping) and name not in _FREE:
+        if isinstance(value, Mapping) and name not in FREE:
             yield from _above_limits(value, (*above, str(name)))
-
-
-# Text of other programs, whose names mean something else.
-_FREE = frozenset(
-    [
-        "config",
-        "grafana.ini",
-        "configMap",
-        "labels",
-        "podLabels",
-        "annotations",
-        "podAnnotations",
-        "nodeSelector",
-        "env",
-    ]
-)
 
 
 # --- charts
@@ -190,7 +177,7 @@ def _chart_kinds(context: Context) -> Iterator[Breach]:
             path = reduce(field_paths.below, wrong.path, f"kubernetes.charts.{name}.values")
             also = "; text that is not empty counts as true" if wrong.path[-1] == "enabled" else ""
             yield path, f"{wrong}, or the chart cannot be installed{also}"
-        for keys, fault in _above_limits(chart.values, ()):
+        for keys, fault in (*_above_limits(chart.values, ()), *pod_faults(chart.values)):
             yield reduce(field_paths.below, keys, f"kubernetes.charts.{name}.values"), fault
 
 

@@ -1,15 +1,19 @@
 """Kinds of values in nested settings, as data files name them: ``int 0..100``, ``map of quantity``, ``one of a, b``.
 
 Alternatives are joined with `` or ``; a nested mapping of names is a kind too. ``None`` and ``*`` allow anything.
+``list of toleration`` is a list of mappings, whose kinds are in the section ``objects`` of
+``config/facts/value_kinds.json``.
 """
 
 from __future__ import annotations
 
 import base64
+import ipaddress
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+from eks_hardware import facts
 from eks_hardware.printable import quoted
 from eks_hardware.units import GO_DURATION
 
@@ -21,6 +25,11 @@ _PLAIN_DURATION = re.compile(
 # https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 _QUANTITY = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?")
 _PERCENT = re.compile(r"[0-9]+(\.[0-9]*)?%")
+# https://github.com/prometheus-operator/prometheus-operator/blob/main/pkg/apis/monitoring/v1/types.go (ByteSize)
+_PROMETHEUS_DURATION = re.compile(r"0|(?=.)([0-9]+y)?([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?")
+_PROMETHEUS_SIZE = re.compile(r"0|([0-9]*[.])?[0-9]+((K|M|G|T|E|P)i?)?B")
+# https://github.com/bottlerocket-os/bottlerocket-settings-sdk (ValidLinuxHostname)
+_HOST_NAME = re.compile(r"(?=.{1,253}$)[0-9a-z][0-9a-z-]{0,62}(\.[0-9a-z][0-9a-z-]{0,62})*")
 _BOOLEANS = frozenset(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"])
 
 
@@ -78,6 +87,24 @@ def _base64(value: Any) -> bool:
     return True
 
 
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+# The words for several of a kind in messages.
+_PLURALS = {
+    "map": "mappings",
+    "list": "lists",
+    "int": "whole numbers",
+    "ip": "IP addresses",
+    "list of text": "lists of text",
+}
+
+
 # The test of each kind, and its words in messages.
 _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "text": (lambda value: isinstance(value, str), "text"),
@@ -100,6 +127,23 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     ),
     "bool text": (lambda value: isinstance(value, str) and value in _BOOLEANS, '"true" or "false", in quotes'),
     "int text": (lambda value: _text(value, re.compile("-?[0-9]{1,9}")), 'a whole number in quotes, such as "5"'),
+    "ip": (lambda value: isinstance(value, str) and _is_address(value), "an IP address such as 10.100.0.10"),
+    "fraction": (
+        lambda value: (is_whole(value) or isinstance(value, float)) and 0 <= float(cast("float", value)) < 1,
+        "a fraction of at least 0 and less than 1, such as 0.075",
+    ),
+    "prometheus duration": (
+        lambda value: _text(value, _PROMETHEUS_DURATION),
+        "a duration of Prometheus such as 30s, 12h or 15d",
+    ),
+    "prometheus size": (
+        lambda value: _text(value, _PROMETHEUS_SIZE),
+        "a size that ends in B, such as 45GB or 45GiB",
+    ),
+    "host name": (
+        lambda value: _text(value, _HOST_NAME),
+        "a host name of lower-case letters, digits, dots and hyphens",
+    ),
     "percent text": (lambda value: isinstance(value, str) and value.endswith("%"), 'a percentage such as "50%"'),
 }
 
@@ -128,10 +172,16 @@ def _of_kind(value: object, kind: str, path: tuple[str, ...]) -> Iterator[WrongV
     if container == "map" and inner and isinstance(value, Mapping):
         for name, each in value.items():
             yield from _of_kind(each, inner, (*path, str(name)))
+    elif container == "list" and inner in (objects := facts.value_kinds()["objects"]["kinds"]):
+        if isinstance(value, list | tuple):
+            for index, each in enumerate(value):
+                yield from _wrong(each, objects[inner], (*path, str(index)))
+        else:
+            yield WrongValue(path, "a list", value)
     elif container == "list" and inner and " or " not in kind and isinstance(value, list | tuple):
         for each in value:
             for wrong in _of_kind(each, inner, path):
-                yield WrongValue(path, f"a list of {inner}", wrong.value)
+                yield WrongValue(path, f"a list of {_PLURALS.get(inner, inner)}", wrong.value)
     else:
         found = [_fits(value, part) for part in kind.split(" or ")]
         if not any(fits for fits, _ in found):
@@ -148,8 +198,13 @@ def _fits(value: Any, kind: str) -> tuple[bool, str]:
         least, _, most = limits.partition("..")
         words = f"a whole number from {least} to {most}" if most else f"a whole number of at least {least}"
         return is_whole(value) and int(least) <= value and (not most or value <= int(most)), words
-    test, words = _KINDS[name.split(" of ")[0]]
-    return test(value), words
+    container, _, inner = name.partition(" of ")
+    test, words = _KINDS[container]
+    if not inner:
+        return test(value), words
+    items = value.values() if isinstance(value, Mapping) else value
+    fits = test(value) and all(_fits(item, inner)[0] for item in items)
+    return fits, f"{words} of {_PLURALS.get(inner, inner)}"
 
 
 def names_only(kinds: Mapping[str, object]) -> dict[str, object]:
@@ -158,7 +213,7 @@ def names_only(kinds: Mapping[str, object]) -> dict[str, object]:
         name: names_only(below)
         if isinstance(below, Mapping)
         else "*"
-        if isinstance(below, str) and below.startswith(("map", "*"))
+        if isinstance(below, str) and (below.startswith(("map", "*")) or " or map" in below)
         else None
         for name, below in kinds.items()
     }

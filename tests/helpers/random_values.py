@@ -29,6 +29,11 @@ _OF_KIND: Mapping[str, st.SearchStrategy[Any]] = {
     "threshold text": st.sampled_from(["500Mi", "10%", "0%"]),
     "bool text": st.sampled_from(["true", "false"]),
     "int text": st.sampled_from(["0", "5", "-1"]),
+    "ip": st.sampled_from(["10.100.0.10", "fd00::a"]),
+    "fraction": st.sampled_from([0, 0.075]),
+    "prometheus duration": st.sampled_from(["30s", "15d", "1h30m"]),
+    "prometheus size": st.sampled_from(["45GB", "0.5GiB"]),
+    "host name": st.sampled_from(["node-1", "a.example.com"]),
     "percent text": st.sampled_from(["50%", "100%"]),
 }
 # No kind accepts a list inside a list of numbers.
@@ -46,6 +51,8 @@ def right(kind: Any) -> st.SearchStrategy[Any]:
     if kind.startswith("one of "):
         return st.sampled_from(kind.removeprefix("one of ").split(", "))
     container, _, inner = kind.partition(" of ")
+    if container == "list" and inner in (objects := facts.value_kinds()["objects"]["kinds"]):
+        return st.lists(nested(objects[inner]), max_size=2)
     if container in ("map", "list") and inner:
         values = right(inner)
         return st.lists(values, max_size=2) if container == "list" else st.dictionaries(st.just("cpu"), values)

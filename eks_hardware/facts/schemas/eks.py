@@ -184,7 +184,7 @@ class AddonConfigurations(About):
 
 class KindsByName(TypedDict):
     source: Text
-    kinds: dict[str, str]
+    kinds: KeyTree
 
 
 class KindsByChart(TypedDict):
@@ -192,8 +192,15 @@ class KindsByChart(TypedDict):
     kinds: dict[str, KeyTree]
 
 
+class KindsOfObjects(TypedDict):
+    source: Text
+    kinds: dict[str, KeyTree]
+    required: dict[str, list[str]]
+
+
 class ValueKinds(About):
     as_of: Day
+    objects: KindsOfObjects
     by_name: KindsByName
     by_chart: KindsByChart
 

@@ -44,6 +44,52 @@ def chart_case(name: str, keys: str, bad: dict[str, Any], good: dict[str, Any], 
     return Case("CHART_VALUE_KIND", path, chart(name, bad, **switches), chart(name, good, **switches))
 
 
+# The place of the fault in a toleration, a wrong one and a right one.
+TOLERATIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    (".operator", {"key": "a", "operator": "Exist"}, {"key": "a", "operator": "Exists"}),
+    (".effect", {"key": "a", "operator": "Exists", "effect": "NoSchedul"}, {"key": "a", "operator": "Exists"}),
+    (".tolerationSeconds", {"key": "a", "effect": "NoExecute", "tolerationSeconds": "60"}, {"key": "a", "value": "b"}),
+    (
+        ".tolerationSeconds",
+        {"key": "a", "effect": "NoSchedule", "tolerationSeconds": 60},
+        {"key": "a", "effect": "NoExecute", "tolerationSeconds": 60},
+    ),
+    (".value", {"key": "a", "operator": "Exists", "value": "b"}, {"key": "a", "operator": "Equal", "value": "b"}),
+    (".value", {"key": "a", "value": True}, {"key": "a", "value": "true"}),
+    ("", {"value": "b"}, {"operator": "Exists"}),
+    (".operater", {"key": "a", "operater": "Exists"}, {"key": "a"}),
+]
+SPREAD: dict[str, Any] = {
+    "maxSkew": 1,
+    "topologyKey": "topology.kubernetes.io/zone",
+    "whenUnsatisfiable": "ScheduleAnyway",
+}
+SPREADS: list[tuple[str, dict[str, Any]]] = [
+    (".maxSkew", {"maxSkew": "1"}),
+    (".maxSkew", {"maxSkew": 0}),
+    (".whenUnsatisfiable", {"whenUnsatisfiable": "DoNotScheduleAnyway"}),
+    ("", {"topologyKey": ""}),
+    (".minDomains", {"minDomains": 2}),
+]
+TERM = "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions"
+OS = "kubernetes.io/os"
+REQUIREMENTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    (
+        ".operator",
+        {"key": OS, "operator": "in", "values": ["linux"]},
+        {"key": OS, "operator": "In", "values": ["linux"]},
+    ),
+    (".values", {"key": OS, "operator": "In", "values": "linux"}, {"key": OS, "operator": "Exists"}),
+    ("", {"key": OS, "operator": "In", "values": []}, {"key": OS, "operator": "NotIn", "values": ["windows"]}),
+    (".values", {"key": OS, "operator": "Exists", "values": ["linux"]}, {"key": OS, "operator": "Exists"}),
+]
+
+
+def preferred(expression: dict[str, Any]) -> dict[str, Any]:
+    term = {"weight": 1, "preference": {"matchExpressions": [expression]}}
+    return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
 CLAIM = {"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": "50Gi"}}}}}
 STORED = {"prometheus": {"prometheusSpec": {"storageSpec": CLAIM}}}
 ON_EFS = {"volumeClaimTemplate": {"spec": {"storageClassName": "efs", "resources": {"requests": {"storage": "50Gi"}}}}}
@@ -66,6 +112,30 @@ CASES = [
     ),
     addon_case(
         "coredns", "tolerations", {"tolerations": {"operator": "Exists"}}, {"tolerations": [{"operator": "Exists"}]}
+    ),
+    *(
+        addon_case("coredns", f"tolerations[0]{keys}", {"tolerations": [bad]}, {"tolerations": [good]})
+        for keys, bad, good in TOLERATIONS
+    ),
+    *(
+        addon_case(
+            "coredns",
+            f"topologySpreadConstraints[0]{keys}",
+            {"topologySpreadConstraints": [SPREAD | bad]},
+            {"topologySpreadConstraints": [SPREAD]},
+        )
+        for keys, bad in SPREADS
+    ),
+    *(
+        addon_case("coredns", f"{TERM}[0]{keys}", {"affinity": preferred(bad)}, {"affinity": preferred(good)})
+        for keys, bad, good in REQUIREMENTS
+    ),
+    Case(
+        "ADDON_VALUE",
+        "cluster.addons.coredns.configuration.nodeSelector.team",
+        addon("coredns", {"nodeSelector": {"team": "a b"}}),
+        addon("coredns", {"nodeSelector": {OS: "linux"}}),
+        frozenset({"PLACEMENT_NOWHERE"}),
     ),
     addon_case("coredns", "corefile", {"corefile": {".:53": {}}}, {"corefile": ".:53 {}"}),
     addon_case(
@@ -163,6 +233,40 @@ CASES = [
         addon("metrics-server", {"args": ["--v=2"]}),
     ),
     # --- charts
+    *(
+        chart_case(
+            "kube-prometheus-stack",
+            f"prometheus.prometheusSpec.{name}",
+            {"prometheus": {"prometheusSpec": {name: bad}}},
+            {"prometheus": {"prometheusSpec": {name: good}}},
+            prometheus=True,
+        )
+        for name, bad, good in (
+            ("retention", "15 days", "15d"),
+            ("retentionSize", "50Gi", "50GiB"),
+            ("scrapeInterval", "30sec", "30s"),
+        )
+    ),
+    chart_case(
+        "kueue",
+        "controllerManager.tolerations[0].effect",
+        {"controllerManager": {"tolerations": [{"operator": "Exists", "effect": "NoSched"}]}},
+        {},
+        kueue=True,
+    ),
+    chart_case(
+        "karpenter",
+        "settings.vmMemoryOverheadPercent",
+        {"settings": {"vmMemoryOverheadPercent": 7.5}},
+        {"settings": {"vmMemoryOverheadPercent": 0.075}},
+    ),
+    chart_case(
+        "aws-load-balancer-controller",
+        "defaultTargetType",
+        {"defaultTargetType": "pod"},
+        {"defaultTargetType": "ip"},
+        load_balancer_controller=True,
+    ),
     chart_case(
         "karpenter",
         "logLevel",
@@ -303,7 +407,7 @@ def test_which_rules_warn() -> None:
 @pytest.mark.parametrize(
     ("name", "configuration"),
     [
-        ("coredns", {"affinity": None, "podAnnotations": {"a": "b"}, "topologySpreadConstraints": [{"maxSkew": 1}]}),
+        ("coredns", {"affinity": None, "podAnnotations": {"a": "b"}, "topologySpreadConstraints": [SPREAD]}),
         ("vpc-cni", {"init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}, "livenessProbeTimeoutSeconds": 20}),
         ("vpc-cni", {"nodeAgent": {"enableCloudWatchLogs": "true", "healthProbeBindAddr": "8163"}}),
         ("aws-ebs-csi-driver", {"node": {"tolerateAllTaints": True, "volumeAttachLimit": 20}, "sidecars": {}}),

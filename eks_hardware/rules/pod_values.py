@@ -1,0 +1,115 @@
+"""Values of pods in add-ons and charts that the API server refuses: tolerations, affinities and spread constraints.
+
+The rules of ``addon_values.py`` report them, with the outcome for an add-on or a chart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from eks_hardware import facts
+from eks_hardware.printable import quoted
+from eks_hardware.rules.unknown_keys import unknown_below
+from eks_hardware.rules.value_kinds import names_only
+from eks_hardware.suggestions import misspelt, question
+
+Fault = tuple[tuple[str, ...], str]
+# https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
+_LABEL_KEY = re.compile(r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+# Names whose values are text of other programs, or labels and annotations.
+FREE = frozenset(
+    [
+        "config",
+        "grafana.ini",
+        "configMap",
+        "labels",
+        "podLabels",
+        "annotations",
+        "podAnnotations",
+        "nodeSelector",
+        "env",
+    ]
+)
+
+
+TERMS = ("nodeSelectorTerms", "preferredDuringSchedulingIgnoredDuringExecution")
+
+
+def pod_faults(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Iterator[Fault]:
+    """Yield the path and the fault of each value of a pod that has the right kind, but is refused nevertheless."""
+    for name, value in values.items():
+        path = (*above, str(name))
+        if name in _CHECKS and isinstance(value, list | tuple):
+            for index, each in enumerate(value):
+                for keys, fault in _item(name, each) if isinstance(each, Mapping) else ():
+                    yield (*path, str(index), *keys), fault
+        elif name in TERMS and isinstance(value, list | tuple):
+            for index, each in enumerate(value):
+                yield from pod_faults(each, (*path, str(index))) if isinstance(each, Mapping) else ()
+        elif name == "nodeSelector" and isinstance(value, Mapping):
+            yield from (((*path, key), fault) for key, fault in _labels(value))
+        elif isinstance(value, Mapping) and name not in FREE:
+            yield from pod_faults(value, path)
+
+
+def _item(name: str, item: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield unknown and missing names of an item of a list, and what its own check finds."""
+    kind, check = _CHECKS[name]
+    objects = facts.value_kinds()["objects"]
+    for found in unknown_below(item, names_only(objects["kinds"][kind])):
+        meant = misspelt(found.path[-1], found.close)
+        hint = question([meant]) if meant else f"it has {', '.join(objects['kinds'][kind])}"
+        yield found.path, f"a {_WORDS[kind]} has no {quoted(found.path[-1])}; {hint}"
+    for key in objects["required"].get(kind, ()):
+        if item.get(key) in (None, ""):
+            yield (), f"a {_WORDS[kind]} must have {key!r}; add it"
+    yield from check(item)
+
+
+def _toleration(item: Mapping[str, Any]) -> Iterator[Fault]:
+    operator = item.get("operator") or "Equal"
+    if not item.get("key") and operator != "Exists":
+        yield (), f"a toleration without 'key' must have operator Exists, got {operator}; add the key, or set Exists"
+    if operator == "Exists" and item.get("value"):
+        yield ("value",), f"must be empty with operator Exists, got {quoted(str(item['value']))}; remove it"
+    if item.get("tolerationSeconds") is not None and item.get("effect") != "NoExecute":
+        yield ("tolerationSeconds",), "only a toleration with effect NoExecute has it; set that effect, or remove this"
+
+
+def _spread(item: Mapping[str, Any]) -> Iterator[Fault]:
+    if item.get("minDomains") is not None and item.get("whenUnsatisfiable") == "ScheduleAnyway":
+        yield ("minDomains",), "must be left out with whenUnsatisfiable ScheduleAnyway; remove it, or set DoNotSchedule"
+
+
+def _requirement(item: Mapping[str, Any]) -> Iterator[Fault]:
+    operator, values = item.get("operator"), item.get("values")
+    given = list(values) if isinstance(values, list | tuple) else []
+    if operator in ("In", "NotIn") and not values:
+        yield (), f"the operator {operator} must have at least one value in 'values'; add it"
+    elif operator in ("Exists", "DoesNotExist") and given:
+        yield ("values",), f"must be left out with operator {operator}; remove it, or use In"
+    elif operator in ("Gt", "Lt") and not (len(given) == 1 and str(given[0]).lstrip("-").isdigit()):
+        yield ("values",), f"the operator {operator} must have one whole number in quotes; write one"
+
+
+def _labels(selector: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    for key, value in selector.items():
+        if not _LABEL_KEY.fullmatch(str(key)):
+            yield str(key), f"must be the name of a label, such as example.com/team, got {quoted(str(key))}"
+        elif isinstance(value, str) and not _LABEL_VALUE.fullmatch(value):
+            yield (
+                str(key),
+                "must be the value of a label (at most 63 letters, digits, dots, hyphens and underscores), got "
+                f"{quoted(value)}",
+            )
+
+
+_CHECKS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Iterator[Fault]]]] = {
+    "tolerations": ("toleration", _toleration),
+    "topologySpreadConstraints": ("spread", _spread),
+    "matchExpressions": ("requirement", _requirement),
+}
+_WORDS = {"toleration": "toleration", "spread": "topology spread constraint", "requirement": "match expression"}
