@@ -345,7 +345,7 @@ def _needs(need: str, kind: str, place: _Place, choices: Sequence[object]) -> st
         return f"{must}, got key {quoted(place.key)}{_did_you_mean(str(place.key), choices)}"
     number = "" if kind in _RANGES else "the number "  # a limit already says that the value is a number
     given = _measured(place.node) if "too_" in kind else _given(place.node, number=number)
-    hint = _quote_hint(kind, place.node, choices) or _suggestion(place.node, choices) or _list_hint(kind, place.node)
+    hint = _quote_hint(kind, place.node, choices) or _suggestion(place.node, choices) or _list_hint(kind, place)
     if not hint and (example := _example_of(place, need if need in (_TYPE_OF_MODELS, _TYPE_OF_LISTS) else "")):
         hint = f"; for example {place.key}: {example}" if isinstance(place.key, str) else f"; for example {example}"
     return f"{must}, got {given}{hint}"
@@ -415,11 +415,17 @@ def _quote_hint(kind: str, node: yn.Node | None, choices: Sequence[object]) -> s
     return ""
 
 
-def _list_hint(kind: str, node: yn.Node | None) -> str:
-    """Return a hint for a single value instead of a list."""
-    if not kind.startswith(("tuple", "list", "set", "frozen_set")) or not isinstance(node, yn.Scalar) or not node.raw:
+def _list_hint(kind: str, place: _Place) -> str:
+    """Return a hint for a single value, or the fields of a single item, instead of a list."""
+    node = place.node
+    if not kind.startswith(("tuple", "list", "set", "frozen_set")):
         return ""
-    return f"; write [{shown(node.raw)}]"
+    if isinstance(node, yn.Mapping) and node.entries:
+        first = next(iter(node.entries))
+        items = unwrap(below(place.annotation, 0)[0])
+        is_item = any(first in fields(item) for item in items if is_model(item))
+        return f'; write "- " before {first}, which begins an item' if is_item else ""
+    return f"; write [{shown(node.raw)}]" if isinstance(node, yn.Scalar) and node.raw else ""
 
 
 def _suggestion(node: yn.Node | None, allowed: Iterable[object]) -> str:

@@ -28,8 +28,9 @@ from yaml.events import (
 )
 
 from eks_hardware.findings import Finding, Position
+from eks_hardware.loader.other_files import other_file
 from eks_hardware.loader.yaml_files import MAX_BYTES, TOO_LARGE, position_after
-from eks_hardware.loader.yaml_nodes import Entry, Faulty, Mapping, Node, Scalar, Sequence, child_of
+from eks_hardware.loader.yaml_nodes import Entry, Faulty, Mapping, Node, Scalar, Sequence
 from eks_hardware.loader.yaml_scalars import OLD_BOOLEANS, resolve_plain
 from eks_hardware.loader.yaml_syntax import DIRECTIVE, explained
 from eks_hardware.printable import quoted, shown
@@ -51,17 +52,6 @@ class Parsed(NamedTuple):
 
     root: Mapping | None
     findings: tuple[Finding, ...]
-
-
-_MANIFEST = ("a Kubernetes", "name a strategy file, which `eks-hardware init` writes")
-_MANIFESTS = {
-    "eksctl.io/": ("an eksctl", "write a strategy with `eks-hardware init`, and copy the node groups into it"),
-    "karpenter.": (
-        "a Karpenter",
-        "describe the pool under karpenter.node_pools in a strategy, which writes such objects",
-    ),
-}
-"""Names of other tools' files and what to do about them, by the start of their ``apiVersion``."""
 
 
 def parse(text: str, file: str, *, may_be_empty: bool = False, fix: str = "write the document into it") -> Parsed:
@@ -150,7 +140,7 @@ class _Reader:
             # %YAML 1.1 would change the meaning of scalars, and %TAG is for tags.
             self._stop("YAML_SYNTAX", DIRECTIVE, self._position(start.start_mark))
         root = self._node(next(self._events), 1)
-        self._refuse_manifest(root)
+        self._refuse_other(root)
         next(self._events)  # document end
         after = next(self._events)
         if not isinstance(after, StreamEndEvent):
@@ -158,14 +148,11 @@ class _Reader:
             self._stop("YAML_DOCUMENTS", message, self._position(after.start_mark))
         return root
 
-    def _refuse_manifest(self, root: Node) -> None:
-        """Stop at a file of eksctl or Kubernetes with one finding; such a file often has several documents."""
-        version, kind = (child_of(root, key) for key in ("apiVersion", "kind"))
-        if not isinstance(version, Scalar) or not isinstance(kind, Scalar):
-            return
-        what, fix = next((of for group, of in _MANIFESTS.items() if version.raw.startswith(group)), _MANIFEST)
-        message = f"this is {what} {shown(kind.raw, 60)}, which eks-hardware does not read; {fix}"
-        self._stop("FILE_MANIFEST", message, version.position)
+    def _refuse_other(self, root: Node) -> None:
+        """Stop at a file of another tool with one finding."""
+        if other := other_file(root):
+            self.findings.clear()
+            self._stop("FILE_MANIFEST", *other)
 
     def _node(self, event: Any, depth: int) -> Node:
         position = self._position(event.start_mark)

@@ -20,7 +20,8 @@ _TAG = "a value that begins with ! is a tag, and tags are not supported; put the
 # `line`: the first line of the structure that was being parsed.
 _MEANINGS = {
     "block sequence entries are not allowed in this context": 'a list item ("- ") must start on its own line',
-    "could not find expected ':'": 'line {line} has no value; write "key: value" on one line',
+    "could not find expected ':'": 'line {line} has no value; write "key: value" on one line, with a space after the '
+    "colon",
     "did not find expected '-' indicator": "the list that starts in line {line} continues here without an item; indent "
     "all items alike, and the fields of an item alike",
     "did not find expected ',' or ']'": "the [ in line {line} is not closed; add ], or a comma between its items",

@@ -245,7 +245,7 @@ class Strategy(StrategyModel):
     version: Literal[1] = Field(description="Version of this file format.")
     name: ClusterName = Field(description="Name of the stack and of the cluster.")
     description: Text = Field(default="", description="Purpose of the cluster.")
-    region: Region = Field(description="AWS region, such as us-west-2.")
+    region: Region = Field(examples=["us-west-2"], description="AWS region, such as us-west-2.")
     cluster: ClusterSpec = Field(default=ClusterSpec(), description="The EKS control plane.")
     network: NetworkSpec = Field(default=NetworkSpec(), description="The VPC.")
     node_groups: tuple[NodeGroupSpec, ...] = Field(min_length=1, description="Managed node groups.")

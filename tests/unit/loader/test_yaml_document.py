@@ -46,6 +46,14 @@ MERGE_BOMB = "m0: &m0 {a: 1, b: 2}\n" + "".join(
         ("- a\n- b\n", [("FILE_NOT_A_MAPPING", 1, 1)]),
         ("apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\n---\na: 1\n", [("FILE_MANIFEST", 1, 13)]),
         ("kind: List\napiVersion: v1\n", [("FILE_MANIFEST", 2, 13)]),
+        ("managedNodeGroups: [{name: a}]\n", [("FILE_MANIFEST", 1, 1)]),
+        ("Resources: {C: {Name: !Ref N}}\n", [("FILE_MANIFEST", 1, 1)]),
+        ("apiVersion: v2\nname: a\nversion: 0.1.0\n", [("FILE_MANIFEST", 1, 1)]),
+        ('{"version": 4, "terraform_version": "1.9.0", "resources": []}', [("FILE_MANIFEST", 1, 46)]),
+        ('{"resource": {}}', [("FILE_MANIFEST", 1, 2)]),
+        ('module "eks" {\n  name = "a"\n}\n', [("FILE_MANIFEST", 1, 1)]),
+        ('region = "us-west-2"\n', [("FILE_MANIFEST", 1, 1)]),
+        ("resource: 1\nnode_groups: []\n", []),
         ("\n  text\n", [("FILE_NOT_A_MAPPING", 2, 3)]),
         ("a: 1\n---\nb: 2\n", [("YAML_DOCUMENTS", 2, 1)]),
         ("a: 1\n---\n", [("YAML_DOCUMENTS", 2, 1)]),
@@ -103,7 +111,7 @@ def test_refused(text: str, expected: list[tuple[str, int, int]]) -> None:
         ("a:\n  - b: 1\n   c: 2\n", "the list that starts in line 2 continues here without an item; indent all items "
          "alike, and the fields of an item alike"),
         (" a: 1\nb: 2\n", "indented unlike the lines above; indent all fields at the top alike"),
-        ("a: 1\nb\nc: 2\n", 'line 2 has no value; write "key: value" on one line'),
+        ("a: 1\nb\nc: 2\n", 'line 2 has no value; write "key: value" on one line, with a space after the colon'),
         ("a: b: c\n", '": " is not allowed here; indent the line like its neighbours, or put a value that contains ": "'
          " in quotes"),
         ("a: - b\n", 'a list item ("- ") must start on its own line'),

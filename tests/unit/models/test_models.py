@@ -628,6 +628,7 @@ def test_a_network_that_is_none_is_shown_with_a_correct_one(cidr: str, fix: str)
             {"node_groups": {"a": {}}},
             "node_groups: [{name: h100, instance_types: [p5.48xlarge], efa: true, scaling: {max: 4}}]",
         ),
+        ({"region": None}, "region: us-west-2"),
         ({"backend": "s3"}, "backend: {type: s3, bucket: example-state}"),
         ({"network": {"zones": "3"}}, "zones: 3"),
         ({"tags": [{"Key": "a"}]}, "tags: {team: research}"),
