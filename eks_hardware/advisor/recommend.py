@@ -126,7 +126,8 @@ def unknown_of(catalogue: Catalogue, only: Sequence[str]) -> Iterator[tuple[str,
     known = {*catalogue.families, *catalogue.accelerators, *kinds, *catalogue.names}
     for word in only:
         if word not in catalogue and not any(_is_meant(kind, [word.lower()]) for kind in _considered(catalogue, ())):
-            yield word, close(word, known)
+            parts = tuple(each.value for each in Hardware if word.lower() in each.value.split("-"))
+            yield word, parts or close(word, known)
 
 
 def best_of_families(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

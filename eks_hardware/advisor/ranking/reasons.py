@@ -101,7 +101,7 @@ def _speed(draft: Draft, scored: Scored) -> str:
     of_node = " per node" if draft.any_nodes else ""
     run = "" if hours is None or hours > _LONG_HOURS else f": {span(hours)}"
     limit = scored.compared_up_to
-    fastest = "the fastest" if limit is None else f"the fastest at up to {limit:g}x the lowest cost"
+    fastest = "the fastest" if limit is None else f"the fastest within {limit:g}x the lowest cost"
     if scored.times_slower < 1 / _CLOSE:
         return f"{ratio(1 / scored.times_slower)} faster{of_node} than {fastest}{run}"
     if scored.times_slower < _SAME:

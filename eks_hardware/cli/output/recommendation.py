@@ -420,11 +420,11 @@ def _choice(best: Candidate) -> str:
     """Return the choice and its price."""
     price = "price unknown"
     if best.usd_per_hour is not None:
-        price = f"{'at most ' if best.price_at_most else ''}{usd(best.usd_per_hour)} $/h"
+        price = f"{'at most ' if best.price_at_most else ''}${usd(best.usd_per_hour)}/h"
     if best.usd_per_run is not None and best.hours is not None:
         run = best.usd_per_run
         short_run = f"{run / _MILLION:.1f}M" if run >= _MILLION else usd(run)
-        price += f", {short_run} $ in {span(max(best.hours, 1.0))}"
+        price += f", ${short_run} in {span(max(best.hours, 1.0))}"
     bought = "" if best.purchase == "on-demand" else f", {best.purchase}"
     return f"{_CHOSEN} {_nodes(best)}{bought} in {best.region}: {price}"
 

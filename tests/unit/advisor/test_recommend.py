@@ -446,9 +446,10 @@ def test_cpus_that_are_asked_for_are_tried_whatever_the_size() -> None:
 
 
 def test_a_word_that_means_nothing_has_a_suggestion() -> None:
-    ((word, near),) = unknown_of(load(), ("g6e", "h1000"))
+    ((word, near), (_, kinds)) = unknown_of(load(), ("g6e", "h1000", "GPU"))
     assert word == "h1000"
     assert "h100" in near
+    assert kinds == ("nvidia-gpu",)
 
 
 def test_one_size_of_a_family_is_enough() -> None:

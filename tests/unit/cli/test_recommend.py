@@ -154,7 +154,7 @@ def test_typical_workloads(name: str, golden: Callable[[str, str], None]) -> Non
     assert len(text.splitlines()) <= 24
     if not code:
         first = recommended_json(WORKLOADS[name])["candidates"][0]
-        assert re.match(rf"✓ .*{re.escape(first['instance_type'])}\b.* \$/h", text.splitlines()[-1])
+        assert re.match(rf"✓ .*{re.escape(first['instance_type'])}\b.*: \$[\d.,]+/h", text.splitlines()[-1])
     golden(f"recommend/{name}.txt", f"{text}\n")
 
 
