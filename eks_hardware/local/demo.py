@@ -31,7 +31,7 @@ from eks_hardware.kubernetes.files.tree import RELEASES_FILE
 from eks_hardware.loader.discovery import OVERLAY_VARIABLE, named_strategy, read_environment
 from eks_hardware.local import cluster_tools, demo_folder, emulator, processes, terraform, terraform_output, tools
 from eks_hardware.local.cluster import ClusterError
-from eks_hardware.local.demo_cluster import ClusterHalf, Options
+from eks_hardware.local.demo_cluster import DemoCluster, Options
 from eks_hardware.local.demo_folder import DemoError
 from eks_hardware.local.demo_report import describe, describe_manifests
 from eks_hardware.local.emulator import Emulator, EmulatorError
@@ -193,12 +193,12 @@ class _Demo:
         self._log_file = run_dir / "demo.log"
         self._cdktf = Path()
         self._stay = stay
-        self._half = ClusterHalf(console, cluster, run_dir, self._log_file) if cluster else None
+        self._cluster = DemoCluster(console, cluster, run_dir, self._log_file) if cluster else None
 
     def run(self, *, keep: bool) -> bool:
         """Run all steps; return whether the demo was left running."""
-        if self._half:
-            self._half.print_differences()
+        if self._cluster:
+            self._cluster.print_differences()
         found, providers = self._find_tools()
         with contextlib.ExitStack() as running:
             local_aws = self._start_aws(running)
@@ -216,20 +216,20 @@ class _Demo:
             account = Account(local_aws.endpoint_url, region)
             running.callback(account.close)
             blank = account.inventory()
-            if self._half:
-                running.callback(self._half.stop)
-                self._half.start(local_aws, account)
+            if self._cluster:
+                running.callback(self._cluster.stop)
+                self._cluster.start(local_aws, account)
             clusters = self._deploy(environment, account, blank)
-            if self._half:
-                self._half.install(self._manifests, self._outputs(environment))
-                self._half.run_workloads()
+            if self._cluster:
+                self._cluster.install(self._manifests, self._outputs(environment))
+                self._cluster.run_workloads()
             else:
                 self._print_manifests(keep=keep)
             if keep:
                 self._leave_running(local_aws, environment, region, clusters)
                 return True
-            if self._half:
-                self._half.uninstall()
+            if self._cluster:
+                self._cluster.uninstall()
             self._destroy(environment, account, blank)
         return False
 
@@ -281,8 +281,8 @@ class _Demo:
     def _find_tools(self) -> tuple[tools.Tools, terraform.Providers]:
         with self._steps.step("Tools") as step:
             emulator.check_installed()  # before cdktf is downloaded
-            if self._half:
-                self._half.provide_programs(step)
+            if self._cluster:
+                self._cluster.provide_programs(step)
             if demo_folder.is_own(self._root):
                 step.update(f"installing cdktf in {self._root}, the first time only")
                 demo_folder.install_cdktf(self._root)
@@ -417,15 +417,15 @@ class _Demo:
         self, local_aws: Emulator, environment: Mapping[str, str], region: str, clusters: list[ClusterFacts]
     ) -> None:
         # The cluster's programs end with this process, so it stays.
-        pid = os.getpid() if self._half else local_aws.pid
+        pid = os.getpid() if self._cluster else local_aws.pid
         kept = Kept(self._stack, pid, local_aws.port, local_aws.token, str(local_aws.work_dir))
         script = self._run_dir / "env.sh"
         text = environment_script(environment, region=region)
-        if self._half:
-            text += f"export KUBECONFIG={shlex.quote(str(self._half.kubeconfig))}\n"
+        if self._cluster:
+            text += f"export KUBECONFIG={shlex.quote(str(self._cluster.kubeconfig))}\n"
         script.write_text(text, encoding="utf-8")
         atomic_files.replace(self._run_dir / _RECORD, (json.dumps(asdict(kept), indent=2) + "\n").encode())
-        if not self._half:
+        if not self._cluster:
             local_aws.detach()
 
         def relative(path: Path) -> str:
@@ -454,13 +454,13 @@ class _Demo:
 
     def _reach_kubernetes(self) -> list[str]:
         """Return the lines about kubectl."""
-        if not self._half:
+        if not self._cluster:
             return []
         return [
             "",
             "For kubectl or k9s alone:",
             "",
-            f"  export KUBECONFIG={shlex.quote(str(self._half.kubeconfig))}",
+            f"  export KUBECONFIG={shlex.quote(str(self._cluster.kubeconfig))}",
             "  kubectl get nodes,pods --all-namespaces",
         ]
 

@@ -1,4 +1,4 @@
-"""The Kubernetes half of the demo: a local cluster, the strategy's releases, and a workload on each kind of node.
+"""The Kubernetes part of the demo: a local cluster, the strategy's releases, and a workload on each kind of node.
 
 Nodes are made from the emulator's instances. The real Karpenter starts some of these. The real Kueue admits jobs.
 """
@@ -66,7 +66,7 @@ class Options:
     differences: tuple[str, ...] = ()
 
 
-class ClusterHalf:
+class DemoCluster:
     """One run on a local cluster.
 
     Args:
