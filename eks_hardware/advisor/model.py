@@ -214,6 +214,11 @@ class Candidate:
         """Nodes of the job, of the replica, or of all replicas."""
         return self.fit.nodes_for(self.replicas or 1)
 
+    @property
+    def hardware(self) -> str:
+        """The nodes and their type, such as ``2 x p5.48xlarge``; the type alone for one node."""
+        return f"{self.nodes} x {self.fit.kind.name}" if self.nodes > 1 else self.fit.kind.name
+
 
 @dataclass(frozen=True)
 class Rejection:

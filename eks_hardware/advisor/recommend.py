@@ -103,10 +103,8 @@ def cheaper_way(
         _, _, candidates = _searched(changed, branch, catalogue, only)
         cost = getattr(candidates[0], basis) if candidates else None
         if now and cost and cost <= now / 2:
-            each = candidates[0]
-            name = f"{each.nodes} x {each.fit.kind.name}" if each.nodes > 1 else each.fit.kind.name
-            per = "run" if basis == "usd_per_run" else "hour"
-            return f"{option} costs {usd(cost)} USD per {per} instead of {usd(now)}, on {name}; {caveat}"
+            per, on = "run" if basis == "usd_per_run" else "hour", candidates[0].hardware
+            return f"{option} costs {usd(cost)} USD per {per} instead of {usd(now)}, on {on}; {caveat}"
     return None
 
 

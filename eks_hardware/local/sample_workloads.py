@@ -103,7 +103,7 @@ def run(cluster: Kubectl, wanted: Sequence[Sample], *, seconds: float, tell: Cal
         state = _items(cluster, "pods,nodes")
         now = time.monotonic() - began
         known = {each["metadata"]["name"]: each for each in state if each["kind"] == "Node"}
-        pods = {pod["metadata"]["labels"][_JOB_LABEL]: pod for pod in state if _JOB_LABEL in _labels(pod)}
+        pods = _pods_by_job(state)
         for sample in wanted:
             pod = pods.get(sample.job)
             node = known.get(pod["spec"].get("nodeName", "")) if pod else None
@@ -121,7 +121,7 @@ def reasons(cluster: Kubectl, waiting: Sequence[Sample]) -> list[str]:
     """Return for each sample that does not run what the scheduler, Karpenter and the job's controller say."""
     state = _items(cluster, "pods,events")
     events = [each for each in state if each["kind"] == "Event"]
-    pods = {pod["metadata"]["labels"][_JOB_LABEL]: pod for pod in state if _JOB_LABEL in _labels(pod)}
+    pods = _pods_by_job(state)
     lines = []
     for sample in waiting:
         pod = pods.get(sample.job)
@@ -130,6 +130,10 @@ def reasons(cluster: Kubectl, waiting: Sequence[Sample]) -> list[str]:
             "\n  ".join([f"{sample.job} ({sample.called}):", *(texts or ["it has no pod, and no event says why"])])
         )
     return lines
+
+
+def _pods_by_job(state: Sequence[Object]) -> dict[str, Object]:
+    return {_labels(each)[_JOB_LABEL]: each for each in state if _JOB_LABEL in _labels(each)}
 
 
 def _placed(sample: Sample, pod: Object, node: Object, seconds: float) -> Placed:

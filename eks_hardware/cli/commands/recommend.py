@@ -277,8 +277,7 @@ def _write(
         write_new(file, with_schema(text) if has_schema(file) else text, force=force)
     except WriteError as error:
         fail(str(error))
-    nodes = f"{chosen.nodes} x " if chosen.nodes > 1 else ""
-    summary = f"Wrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.\n{reach}".rstrip()
+    summary = f"Wrote {file}: {chosen.hardware} in {chosen.region}.\n{reach}".rstrip()
     return summary, None if settings.public_cidrs else chosen.region
 
 

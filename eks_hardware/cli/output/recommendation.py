@@ -426,7 +426,7 @@ def _choice(best: Candidate) -> str:
         short_run = f"{run / _MILLION:.1f}M" if run >= _MILLION else usd(run)
         price += f", ${short_run} in {span(max(best.hours, 1.0))}"
     bought = "" if best.purchase == "on-demand" else f", {best.purchase}"
-    return f"{_CHOSEN} {_nodes(best)}{bought} in {best.region}: {price}"
+    return f"{_CHOSEN} {best.hardware}{bought} in {best.region}: {price}"
 
 
 def _table(best: Sequence[Candidate], chosen: Candidate | None = None) -> Table:
@@ -435,7 +435,7 @@ def _table(best: Sequence[Candidate], chosen: Candidate | None = None) -> Table:
     rows = [
         (
             f"{_CHOSEN} {rank}" if each is chosen else str(rank),
-            _nodes(each),
+            each.hardware,
             _devices(each),
             f"{each.fit.memory_gib:.1f}/{each.fit.available_gib:.1f}",
             f"{'<=' if each.price_at_most else ''}{usd(each.usd_per_hour)}",
@@ -449,10 +449,6 @@ def _table(best: Sequence[Candidate], chosen: Candidate | None = None) -> Table:
     for row in rows:
         candidates_table.add_row(*row)
     return candidates_table
-
-
-def _nodes(each: Candidate) -> str:
-    return f"{each.nodes} x {each.fit.kind.name}" if each.nodes > 1 else each.fit.kind.name
 
 
 def _devices(each: Candidate) -> str:
@@ -476,7 +472,7 @@ def _whys(best: Sequence[Candidate], policy_name: str) -> Iterator[tuple[str, st
 
 def _title(best: Candidate) -> str:
     where = f"{best.region} ({', '.join(zone.rpartition('-')[2] for zone in best.zone_ids)})"
-    return f"{_nodes(best)}, {best.purchase} in {where}"
+    return f"{best.hardware}, {best.purchase} in {where}"
 
 
 def _winner(best: Candidate, recommendation: Recommendation) -> Iterator[tuple[str, str]]:
@@ -569,7 +565,7 @@ def _regions(best: Sequence[Candidate], recommendation: Recommendation, out: Con
             if one.purchase == candidate.purchase and one.fit.kind is candidate.fit.kind
         ]
         there = [next((one for one in alike if one.region == region), None) for region in regions]
-        rows.append((_nodes(candidate), [usd(one.usd_per_hour) if one else "-" for one in there]))
+        rows.append((candidate.hardware, [usd(one.usd_per_hour) if one else "-" for one in there]))
     prices = table(("", *regions), right=regions, fold=regions, heading="dim")
     for name, figures in rows:
         prices.add_row(f"  {name}", *figures)
