@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from eks_hardware.local import cluster_tools, processes
-from eks_hardware.local.cluster import Cluster
+from eks_hardware.local.cluster import ATTEMPTS, Cluster
 from eks_hardware.local.cluster_setup import is_ok
 from eks_hardware.local.emulator import HOST, Emulator, free_port, loopback_without_proxy
 from eks_hardware.units import amount
@@ -70,6 +70,18 @@ class Karpenter:
         deployments = json.loads(found)["items"]
         if not deployments:
             raise KarpenterError(f"no Deployment has the label {_DEPLOYMENT}; install Karpenter's chart first")
+        settings = _settings(deployments[0])
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self._launch(program, settings)
+            except KarpenterError:
+                # Another process took one of the free ports first.
+                if attempt == ATTEMPTS or "already in use" not in self.log_tail():
+                    raise
+            else:
+                return
+
+    def _launch(self, program: Path, settings: Mapping[str, str]) -> None:
         health = free_port()
         folder = self._cluster.folder / "karpenter"
         folder.mkdir(exist_ok=True)
@@ -80,7 +92,7 @@ class Karpenter:
                 cwd=folder,
                 stdout=log,
                 env={
-                    **_settings(deployments[0]),
+                    **settings,
                     **self._connections(),
                     "HEALTH_PROBE_PORT": str(health),
                     "METRICS_PORT": str(free_port()),
