@@ -64,7 +64,7 @@ class Emulator:
     Args:
         log_file: The file for its output.
         work_dir: The folder for its files, removed when it stops; default: a temporary one.
-        faithful: Apply :mod:`eks_hardware.local.emulator_patches`; False leaves ministack unchanged.
+        patched: Apply :mod:`eks_hardware.local.emulator_patches`; False leaves ministack unchanged.
         requests_file: The file that records the requests of AWS clients, as
             :mod:`eks_hardware.local.emulator_patches.recorded` describes it; default: none are recorded.
     """
@@ -74,10 +74,10 @@ class Emulator:
         log_file: Path,
         *,
         work_dir: Path | None = None,
-        faithful: bool = True,
+        patched: bool = True,
         requests_file: Path | None = None,
     ) -> None:
-        self._faithful = faithful
+        self._patched = patched
         self.requests_file = requests_file
         self.log_file = log_file
         self.port = 0
@@ -248,7 +248,7 @@ class Emulator:
     def _launch(self, log: IO[bytes]) -> None:
         recording = {REQUESTS_VARIABLE: str(self.requests_file.absolute())} if self.requests_file else {}
         self._process = processes.start(
-            [sys.executable, "-m", _PROGRAM, *(["patched"] if self._faithful else [])],
+            [sys.executable, "-m", _PROGRAM, *(["patched"] if self._patched else [])],
             cwd=self.work_dir,
             env={**server_environment(self.port, self.work_dir, self.token, os.environ), **recording},
             stdin=subprocess.PIPE,

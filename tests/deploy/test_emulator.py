@@ -283,7 +283,7 @@ FORGOTTEN: dict[str, Callable[[dict[str, Any]], bool]] = {
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return the responses of an emulator without our patch for objects with all of these fields."""
-    with Emulator(tmp_path_factory.mktemp("stock") / "log", faithful=False) as running:
+    with Emulator(tmp_path_factory.mktemp("stock") / "log", patched=False) as running:
         account = Account(running.endpoint_url, "us-west-2")
         ec2, eks = account.client("ec2"), account.client("eks")
         data = {"NetworkInterfaces": [_INTERFACE], "Placement": {"GroupName": "together"}}
