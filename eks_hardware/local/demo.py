@@ -36,6 +36,7 @@ from eks_hardware.local.demo_folder import DemoError
 from eks_hardware.local.demo_report import describe, describe_manifests
 from eks_hardware.local.emulator import Emulator, EmulatorError
 from eks_hardware.local.karpenter_process import KarpenterError
+from eks_hardware.local.kueue_process import KueueError
 from eks_hardware.local.readback import Account, ClusterFacts, left_over
 from eks_hardware.local.steps import Step, Steps
 from eks_hardware.printable import counted, reason
@@ -57,6 +58,7 @@ _FAILURES = (
     DemoError,
     EmulatorError,
     KarpenterError,
+    KueueError,
     cluster_tools.ToolsMissing,
     terraform.TerraformError,
     tools.ToolsMissing,

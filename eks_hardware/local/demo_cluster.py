@@ -88,6 +88,7 @@ class DemoCluster:
         self._programs: Mapping[str, Path] = {}
         self._stand_ins: tuple[Chart, ...] = ()
         self._has_kueue = False
+        self._kueue: Kueue | None = None
         self._samples: tuple[Sample, ...] = ()
         self._background = ThreadPoolExecutor(1)
         self._starting: Future[float] | None = None
@@ -149,35 +150,50 @@ class DemoCluster:
         self._running.close()
 
     def install(self, folder: Path, outputs: Mapping[str, str]) -> None:
-        """Wait for the nodes of the node groups, and run ``install.sh`` of the strategy's folder."""
+        """Wait for the nodes of the node groups, and run ``install.sh`` of the strategy's folder.
+
+        Raises:
+            DemoError: the nodes did not join, or the script failed.
+            KueueError: the script failed because Kueue ended.
+        """
         self._folder = folder
         self._kubelets = self._running.enter_context(Kubelets(self._account, self._cluster))
         with self._steps.step("Nodes") as step:
             self._wait_for_nodes(step)
         if self._has_kueue:
             log_dir = self._run_dir / "kubernetes"
-            self._running.enter_context(Kueue(self._cluster, log_dir, program=self._programs[KUEUE]))
+            kueue = Kueue(self._cluster, log_dir, program=self._programs[KUEUE])
+            self._kueue = self._running.enter_context(kueue)
         summary = read_summary(folder)
         charts = self._charts(summary)
         self._environment = install_scripts.environment(
             self._cluster.environment(), self._run_dir / "bin", self._programs, charts, outputs
         )
-        lines = install_scripts.run(folder / INSTALL, self._environment, self._log_file)
+        try:
+            self._install_releases(summary)
+        except DemoError:
+            if self._kueue:
+                self._kueue.check()
+            raise
+        if self._starting:
+            with self._steps.step("Karpenter") as step:
+                step.update("waiting for the controller")
+                step.result = f"the real controller was ready {self._starting.result():.1f} s after its chart"
+
+    def _install_releases(self, summary: Summary) -> None:
+        """Run ``install.sh``, and print each release when it is installed."""
+        lines = install_scripts.run(self._folder / INSTALL, self._environment, self._log_file)
         with contextlib.closing(lines):
             for release in summary.releases:
                 with self._steps.step("Install") as step:
                     step.update(release.name)
-                    waiting = install_scripts.awaited(release, folder)
+                    waiting = install_scripts.awaited(release, self._folder)
                     any(map(waiting.is_installed, lines))
                     step.result = _described(release, is_stand_in=_chart(release) in self._stand_ins)
                 if release.chart == _CONTROLLER:
                     self._starting = self._background.submit(self._start_karpenter)
             for _ in lines:
                 pass
-        if self._starting:
-            with self._steps.step("Karpenter") as step:
-                step.update("waiting for the controller")
-                step.result = f"the real controller was ready {self._starting.result():.1f} s after its chart"
 
     def run_workloads(self) -> None:
         """Run one sample workload for each group and pool, and print where they run.

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from eks_hardware.kubernetes.nodes import name_label, nodes
+from eks_hardware.kubernetes.kueue import CHART as KUEUE
+from eks_hardware.kubernetes.nodes import Node, name_label, nodes
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedNodePool, ResolvedStrategy
 from eks_hardware.resolve.extended_resources import EFA, GPU, NEURON
-from eks_hardware.workloads import Request, WorkloadError, manifest
+from eks_hardware.workloads import Manifest, Request, WorkloadError, manifest
 
 Object = Mapping[str, Any]
 
@@ -69,12 +71,27 @@ def samples(strategy: Strategy, resolved: ResolvedStrategy) -> tuple[tuple[Sampl
     for number, node in enumerate(nodes(resolved), 1):
         called = f"node {'pool' if isinstance(node, ResolvedNodePool) else 'group'} {node.name}"
         try:
-            made = manifest(strategy, resolved, Request(kind="job", group=node.name, name=f"job-{number}"))
+            made = _manifest(strategy, resolved, node, f"job-{number}")
         except WorkloadError as error:
             without.append(f"{called}: {error.message}")
             continue
         jobs.append(Sample(f"job-{number}", node.name, called, name_label(node), made.objects))
     return tuple(jobs), tuple(without)
+
+
+def _manifest(strategy: Strategy, resolved: ResolvedStrategy, node: Node, name: str) -> Manifest:
+    """Return a job for a group or pool, in its queue if a team may run it there.
+
+    Raises:
+        WorkloadError: it cannot have one.
+    """
+    plain = Request(kind="job", group=node.name, name=name)
+    if KUEUE in resolved.kubernetes.charts:
+        for namespace in [team.name for team in resolved.kubernetes.teams] or ["default"]:
+            queued = replace(plain, queue=node.hardware.value, namespace=namespace)
+            with contextlib.suppress(WorkloadError):
+                return manifest(strategy, resolved, queued)
+    return manifest(strategy, resolved, plain)
 
 
 def delete(cluster: Kubectl, wanted: Sequence[Sample]) -> None:

@@ -126,6 +126,18 @@ def test_each_group_and_pool_of_a_strategy_has_a_sample() -> None:
     assert len({each.job for each in found}) == len(found)
 
 
+def test_samples_of_a_strategy_with_queues_are_in_the_queues_of_a_team() -> None:
+    strategy = strategy_of(SHIPPED / "gpu-training.yaml")
+    found, without = samples(strategy, resolve(strategy))
+    assert without == ()
+    places = {}
+    for sample in found:
+        (job,) = sample.objects
+        labels = job["metadata"].get("labels", {})
+        places[sample.node] = (job["metadata"].get("namespace"), labels.get("kueue.x-k8s.io/queue-name"))
+    assert places == {"system": (None, None), "h100": ("research", "nvidia-gpu"), "preprocessing": ("research", "cpu")}
+
+
 def test_the_table_fits_80_columns() -> None:
     sample = Sample("job-12", "inferentia-inference", "", {}, ())
     row = Placed(sample, "trn1.32xlarge", "us-west-2a", "16 Neuron, 8 EFA", 118.25)
