@@ -249,7 +249,7 @@ class Catalogue:
         partition = facts.partition(region)
         known = [each for each in self.regions if facts.partition(each) == partition]
         if not known:
-            hint = f"it lists no region of the partition {partition}"
+            hint = f"it has no data of the partition {partition}, whose regions eks-hardware does not support"
         else:
             hint = did_you_mean(region, known, f"known: {', '.join(known)}")
         return f"the catalogue does not list {quoted(region)}; {hint}"

@@ -171,12 +171,24 @@ def measured_models() -> MeasuredModels:
     return models
 
 
-def partition(region: str) -> str:
-    """Return the AWS partition of a region: ``aws``, ``aws-cn`` or ``aws-us-gov``.
+_PARTITIONS = {
+    "cn-": "aws-cn",
+    "us-gov-": "aws-us-gov",
+    "eusc-": "aws-eusc",
+    "us-iso-": "aws-iso",
+    "us-isob-": "aws-iso-b",
+    "eu-isoe-": "aws-iso-e",
+    "us-isof-": "aws-iso-f",
+}
 
-    Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html
+
+def partition(region: str) -> str:
+    """Return the AWS partition of a region: ``aws``, ``aws-cn`` or ``aws-us-gov``, or one that the catalogue lacks.
+
+    Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html,
+    https://github.com/boto/botocore/blob/1.43.106/botocore/data/partitions.json
     """
-    for prefix, name in (("cn-", "aws-cn"), ("us-gov-", "aws-us-gov")):
+    for prefix, name in _PARTITIONS.items():
         if region.startswith(prefix):
             return name
     return "aws"

@@ -31,7 +31,7 @@ from eks_hardware.models.text_patterns import pattern
 _CONSTRAINT = r" *(=|!=|>=|>|<=|<|~>)? *[0-9]{1,9}(\.[0-9]{1,9}){0,2} *"
 VersionRange = Annotated[str, StringConstraints(pattern=rf"^{_CONSTRAINT}(,{_CONSTRAINT})*$", max_length=100)]
 
-Region = Annotated[str, pattern(r"^[a-z]{2,3}(-[a-z]+)+-[0-9]$", "a region such as us-west-2")]
+Region = Annotated[str, pattern(r"^[a-z]{2,4}(-[a-z]+)+-[0-9]$", "a region such as us-west-2")]
 
 
 # Terraform validates the backend's ARNs more strictly than AWS:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
 from eks_hardware.rules.cron import cron_fault, longest_minutes
+from eks_hardware.rules.placement import placed
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, noun, type_names, warning
 from eks_hardware.rules.taints import is_open_to
 from eks_hardware.units import go_seconds, seconds
@@ -128,3 +129,19 @@ def _open(context: Context) -> Iterator[Breach]:
             f"any pod can run on this {noun(node)} with {type_names(context.types(node))}, and {launches}; remove this "
             "line, or add a taint",
         )
+    yield from _tolerating(context)
+
+
+def _tolerating(context: Context) -> Iterator[Breach]:
+    """Yield tolerations by which the cluster's own software can run on accelerated nodes."""
+    accelerated = [node for node in context.nodes if _is_accelerated(context, node) and not is_open_to(context, node)]
+    for path, values in placed(context):
+        given = values.get("tolerations")
+        tolerations = given if isinstance(given, Sequence) and not isinstance(given, str) else ()
+        taken = [node for node in accelerated if tolerations and is_open_to(context, node, tolerations)]
+        if taken and not values.get("nodeSelector") and not values.get("affinity"):
+            yield (
+                field_paths.below(path, "tolerations"),
+                f"these pods can run on {taken[0].name} with {type_names(context.types(taken[0]))}, and keep it busy; "
+                "tolerate only the taints of other nodes, or add a nodeSelector",
+            )

@@ -42,7 +42,7 @@ _DERIVED = frozenset(["hardware-type", "workload-type", "accelerator"])
 
 @error("PLACEMENT_NOWHERE")
 def _nowhere(context: Context) -> Iterator[Breach]:
-    for path, values in _placed(context):
+    for path, values in placed(context):
         keys = [key for key in ("nodeSelector", "affinity") if values.get(key)]
         if not keys or not all(map(context.types, context.nodes)):
             continue
@@ -91,7 +91,7 @@ def _configuration(context: Context, name: str) -> Mapping[str, object]:
     return addon.configuration if addon and addon.enabled else {}
 
 
-def _placed(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
+def placed(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the path and values of each Deployment that an add-on's or a chart's values can place."""
     charts = list(placed_charts(context))
     for name, places in _ADDONS.items():

@@ -14,7 +14,8 @@ _BYTES = ("memory", "storage")
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 # Names of amounts in settings that are passed on: requests, limits, reservations and eviction thresholds.
 _SIGNALS = ("memory.available", "nodefs.available", "imagefs.available")
-_RESOURCES = frozenset(["cpu", "memory", "ephemeral-storage", "storage", *_SIGNALS])
+_LOGS = ("containerLogMaxSize", "container-log-max-size")
+_RESOURCES = frozenset(["cpu", "memory", "ephemeral-storage", "storage", "pid", *_SIGNALS, *_LOGS])
 
 
 class _Amount(NamedTuple):
@@ -26,7 +27,9 @@ class _Amount(NamedTuple):
 
     @property
     def resource(self) -> str:
-        return "disk" if self.name in _SIGNALS[1:] else self.name.removesuffix(".available").rpartition(".")[2]
+        if self.name in (*_SIGNALS[1:], *_LOGS, "size"):
+            return "disk"
+        return self.name.removesuffix(".available").rpartition(".")[2]
 
 
 @error("QUANTITY_UNIT")
@@ -41,6 +44,8 @@ def _unit(context: Context) -> Iterator[Breach]:
             elif each.of_container and number is not None and number > most:
                 fault = f"{text} is a number of cores, and no instance type has more than {most}"
                 yield each.path, f"{fault}; write {text}m for thousandths of a core"
+        elif each.resource == "pid" and not text.isdigit():
+            yield each.path, f"pid must be a number of processes, got {text}; write for example 1000"
         elif each.resource.endswith((*_BYTES, "disk")) and number is not None and 0 < number < MIB:
             yield each.path, _bytes(text, each.resource)
 
@@ -93,7 +98,9 @@ def _named(path: str, value: object, above: str = "") -> Iterator[_Amount]:
     if isinstance(value, Mapping):
         for name, each in value.items():
             where = field_paths.below(path, str(name))
-            if name in _RESOURCES and isinstance(each, str | int) and not isinstance(each, bool):
+            # The volume of a chart: persistence: {size: 10Gi}.
+            known = name in _RESOURCES or (name == "size" and above == "persistence")
+            if known and isinstance(each, str | int) and not isinstance(each, bool):
                 yield _Amount(where, str(name), each, above in ("requests", "limits"))
             else:
                 yield from _named(where, each, str(name))

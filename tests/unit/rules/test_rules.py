@@ -59,6 +59,7 @@ def s3_backend(**fields: Any) -> dict[str, Any]:
 CASES = [
     Case("REGION_UNKNOWN", "region", {"region": "us-iso-east-1"}, {"region": "us-east-1"}),
     Case("REGION_UNKNOWN", "region", {"region": "us-west-9"}, {}),
+    Case("REGION_UNKNOWN", "region", {"region": "eusc-de-east-1"}, {}),
     Case("REGION_UNKNOWN", "backend.region", s3_backend(region="us-west-9"), s3_backend(region="us-west-1")),
     Case("STATE_PARTITION", "backend.region", s3_backend(region="cn-north-1"), s3_backend(region="eu-west-1")),
     Case(

@@ -27,6 +27,11 @@ def node_config_with(**config: Any) -> dict[str, Any]:
     return {"node_groups": [SYSTEM, group("g6.xlarge", user_data={"kubelet": {"config": config}})]}
 
 
+def grafana(**persistence: str) -> dict[str, Any]:
+    charts = {"kube-prometheus-stack": {"values": {"grafana": {"persistence": persistence}}}}
+    return kubernetes(prometheus=True, charts=charts)
+
+
 CHART = "kubernetes.charts.kueue.values.controllerManager.manager.resources.requests"
 COREDNS = "cluster.addons.coredns.configuration.resources"
 KUBELET = "node_groups[gpu].user_data.kubelet.config"
@@ -84,6 +89,24 @@ CASES = [
         f"{TEAM}.container_defaults.requests.cpu",
         team(container_defaults={"requests": {"memory": "1Gi", "cpu": "2500"}}),
         team(container_defaults={"requests": {"memory": "1Gi", "cpu": "2500m"}}),
+    ),
+    Case(
+        "QUANTITY_UNIT",
+        "node_groups[gpu].kubelet.system_reserved.pid",
+        kubelet(system_reserved={"pid": "1Gi"}),
+        kubelet(system_reserved={"pid": "1000"}),
+    ),
+    Case(
+        "QUANTITY_UNIT",
+        "kubernetes.charts.kube-prometheus-stack.values.grafana.persistence.size",
+        grafana(size="10m"),
+        grafana(size="10Gi"),
+    ),
+    Case(
+        "QUANTITY_UNIT",
+        "node_groups[gpu].user_data.kubelet.config.containerLogMaxSize",
+        node_config_with(containerLogMaxSize="10m"),
+        node_config_with(containerLogMaxSize="10Mi"),
     ),
     # Settings that are passed on.
     Case("QUANTITY_UNIT", f"{CHART}.memory", manager_requests(memory="512m"), manager_requests(memory="512Mi")),

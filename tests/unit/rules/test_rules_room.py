@@ -194,6 +194,18 @@ CASES = [
         ]
     ),
     Case("ACCELERATOR_OPEN", "node_groups[gpu].accelerator_taint", gpu_group(accelerator_taint=False), gpu_group()),
+    *(
+        Case(
+            "ACCELERATOR_OPEN",
+            "cluster.addons.coredns.configuration.tolerations",
+            {**gpu_group(), **configured("coredns", tolerations=[wrong])},
+            {**gpu_group(), **configured("coredns", tolerations=[right])},
+        )
+        for wrong, right in [
+            ({"operator": "Exists"}, {"key": "CriticalAddonsOnly", "operator": "Exists"}),
+            ({"key": "nvidia.com/gpu", "operator": "Exists"}, {"key": "nvidia.com/gpu", "value": "false"}),
+        ]
+    ),
     Case(
         "ACCELERATOR_OPEN",
         f"{POOL}.accelerator_taint",
