@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
 from typing import NamedTuple
 
 from eks_hardware import facts, field_paths
@@ -19,7 +18,7 @@ _REJECTS = "EKS rejects the add-on's configuration in the middle of an apply"
 
 
 def _addon_path(name: str, keys: tuple[str, ...]) -> str:
-    return reduce(field_paths.below, keys, f"cluster.addons.{name}.configuration")
+    return field_paths.below(f"cluster.addons.{name}.configuration", *keys)
 
 
 def _configured(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -98,8 +97,8 @@ def _places(fields: Mapping[str, object], name: str, above: tuple[str, ...]) -> 
 
 
 def _replicas(context: Context) -> Iterator[Breach]:
-    addon = context.strategy.cluster.addons.get("coredns")
-    scaling = addon.configuration.get("autoScaling") if addon and addon.enabled else None
+    values = context.addon_configuration("coredns")
+    scaling = values.get("autoScaling")
     if isinstance(scaling, Mapping):
         least, most = scaling.get("minReplicas"), scaling.get("maxReplicas")
         if isinstance(least, int) and isinstance(most, int) and least > most:
@@ -107,8 +106,8 @@ def _replicas(context: Context) -> Iterator[Breach]:
             yield path, f"must be at most maxReplicas {most}, got {least}; lower it, or raise maxReplicas"
         if "enabled" not in scaling:
             yield _addon_path("coredns", ("autoScaling",)), f"must have 'enabled', or {_REJECTS}; add it"
-    yield from _default_limit(addon.configuration if addon and addon.enabled else {})
-    budget = addon.configuration.get("podDisruptionBudget") if addon and addon.enabled else None
+    yield from _default_limit(values)
+    budget = values.get("podDisruptionBudget")
     if isinstance(budget, Mapping) and {"maxUnavailable", "minAvailable"} <= budget.keys():
         path = _addon_path("coredns", ("podDisruptionBudget", "minAvailable"))
         yield path, "a PodDisruptionBudget has only one of minAvailable and maxUnavailable; remove one"
@@ -174,11 +173,11 @@ def _chart_kinds(context: Context) -> Iterator[Breach]:
     for name, chart in context.strategy.kubernetes.charts.items():
         own = (wrong for wrong in wrong_values(chart.values, by_chart.get(name, {})) if wrong.value is not None)
         for wrong in {each.path: each for each in (*_by_name(chart.values), *own)}.values():
-            path = reduce(field_paths.below, wrong.path, f"kubernetes.charts.{name}.values")
+            path = field_paths.below(f"kubernetes.charts.{name}.values", *wrong.path)
             also = "; text that is not empty counts as true" if wrong.path[-1] == "enabled" else ""
             yield path, f"{wrong}, or the chart cannot be installed{also}"
         for keys, fault in (*_above_limits(chart.values, ()), *pod_faults(chart.values)):
-            yield reduce(field_paths.below, keys, f"kubernetes.charts.{name}.values"), fault
+            yield field_paths.below(f"kubernetes.charts.{name}.values", *keys), fault
 
 
 # --- what values need
@@ -197,7 +196,7 @@ def _volumes(context: Context) -> Iterator[Breach]:
                 "cluster.addons.aws-ebs-csi-driver: {}",
             )
     snapshots = addons.get("snapshot-controller")
-    classes = driver.configuration.get("volumeSnapshotClasses") if driver and driver.enabled else None
+    classes = context.addon_configuration("aws-ebs-csi-driver").get("volumeSnapshotClasses")
     if classes and not (snapshots and snapshots.enabled):
         yield (
             _addon_path("aws-ebs-csi-driver", ("volumeSnapshotClasses",)),
@@ -214,7 +213,7 @@ def _claims(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
     installed = context.charts
     for name, chart in context.strategy.kubernetes.charts.items():
         for keys, value in _mappings(chart.values, ()) if name in installed else ():
-            path = reduce(field_paths.below, keys, f"kubernetes.charts.{name}.values")
+            path = field_paths.below(f"kubernetes.charts.{name}.values", *keys)
             if keys[-1] == "volumeClaimTemplate" and isinstance(spec := value.get("spec", {}), Mapping):
                 yield path, spec
             elif keys[-1] == "persistence" and value.get("enabled") is True and not value.get("existingClaim"):

@@ -151,8 +151,7 @@ def _behind(context: Context) -> Iterator[Breach]:
 
 def _environment(context: Context) -> Mapping[str, object]:
     """Return the environment variables that the strategy sets for the CNI."""
-    addon = context.strategy.cluster.addons.get("vpc-cni")
-    given = addon.configuration.get("env") if addon else None
+    given = context.addon_configuration("vpc-cni").get("env")
     return given if isinstance(given, Mapping) else {}
 
 
@@ -189,8 +188,8 @@ def _wiring(context: Context) -> Iterator[Breach]:
             _environment_path("DISABLE_NETWORK_RESOURCE_PROVISIONING"),
             "the CNI then attaches no interfaces and addresses, so pods stay in ContainerCreating; remove this line",
         )
-    addon = context.strategy.cluster.addons.get("vpc-cni")
-    with_subnets = has_pod_subnets(context.strategy.network) or bool(addon and addon.configuration.get("eniConfig"))
+    own_interfaces = bool(context.addon_configuration("vpc-cni").get("eniConfig"))
+    with_subnets = has_pod_subnets(context.strategy.network) or own_interfaces
     if switched_on(environment, switch) and not with_subnets:
         yield (
             _environment_path(switch),
@@ -198,8 +197,7 @@ def _wiring(context: Context) -> Iterator[Breach]:
             "no node becomes Ready; remove this line, or set network.pod_cidr",
         )
     yield from _interfaces_capped(context)
-    addon = context.strategy.cluster.addons.get("coredns")
-    configuration = addon.configuration if addon and addon.enabled else {}
+    configuration = context.addon_configuration("coredns")
     if str(configuration.get("computeType", "ec2")).lower() == "fargate":
         yield (
             _path("coredns", "configuration", "computeType"),

@@ -74,8 +74,7 @@ def _blocked(pool: NodePoolSpec) -> Iterator[Breach]:
 
 def _autoscaler(context: Context) -> Iterator[Breach]:
     name = "cluster-autoscaler"
-    chart = {str(key): each for key, each in context.strategy.kubernetes.charts.items()}.get(name)
-    arguments = chart.values.get("extraArgs") if chart and name in context.charts else None
+    arguments = context.chart_values(name).get("extraArgs") if name in context.charts else None
     groups = [
         group.name
         for group in context.strategy.node_groups

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
 
 from eks_hardware import facts, field_paths
 from eks_hardware.models import NodeGroupSpec
@@ -70,7 +69,7 @@ def _nowhere(context: Context) -> Iterator[Breach]:
                 "after this add-on runs; select a node group",
             )
     for name, above in _ON_EVERY_NODE.items():
-        values = below(_configuration(context, name), above)
+        values = below(context.addon_configuration(name), above)
         for node in context.nodes if values.get("affinity") or values.get("nodeSelector") else ():
             if context.types(node) and not _selects(context, node, values):
                 yield (
@@ -86,20 +85,15 @@ def _is_early(addon: str) -> bool:
     return row is not None and row.get("before_charts", True)
 
 
-def _configuration(context: Context, name: str) -> Mapping[str, object]:
-    addon = {str(key): each for key, each in context.strategy.cluster.addons.items()}.get(name)
-    return addon.configuration if addon and addon.enabled else {}
-
-
 def placed(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the path and values of each Deployment that an add-on's or a chart's values can place."""
     charts = list(placed_charts(context))
     for name, places in _ADDONS.items():
         for above in places:
-            path = reduce(field_paths.below, above, f"cluster.addons.{name}.configuration")
-            yield path, below(_configuration(context, name), above)
+            path = field_paths.below(f"cluster.addons.{name}.configuration", *above)
+            yield path, below(context.addon_configuration(name), above)
     for chart, part, values in charts:
-        yield reduce(field_paths.below, filter(None, part.split(".")), f"kubernetes.charts.{chart}.values"), values
+        yield field_paths.below(f"kubernetes.charts.{chart}.values", *filter(None, part.split("."))), values
 
 
 def placed_charts(context: Context) -> Iterator[tuple[str, str, Mapping[str, object]]]:

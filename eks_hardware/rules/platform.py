@@ -78,8 +78,7 @@ def _version(context: Context) -> Iterator[Breach]:
     version = context.strategy.cluster.kubernetes_version
     if not context.strategy.kubernetes.cluster_autoscaler or facts.autoscaler_image(version):
         return
-    chart = context.strategy.kubernetes.charts.get("cluster-autoscaler")
-    image = chart.values.get("image") if chart else None
+    image = context.chart_values("cluster-autoscaler").get("image")
     if not (isinstance(image, dict) and image.get("tag")):
         yield (
             _AUTOSCALER_PATH,

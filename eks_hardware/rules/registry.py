@@ -7,7 +7,7 @@ stable code and a severity. ``explained/*.yaml`` has its summary, source and rea
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -69,6 +69,15 @@ class Context:
             known = (self.catalogue.find(name) for name in node.instance_types or chosen)
             kinds = self._types[node.name] = tuple(kind for kind in known if kind is not None)
         return kinds
+
+    def addon_configuration(self, name: str) -> Mapping[str, object]:
+        """Return the configuration that the strategy sets for an add-on; empty for one that is off."""
+        addons = self.strategy.cluster.addons.items()
+        return next((addon.configuration for key, addon in addons if key == name and addon.enabled), {})
+
+    def chart_values(self, name: str) -> Mapping[str, object]:
+        """Return the values that the strategy sets for a chart."""
+        return next((chart.values for key, chart in self.strategy.kubernetes.charts.items() if key == name), {})
 
     def demand(self, node: Node) -> zones.Demand:
         """Return the requirements of a group or pool for zones."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
@@ -58,7 +58,6 @@ class _Room:
 def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
     """Return the name, replicas and values of each controller that runs on untainted nodes."""
     strategy, known = context.strategy, facts.system_pods()["deployments"]
-    addons = {str(name): addon.configuration for name, addon in strategy.cluster.addons.items() if addon.enabled}
     enabled = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
     installed = context.charts
     software: list[tuple[str, int, Mapping[str, object]]] = []
@@ -70,7 +69,7 @@ def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
             values = _values_of(context, name, row.get("values", ""))
             software.append((name, _count(values, row["replicas"]), values))
         elif name in enabled:
-            values = addons.get(name, {})
+            values = context.addon_configuration(name)
             part = values.get("controller") if name.endswith("csi-driver") else values
             given = part if isinstance(part, Mapping) else {}
             software.append((name, _count(given, row["replicas"]), given))
@@ -78,10 +77,9 @@ def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
 
 
 def _values_of(context: Context, chart: str, part: str = "") -> Mapping[str, object]:
-    settings = {str(name): each for name, each in context.strategy.kubernetes.charts.items()}.get(chart)
-    values: Any = settings.values if settings else {}
-    values = values.get(part) if part else values
-    return values if isinstance(values, Mapping) else {}
+    values = context.chart_values(chart)
+    below = values.get(part) if part else values
+    return below if isinstance(below, Mapping) else {}
 
 
 def _count(values: Mapping[str, object], default: int) -> int:
@@ -169,11 +167,10 @@ def _daemonsets(context: Context) -> list[_Pod]:
     """Return the pods of add-ons on every node, with the requests that the strategy sets for them."""
     strategy = context.strategy
     enabled = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
-    given = {str(name): addon.configuration for name, addon in strategy.cluster.addons.items() if addon.enabled}
     pods = []
     for name, row in facts.system_pods()["daemonsets"].items():
         if name in enabled:
-            cpu, memory = _requests(given.get(name, {}), row["millicores"], row["mib"])
+            cpu, memory = _requests(context.addon_configuration(name), row["millicores"], row["mib"])
             # The values may set only one of several containers.
             least = Fraction(row["millicores"], 1000), Fraction(row["mib"] * MIB)
             pods.append(_Pod(name, max(cpu, least[0]), max(memory, least[1])))

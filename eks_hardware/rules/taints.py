@@ -46,8 +46,7 @@ def _tolerates(toleration: object, taint: ResolvedTaint) -> bool:
 def _coredns_tolerations(context: Context) -> tuple[object, ...]:
     """Return CoreDNS's own tolerations, and those that the strategy adds."""
     ours = tuple(facts.addons()["coredns"].get("tolerations", ()))
-    addon = context.strategy.cluster.addons.get("coredns")
-    given = addon.configuration.get("tolerations") if addon else None
+    given = context.addon_configuration("coredns").get("tolerations")
     return (*ours, *given) if isinstance(given, (list, tuple)) else ours
 
 

@@ -110,8 +110,7 @@ def _off_below(values: Mapping[str, object], above: str) -> Iterator[tuple[str, 
 
 
 def _addon_pairs(context: Context) -> Iterator[tuple[str, str]]:
-    addons = {str(name): each.configuration for name, each in context.strategy.cluster.addons.items() if each.enabled}
-    dns, proxy, cni = (addons.get(name, {}) for name in ("coredns", "kube-proxy", "vpc-cni"))
+    dns, proxy, cni = map(context.addon_configuration, ("coredns", "kube-proxy", "vpc-cni"))
     scaling = dns.get("autoScaling")
     if isinstance(scaling, Mapping) and scaling.get("enabled") is True and "replicaCount" in dns:
         yield "cluster.addons.coredns.configuration.replicaCount", "autoScaling sets the number of replicas"

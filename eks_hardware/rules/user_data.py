@@ -7,7 +7,6 @@ AL2023 reads a NodeConfig that includes a kubelet configuration; Bottlerocket ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
 from typing import NamedTuple
 
 from eks_hardware import facts, field_paths
@@ -25,7 +24,7 @@ from eks_hardware.suggestions import misspelt, question
 
 def setting_path(node: Node, keys: Sequence[str]) -> str:
     """Return the path of a setting in a group's or pool's user data."""
-    return reduce(field_paths.below, keys, node_path(node, "user_data"))
+    return field_paths.below(node_path(node, "user_data"), *keys)
 
 
 def setting(settings: object, keys: Sequence[str]) -> object:
