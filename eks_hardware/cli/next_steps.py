@@ -70,7 +70,7 @@ def _without_nodes(file: Path) -> list[str]:
     from eks_hardware.validation import load_strategy
 
     groups = load_strategy(file).strategy.node_groups
-    return [group.name for group in groups if not (group.scaling.desired or group.scaling.min)]
+    return [group.name for group in groups if not group.scaling.initial]
 
 
 _NO_PROJECT = "repeat the command with --project to create a project that can deploy it"

@@ -70,7 +70,7 @@ def _of_group(subject: Subject, group: NodeGroupSpec, given: Reservation) -> Pro
         zone_ids=(given.zone,),
         blocks=group.capacity == _BLOCK,
         most=scaling.max,
-        desired=scaling.min if scaling.desired is None else scaling.desired,
+        desired=scaling.initial,
     )
     name = given.id or given.resource_group_arn or ""
     return Probe(wanted.named, f"reservation {name}", partial(_by_id if given.id else _by_group, subject, wanted, name))

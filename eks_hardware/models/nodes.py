@@ -335,6 +335,11 @@ class Scaling(StrategyModel):
         "max.",
     )
 
+    @property
+    def initial(self) -> int:
+        """The number of nodes with which the group starts."""
+        return self.min if self.desired is None else self.desired
+
     @model_validator(mode="after")
     def _ordered(self) -> Scaling:
         if self.min > self.max:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from eks_hardware import facts
 from eks_hardware.iam_policies import storage as policies
 from eks_hardware.iam_policies.document import Statement
-from eks_hardware.models import ClusterSpec, StorageSpec
+from eks_hardware.models import ClusterSpec, StorageSpec, Strategy
 
 NETWORK_POLICY = "https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy.html"
 PREFIXES = "https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html"
@@ -22,6 +22,11 @@ def enabled_addons(cluster: ClusterSpec, needed: Iterable[str] = ()) -> tuple[st
         for name, fact in facts.addons().items()
         if (given[name].enabled if name in given else fact["default"] or name in set(needed))
     )
+
+
+def addons_of(strategy: Strategy) -> tuple[str, ...]:
+    """Return the names of a strategy's add-ons, with those that its storage needs."""
+    return enabled_addons(strategy.cluster, storage_addons(strategy.storage))
 
 
 def storage_addons(storage: StorageSpec, *, partition: str = "aws") -> Mapping[str, tuple[Statement, ...]]:

@@ -28,7 +28,7 @@ from eks_hardware.catalogue import Catalogue, InstanceType, address_count
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import cidrs, zones
-from eks_hardware.resolve.addons import enabled_addons, storage_addons, vpc_cni_configuration
+from eks_hardware.resolve.addons import addons_of, vpc_cni_configuration
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.node import addresses_per_slot
 from eks_hardware.resolve.pool_types import node_capacity, pool_types
@@ -165,7 +165,7 @@ def _budgets(strategy: Strategy, nodes: Sequence[_Nodes], choice: zones.ZoneChoi
         # The primary interface is in the nodes' subnet. Other interfaces are in the pods' subnet and have their own
         # address.
         shares.append((node.zone_ids, of_nodes, Share(node.of, here, 1, pods)))
-    addons = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
+    addons = addons_of(strategy)
     endpoints = len(interface_endpoints(network, addons))
     for zone in choice.zone_ids:
         # One address each.

@@ -120,7 +120,7 @@ def _of_node(node: Node, cost: StrategyCost) -> float:
 def _lower_max(group: NodeGroupSpec, kept: float) -> str | None:
     """Return the max at which the group costs ``kept`` of its current cost; None if that is below its minimum."""
     fits = math.floor(group.scaling.max * kept + _ROUNDING)
-    least = max(1, group.scaling.min, group.scaling.desired or 0)
+    least = max(1, group.scaling.initial)
     return f"{node_path(group, 'scaling.max')} to {fits}" if fits >= least else None
 
 

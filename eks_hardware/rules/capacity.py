@@ -122,9 +122,7 @@ def _one_type(context: Context) -> Iterator[Breach]:
 @warning("SPOT_SYSTEM")
 def _spot_system(context: Context) -> Iterator[Breach]:
     open_groups = [
-        group
-        for group in context.strategy.node_groups
-        if (group.scaling.desired or group.scaling.min) and is_open_to(context, group)
+        group for group in context.strategy.node_groups if group.scaling.initial and is_open_to(context, group)
     ]
     all_spot = bool(open_groups) and all(group.capacity == "spot" for group in open_groups)
     for group in open_groups:

@@ -10,7 +10,7 @@ from eks_hardware import facts, field_paths
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.printable import quoted
 from eks_hardware.resolve import cidrs
-from eks_hardware.resolve.addons import enabled_addons, storage_addons
+from eks_hardware.resolve.addons import addons_of
 from eks_hardware.resolve.addresses import Share, SubnetBudget, wider
 from eks_hardware.resolve.values import SubnetRole
 from eks_hardware.resolve.vpc import nat_mode
@@ -279,7 +279,7 @@ def _callers(context: Context) -> dict[str, list[str]]:
     strategy = context.strategy
     required = facts.eks()["interface_endpoints"]["required"]
     callers: dict[str, list[str]] = {"nodes": required["nodes"]}
-    for addon in enabled_addons(strategy.cluster, storage_addons(strategy.storage)):
+    for addon in addons_of(strategy):
         if addon in required["addons"]:
             callers[addon] = required["addons"][addon]
     if strategy.karpenter:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
-from eks_hardware.resolve.addons import enabled_addons, storage_addons
+from eks_hardware.resolve.addons import addons_of
 from eks_hardware.resolve.node import ami_family, pods_per_node
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
 from eks_hardware.resolve.vpc import has_pod_subnets
@@ -58,7 +58,7 @@ class _Room:
 def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
     """Return the name, replicas and values of each controller that runs on untainted nodes."""
     strategy, known = context.strategy, facts.system_pods()["deployments"]
-    enabled = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
+    enabled = addons_of(strategy)
     installed = context.charts
     software: list[tuple[str, int, Mapping[str, object]]] = []
     for name, row in known.items():
@@ -132,8 +132,7 @@ def _rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
         if not kinds or len(kinds) != len(group.instance_types) or not is_open_to(context, group, tolerated):
             continue
         scaling = group.scaling
-        count = scaling.min if scaling.desired is None else scaling.desired
-        count = scaling.max if grows and scaling.autoscaled else count
+        count = scaling.max if grows and scaling.autoscaled else scaling.initial
         if kinds[0].hardware is Hardware.CPU and count > largest[0]:
             largest = (count, group)
         # The group launches any of its types, and the smallest has the least room.
@@ -166,7 +165,7 @@ def _room(context: Context, group: NodeGroupSpec, kind: InstanceType) -> _Room:
 def _daemonsets(context: Context) -> list[_Pod]:
     """Return the pods of add-ons on every node, with the requests that the strategy sets for them."""
     strategy = context.strategy
-    enabled = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
+    enabled = addons_of(strategy)
     pods = []
     for name, row in facts.system_pods()["daemonsets"].items():
         if name in enabled:

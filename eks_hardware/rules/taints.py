@@ -15,7 +15,7 @@ def nodes_open_to(context: Context, tolerations: Iterable[object]) -> int:
     """Return the number of initial nodes in groups on which a pod with these tolerations can run."""
     given = tuple(tolerations)
     groups = [group for group in context.strategy.node_groups if is_open_to(context, group, given)]
-    return sum(group.scaling.min if group.scaling.desired is None else group.scaling.desired for group in groups)
+    return sum(group.scaling.initial for group in groups)
 
 
 def is_open_to(context: Context, group: Node, tolerations: Sequence[object] = ()) -> bool:
