@@ -76,6 +76,11 @@ class QuotaNeed:
         return sum(part.surge for part in self.parts)
 
     @property
+    def above_default(self) -> bool:
+        """Whether a new account has too low a quota, including extra nodes of an update."""
+        return self.default is not None and self.needed + self.surge > self.default
+
+    @property
     def counts_vcpus(self) -> bool:
         """Whether it is a quota on vCPUs of instances."""
         return self.key in ("on-demand", "spot", "capacity-block")

@@ -57,6 +57,11 @@ class CostChange:
         """Items without a known price after the change."""
         return _unknown(self.after)
 
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Both, each item once."""
+        return tuple(dict.fromkeys((*self.unknown_after, *self.unknown_before)))
+
 
 def cost_change(before: ResolvedStrategy, after: ResolvedStrategy, catalogue: Catalogue) -> CostChange:
     """Return the cost of both strategies."""

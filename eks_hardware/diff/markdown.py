@@ -150,9 +150,8 @@ def _capacity(changes: Changes) -> Iterator[str]:
 def _cost(changes: Changes) -> Iterator[str]:
     cost = changes.cost
     yield from _table(("US dollars", "before", "after", "change"), cost_rows(cost), right=(1, 2, 3))
-    unknown = dict.fromkeys((*cost.unknown_after, *cost.unknown_before))
-    if unknown:
-        names, more = _within(_MOST_UNPRICED, [code(item) for item in unknown])
+    if cost.unknown:
+        names, more = _within(_MOST_UNPRICED, [code(item) for item in cost.unknown])
         rest = [f"{more} more"] if more else []
         yield f"Not included, because the price is unknown: {', '.join([*names, *rest])}."
         yield ""

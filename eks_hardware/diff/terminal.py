@@ -80,7 +80,7 @@ def _cost(cost: CostChange, width: int) -> Iterator[str]:
         amounts = [max(words[index], min(widths[index], room)) for index in (1, 2, 3)]
         widths = [max(words[0], min(widths[0], width - sum(amounts) - 3)), *amounts]
     yield from (line.replace("\u2060", " ") for line in columns(cells, widths, right=(1, 2, 3)))
-    for each in dict.fromkeys((*cost.unknown_after, *cost.unknown_before)):
+    for each in cost.unknown:
         yield from wrapped(f"not included, because the price is unknown: {each}", width, indent="  ")
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from eks_hardware.cost import HOURS_PER_MONTH
 from eks_hardware.cost.model import sum_of
-from eks_hardware.html_report.report import SMALL, Report, falls_short
+from eks_hardware.html_report.report import SMALL, Report
 from eks_hardware.printable import counted, number, usd, visible
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -45,7 +45,6 @@ def _environment() -> Environment:
         "number": number,
     }
     environment.globals["sum_of"] = sum_of
-    environment.tests["short"] = falls_short
     environment.globals |= {"HOURS_PER_MONTH": HOURS_PER_MONTH, "SMALL": SMALL}
     environment.globals |= {"dollars": dollars, "whole_dollars": lambda value: dollars(value, 0)}
     return environment

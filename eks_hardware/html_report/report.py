@@ -58,7 +58,7 @@ class Report:
     @property
     def to_raise(self) -> tuple[QuotaNeed, ...]:
         """Quotas with a default below the need."""
-        return tuple(quota for quota in self.quotas if falls_short(quota))
+        return tuple(quota for quota in self.quotas if quota.above_default)
 
     @property
     def small_lines(self) -> tuple[CostLine, ...]:
@@ -89,11 +89,6 @@ class Report:
         """Dates and sources of all prices, each pair once, sorted."""
         figures = (figure for line in self.cost.lines for figure in (line.figure, line.figure_at_max) if figure)
         return tuple(sorted({(figure.as_of, figure.source) for figure in figures}))
-
-
-def falls_short(need: QuotaNeed) -> bool:
-    """Return whether a new account has too low a quota, including extra nodes of an update."""
-    return need.default is not None and need.needed + need.surge > need.default
 
 
 def report_of(

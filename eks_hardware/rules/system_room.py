@@ -215,7 +215,7 @@ def _no_room(context: Context) -> Iterator[Breach]:
         return
     needed = _first(context) if _has_open_pool(context) else _apart(list(_pods(context)), rooms)
     if _short(needed, rooms) or any(not _fits_alone(pod, rooms) for pod in needed):
-        few = group.kubelet.max_pods is not None and len(needed) > sum(max(room.pods, 0) for room in rooms)
+        few = group.kubelet.max_pods is not None and len(needed) > _sum(rooms).pods
         message = _message(needed, rooms, "and the rest stays Pending")
         yield node_path(group, "instance_types"), f"{message}; {'raise kubelet.max_pods' if few else _ADVICE}"
 
@@ -273,21 +273,29 @@ def _fits_alone(pod: _Pod, rooms: list[_Room]) -> bool:
 
 def _short(pods: list[_Pod], rooms: list[_Room]) -> bool:
     """Return whether all nodes together have less than all pods request."""
+    free = _sum(rooms)
     return (
-        sum(pod.cpu for pod in pods) > sum(max(room.cpu, Fraction(0)) for room in rooms)
-        or sum(pod.memory for pod in pods) > sum(max(room.memory, Fraction(0)) for room in rooms)
-        or len(pods) > sum(max(room.pods, 0) for room in rooms)
+        sum(pod.cpu for pod in pods) > free.cpu
+        or sum(pod.memory for pod in pods) > free.memory
+        or len(pods) > free.pods
+    )
+
+
+def _sum(rooms: list[_Room]) -> _Room:
+    """Return what all nodes together have left; a node that has too little adds nothing."""
+    return _Room(
+        sum((max(room.cpu, Fraction(0)) for room in rooms), Fraction(0)),
+        sum((max(room.memory, Fraction(0)) for room in rooms), Fraction(0)),
+        sum(max(room.pods, 0) for room in rooms),
     )
 
 
 def _message(pods: list[_Pod], rooms: list[_Room], outcome: str) -> str:
     cpu, memory = float(sum(pod.cpu for pod in pods)), sum(pod.memory for pod in pods) / MIB
-    free_cpu = float(sum(max(room.cpu, Fraction(0)) for room in rooms))
-    free_memory = sum(max(room.memory, Fraction(0)) for room in rooms) / MIB
-    free_pods = sum(max(room.pods, 0) for room in rooms)
+    free = _sum(rooms)
+    left = f"{float(free.cpu):.3g} CPUs, {float(free.memory / MIB):.0f} MiB and {free.pods} pods left"
     names = ", ".join(dict.fromkeys(pod.name for pod in pods))
     return (
         f"{names} request {cpu:.4g} CPUs, {float(memory):.0f} MiB and {len(pods)} pods; the {len(rooms)} initial "
-        f"{'node has' if len(rooms) == 1 else 'nodes have'} {free_cpu:.3g} CPUs, {float(free_memory):.0f} MiB and "
-        f"{free_pods} pods left, {outcome}"
+        f"{'node has' if len(rooms) == 1 else 'nodes have'} {left}, {outcome}"
     )

@@ -87,10 +87,9 @@ def _as_json(need: QuotaNeed) -> dict[str, object]:
 def _rows_of(need: QuotaNeed) -> Iterator[_Row]:
     unit = f" ({need.unit})" if need.unit and need.unit not in need.name else ""
     default = "?" if need.default is None else number(need.default)
-    above = need.default is not None and need.needed + need.surge > need.default
     name = f"{need.code or '-':10}  {need.name}{unit}"
-    yield _Row(name, "", " " * 12, _numbers(need, default), _MORE if above else "")
-    if need.counts_vcpus or (above and len(need.parts) > 1):
+    yield _Row(name, "", " " * 12, _numbers(need, default), _MORE if need.above_default else "")
+    if need.counts_vcpus or (need.above_default and len(need.parts) > 1):
         for part in need.parts:
             yield _Row(f"{_label(part.path)}: {part.text}", "  ", "    ", _numbers(part))
 
