@@ -1,6 +1,6 @@
 """Golden files of every strategy's objects on its cluster: a review shows each change.
 
-If Terraform installs the charts, their values and manifests are in ``stack.json`` beside the file.
+If Terraform installs the charts, their values and manifests are in ``stack.json`` next to the file.
 """
 
 from __future__ import annotations
