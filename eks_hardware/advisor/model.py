@@ -149,6 +149,11 @@ class Fit:
     notes: tuple[str, ...]  # notes for the user, one sentence each
     batch_size: int | None = None  # training: sequences that a device processes in one pass
 
+    @property
+    def used(self) -> float:
+        """The share of a device's available memory that it uses."""
+        return self.memory_gib / self.available_gib
+
     def nodes_for(self, replicas: int) -> int:
         """Return the nodes for a number of replicas."""
         return self.nodes * math.ceil(replicas / (self.replicas_per_node if self.nodes == 1 else 1))

@@ -12,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts
+from eks_hardware.advisor.fitting.defaults import batch_size
 from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.fitting.formats import narrower
 from eks_hardware.advisor.fitting.gates import maturity, sold_as, type_gates
@@ -31,6 +32,7 @@ from eks_hardware.advisor.speed.replicas import replicas
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.catalogue.store import label_name
 from eks_hardware.cost import Figure, Purchase, instance_figure
+from eks_hardware.models import WorkloadSpec
 from eks_hardware.printable import usd
 from eks_hardware.software import chip_of
 from eks_hardware.suggestions import close
@@ -102,10 +104,16 @@ def cheaper_way(
         branch = policy.branch_for(changed)
         _, _, candidates = _searched(changed, branch, catalogue, only)
         cost = getattr(candidates[0], basis) if candidates else None
-        if now and cost and cost <= now / 2:
+        if now and cost and cost <= now / 2 and not _does_less(candidates[0], best, changed.workload):
             per, on = "run" if basis == "usd_per_run" else "hour", candidates[0].hardware
             return f"{option} costs {usd(cost)} USD per {per} instead of {usd(now)}, on {on}; {caveat}"
     return None
+
+
+def _does_less(each: Candidate, than: Candidate, workload: WorkloadSpec) -> bool:
+    """Return whether a run of unknown length on cheaper hardware costs more in the end, because it takes longer."""
+    cost, other = each.usd_per_million_tokens, than.usd_per_million_tokens
+    return workload.learns and cost is not None and other is not None and cost > other
 
 
 def _may_cost(usd_per_hour: float, request: Request, catalogue: Catalogue, only: Sequence[str]) -> bool:
@@ -452,12 +460,20 @@ def _weighed(
         policy=0.0 if warned else branch.rank(kind),
         maturity=draft.maturity,
         nodes=draft.fit.nodes,
+        tight=_is_tight(draft.fit, request.workload),
         size=draft.nodes * ((chip.memory_gib_total if chip else None) or kind.memory_gib),
         elsewhere=None if draft.figure else _price_elsewhere(draft, catalogue),
         hours=draft.billed_hours,
         place=(request.regions.index(draft.region), request.workload.purchase.index(draft.purchase)),
         name=kind.name,
     )
+
+
+def _is_tight(fit: Fit, workload: WorkloadSpec) -> bool:
+    """Return whether a run may not fit, although its batch is the smallest."""
+    rule = facts.ranking()["tight_fit"]
+    smallest = fit.batch_size is None or fit.batch_size <= batch_size(workload)
+    return policy.way_of(workload) in rule["ways"] and smallest and fit.used > rule["share"]
 
 
 def _price_elsewhere(draft: Draft, catalogue: Catalogue) -> float | None:

@@ -26,13 +26,22 @@ def contender(
     nodes: int = 1,
     place: int = 0,
     size: float = 1.0,
+    tight: bool = False,
 ) -> Weighed:
     costs: dict[Basis, float | None] = {
         "usd_per_hour": hourly,
         "usd_per_run": run,
     }
     return Weighed(
-        costs=costs, speed=speed, policy=policy, maturity=maturity, nodes=nodes, place=(place,), name=name, size=size
+        costs=costs,
+        speed=speed,
+        policy=policy,
+        maturity=maturity,
+        nodes=nodes,
+        tight=tight,
+        place=(place,),
+        name=name,
+        size=size,
     )
 
 

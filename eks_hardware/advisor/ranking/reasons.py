@@ -22,7 +22,6 @@ _BASIS_WORDS: dict[Basis, str] = {
 }
 _SAME = 1.005  # smaller differences come from rounding
 _CLOSE = 1.05  # smaller ratios round to 1.0
-_TIGHT = 0.95
 _LONG_HOURS = 365 * 24
 _NAMED = 4
 _SHORT_CONTEXT = 128
@@ -65,9 +64,8 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
         stands = "software of unknown maturity" if draft.maturity == "unknown" else f"software: {draft.maturity}"
         why = f"; {draft.maturity_why}" if draft.maturity_why else ""
         yield Prominent(f"{stands}{why} (--software mature leaves it out)")
-    used = draft.fit.memory_gib / draft.fit.available_gib
-    if used > _TIGHT:
-        yield Prominent(f"tight fit: uses {used:.0%} of the memory of a device")
+    if draft.fit.used > facts.ranking()["tight_fit"]["share"]:
+        yield Prominent(f"tight fit: uses {draft.fit.used:.0%} of the memory of a device")
     yield from draft.fit.notes
     if draft.fit.nodes > 1 and draft.hours is None and not draft.fit.parallelism.data > 1:
         yield f"over {draft.fit.nodes} nodes: {facts.ranking()['several_nodes']['why']}"

@@ -32,6 +32,7 @@ class Weighed:
     policy: float  # match with the policy's branch, from 0 to 1
     maturity: Maturity
     nodes: int  # for one job or one replica
+    tight: bool = False  # whether it may not fit, because memory is estimated
     size: float = 1.0  # GiB of memory of all devices, or of CPU nodes; stands in for an unknown price
     elsewhere: float | None = None  # US dollars per hour at the median price of other regions, if its own is unknown
     hours: float | None = None  # billed hours of a run
@@ -70,8 +71,8 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     a hundred. An unknown price counts like that of other regions, or the usual price of the same memory, and is never
     first. If no price is known, these prices decide. A candidate above the budget's limit scores less than all within
     it, and the others are not compared with its speed. A candidate that is better in everything measured (cost, speed,
-    maturity, number of nodes) never scores less. One of much better value per hour scores more, except with priority
-    performance.
+    maturity, number of nodes) never scores less, even if it may not fit. One of much better value per hour scores more,
+    except with priority performance.
     """
     if all(each.costs[basis] is None for each in weighed) and (assumed := _at_stand_ins(weighed, basis)):
         rows = score(assumed, workload=workload, basis=basis)
@@ -100,7 +101,8 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
         }
         several = each.nodes > 1 and way in rules["several_nodes"]["ways"]
         spread = rules["several_nodes"]["factor"] if several else 1.0
-        total = _MOST * spread * sum(weights[name] * value for name, value in parts.items())
+        room = rules["tight_fit"]["factor"][workload.budget] if each.tight else 1.0
+        total = _MOST * spread * room * sum(weights[name] * value for name, value in parts.items())
         within = id(each) in certain and (cheapest is None if times is None else times <= limit)
         found.append(
             Scored(

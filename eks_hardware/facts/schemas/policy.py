@@ -104,6 +104,16 @@ class MoreDevices(TypedDict):
     least_times_the_speed: float
 
 
+class TightFit(TypedDict):
+    """When a layout may not fit, because memory is estimated, and the factor of its score."""
+
+    source: str
+    why: Text
+    ways: list[str]
+    share: float
+    factor: dict[str, float]
+
+
 class BetterValue(TypedDict):
     """When a candidate ranks below a more expensive one that does more work per dollar."""
 
@@ -193,6 +203,7 @@ class Ranking(About, Sourced):
     several_nodes: SeveralNodes
     limits: Limits
     more_devices: MoreDevices
+    tight_fit: TightFit
     better_value: BetterValue
     run: Run
     users: Users

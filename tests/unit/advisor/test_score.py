@@ -51,6 +51,16 @@ def test_what_is_above_the_limit_is_never_first(budget: str, limit: float, worth
     assert ranked([within, cheap], workload_of(budget=budget)) == ["within", "cheap"]
 
 
+def test_a_run_that_may_not_fit_counts_less_unless_the_price_decides() -> None:
+    """It gives way to a run at up to 2.2 times the price and 3 times the speed, and to one at the same price."""
+    tight = contender("tight", tight=True)
+    faster, same = contender("faster", hourly=2.2, speed=300.0), contender("same")
+    for budget, first in (("cost", "tight"), ("balanced", "faster"), ("performance", "faster")):
+        workload = workload_of(task="fine-tuning", method="lora", budget=budget)
+        assert ranked([tight, faster], workload)[0] == first
+    assert ranked([tight, same], workload_of(task="fine-tuning"))[0] == "same"
+
+
 def test_hardware_above_the_limit_does_not_level_the_speed_of_the_rest() -> None:
     """However fast it is: an hour of eight B200s says nothing about one L4 and one L40S."""
     rest = [contender("slow"), contender("fast", hourly=2.0, speed=300.0)]
