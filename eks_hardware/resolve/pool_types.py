@@ -72,15 +72,16 @@ def candidates(pool: NodePoolSpec, catalogue: Catalogue) -> tuple[InstanceType, 
 
 def left_out(pool: NodePoolSpec, kind: InstanceType, region: str, catalogue: Catalogue) -> str | None:
     """Return why a pool does not use a type of its families or accelerator; None if it does."""
+    family_name = "Bottlerocket" if pool.ami.family == "bottlerocket" else "AL2023"
     why_not = {
         "another size": bool(pool.instance_sizes) and kind.size not in pool.instance_sizes,
-        "withdrawn": catalogue.withdrawn(kind, region) is not None,
+        "withdrawn by EC2": catalogue.withdrawn(kind, region) is not None,
         f"not offered in {region}": not catalogue.offered(kind.name, region),
         "bare metal": kind.bare_metal,
-        "not known to Karpenter": not known_to_karpenter(kind),
+        "Karpenter does not know its accelerator": not known_to_karpenter(kind),
         "a fraction of the accelerator": bool(pool.accelerator and kind.accelerator and kind.accelerator.fraction),
         "no EFA": pool.efa and not kind.supports_efa,
-        f"no {pool.ami.family} image": not pool.ami.image_id and not _has_image(pool, kind),
+        f"no {family_name} image of EKS supports it": not pool.ami.image_id and not _has_image(pool, kind),
     }
     return next((reason for reason, applies in why_not.items() if applies), None)
 

@@ -269,6 +269,6 @@ def _tag_discovery(context: Context) -> Iterator[Breach]:
             if key == found["key"] or (found["key"].endswith("/") and key.startswith(found["key"])):
                 yield (
                     field_paths.below("tags", key),
-                    f"every resource of the stack gets this tag, by which {found['who']}; remove it, the stack sets it "
-                    "where it belongs",
+                    f"every resource of the stack gets this tag, so {found['effect']}; remove this line, because the "
+                    "stack and EKS set the tag where it belongs",
                 )

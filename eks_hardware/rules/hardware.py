@@ -157,7 +157,7 @@ def mixed_hardware(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
     for node, both in _mixed(context, nodes, lambda kind: kind.hardware.value):
         yield (
             node_path(node, hardware_field(node)),
-            f"here a {noun(node)} must have one kind of hardware, and so one image, taint and device plugin, got "
+            f"a {noun(node)} must have one kind of hardware, because it has one image, taint and device plugin, got "
             f"{both}; use a separate {noun(node)} for each",
         )
 

@@ -103,7 +103,8 @@ def _no_type(context: Context) -> Iterator[Breach]:
         if context.region_known and sized and not context.pool_types(pool):
             yield (
                 node_path(pool, hardware_field(pool)),
-                f"no instance type matches: {_left_out(context, pool, sized)}; choose other hardware or another region",
+                f"Karpenter can launch none of these types ({_left_out(context, pool, sized)}); choose other hardware "
+                "or another region",
             )
 
 

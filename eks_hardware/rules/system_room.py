@@ -216,7 +216,7 @@ def _no_room(context: Context) -> Iterator[Breach]:
     needed = _first(context) if _has_open_pool(context) else _apart(list(_pods(context)), rooms)
     if _short(needed, rooms) or any(not _fits_alone(pod, rooms) for pod in needed):
         few = group.kubelet.max_pods is not None and len(needed) > _sum(rooms).pods
-        message = _message(needed, rooms, "and the rest stays Pending")
+        message = _message(needed, rooms, "so some of them stay Pending")
         yield node_path(group, "instance_types"), f"{message}; {'raise kubelet.max_pods' if few else _ADVICE}"
 
 
@@ -227,7 +227,7 @@ def _tight(context: Context) -> Iterator[Breach]:
         return
     pods = _apart(list(_pods(context)), rooms)
     if unplaced := _first_unplaced(pods, rooms):
-        text = f"and {unplaced.name} may stay Pending"
+        text = f"so {unplaced.name} may stay Pending"
         if _has_open_pool(context):
             text += " until Karpenter launches a node for it"
         yield node_path(group, "instance_types"), f"{_message(pods, _rooms(context)[0], text)}; {_ADVICE}"

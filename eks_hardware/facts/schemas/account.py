@@ -71,7 +71,7 @@ class BucketNames(Sourced):
 class DiscoveryTag(TypedDict):
     key: str
     """Ends with a slash if it is the beginning of keys."""
-    who: str
+    effect: str
 
 
 class DiscoveryTags(Sourced):

@@ -832,7 +832,7 @@ def message(changes: dict[str, Any], code: str) -> str:
         (gpus(**G5, instance_sizes=["x8large"]), "POOL_SIZE_UNKNOWN", "8xlarge"),
         (gpus("p5.49xlarge"), "INSTANCE_TYPE_UNKNOWN", "p5.48xlarge"),
         (gpus(instance_families=["p3"]), "POOL_NO_TYPE", "withdrawn"),
-        (gpus(instance_families=["g7"], ami={"family": "bottlerocket"}), "POOL_NO_TYPE", "no bottlerocket image"),
+        (gpus(instance_families=["g7"], ami={"family": "bottlerocket"}), "POOL_NO_TYPE", "no Bottlerocket image"),
         (gpus(accelerator="gb200"), "POOL_NO_TYPE", "not offered in us-west-2"),
         (gpus(**G5, instance_sizes=["xlarge"], efa=True), "POOL_NO_TYPE", "no EFA"),
         (gpus(**G5, limits={}), "POOL_LIMIT_MISSING", "nvidia.com/gpu: 8"),
