@@ -647,7 +647,7 @@ KNOWN: Mapping[str, st.SearchStrategy[Any]] = {
     r"^[a-z]{2,5}[0-9]{1,2}(-az[1-8]|(-[a-z0-9]{2,8}){1,3}-(az|wlz)[1-8])$": st.sampled_from(
         sorted({z for r in REGIONS for z in CATALOGUE.zone_ids(r)})
     ),
-    r"^[a-z]{2,3}(-[a-z]+)+-[0-9]$": st.sampled_from([*REGIONS, "us-gov-west-1", "cn-north-1"]),
+    r"^[a-z]{2,4}(-[a-z]+)+-[0-9]$": st.sampled_from([*REGIONS, "us-gov-west-1", "cn-north-1"]),
     r"^[a-z0-9-]{1,40}$": st.sampled_from(CATALOGUE.accelerators),
     r"^[a-z0-9-]{2,30}$": st.sampled_from(["large", "xlarge", "48xlarge", "metal"]),
 }
