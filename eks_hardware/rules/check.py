@@ -36,6 +36,7 @@ from eks_hardware.rules import (  # noqa: F401
     images,
     karpenter,
     kubelet,
+    kubelet_flags,
     kubelet_settings,
     needs,
     network,

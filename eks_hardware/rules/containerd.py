@@ -31,11 +31,18 @@ def _faults(text: str) -> Iterator[str]:
     fact = facts.containerd()["settings"]
     for found in wrong_values(settings, fact["top"]):
         yield f"{'.'.join(found.path)} {found}, or {_STOPS}"
+    disabled = settings.get("disabled_plugins")
+    for plugin in disabled if isinstance(disabled, list | tuple) else ():
+        if str(plugin) == "cri" or ".cri" in str(plugin):
+            yield f"disabled_plugins must not list {plugin}, which the kubelet uses to run pods; remove it"
     plugins = settings.get("plugins")
     for path, name, value in _leaves(plugins, ()) if isinstance(plugins, Mapping) else ():
         kind = fact["plugins"].get(name)
         for found in wrong_values({name: value}, {name: kind}) if kind else ():
             yield f"{'.'.join((*path, name))} {found}, or {_STOPS}"
+        # https://github.com/containerd/containerd/blob/main/docs/containerd-2.0.md
+        if name == "runtime_type" and value in ("io.containerd.runtime.v1.linux", "io.containerd.runc.v1"):
+            yield f"containerd 2 has no runtime {value}; write io.containerd.runc.v2"
         if name == "SystemdCgroup" and value is False:
             yield "SystemdCgroup must be true, because the kubelet of the EKS image uses systemd; remove it"
         if name in ("mirrors", "configs") and path[-1:] == ("registry",):

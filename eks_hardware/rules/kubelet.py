@@ -36,6 +36,7 @@ _BOTTLEROCKET = {
     "shutdownGracePeriod": "shutdown-grace-period",
     "shutdownGracePeriodCriticalPods": "shutdown-grace-period-for-critical-pods",
     "systemReserved": "system-reserved",
+    "allowedUnsafeSysctls": "allowed-unsafe-sysctls",
     "topologyManagerPolicy": "topology-manager-policy",
 }
 
@@ -149,40 +150,3 @@ def _gate_fault(name: str, value: object, version: str) -> str:
         fixed = str(row.get("locked_to")).lower()
         return f"the feature gate {name} is locked to {fixed} in Kubernetes {version}, so {STOPS}; remove it"
     return ""
-
-
-# --- flags
-
-
-@error("KUBELET_FLAG")
-def _flags(context: Context) -> Iterator[Breach]:
-    version = context.strategy.cluster.kubernetes_version
-    known = facts.kubelet()["flags"]["by_flag"]
-    for node in with_user_data(context, "al2023"):
-        before = ""
-        for path, name, value in kubelet_flags(node) if is_recorded(version) else ():
-            words = name.split()
-            flag = words[0].lstrip("-").replace("_", "-") if words and words[0].startswith("-") else ""
-            row = known.get(flag)
-            takes_next = before and "=" not in before
-            before = f"{name}={value}" if value else name
-            if not flag:
-                if not takes_next:
-                    yield path, f"a flag must begin with --, got {quoted(name)}, so {STOPS}; write --NAME=VALUE"
-            elif row is None:
-                similar = close(flag, known)
-                hint = question([f"--{each}" for each in similar]) if similar else "remove it"
-                yield path, f"the kubelet of Kubernetes {version} has no flag --{flag}, so {STOPS}; {hint}"
-            elif newer(version, row.get("last", version)):
-                yield path, f"the kubelet has --{flag} only up to Kubernetes {row.get('last')}, so {STOPS}; remove it"
-            elif value and (expected := _wrong_flag(row["kind"], value)):
-                yield path, f"--{flag} must be {expected}, got {quoted(value)}, so {STOPS}"
-
-
-def _wrong_flag(kind: str, value: str) -> str:
-    """Return what a flag's value must be, if it is something else."""
-    from eks_hardware.rules.value_kinds import wrong_values
-
-    text = {"bool": "bool text", "int": "int text", "duration": "duration"}.get(kind, "text")
-    expected = {"bool text": "true or false", "int text": "a whole number"}
-    return next((expected.get(text, wrong.expected) for wrong in wrong_values({"": value}, {"": text})), "")

@@ -15,6 +15,7 @@ from eks_hardware.printable import quoted
 from eks_hardware.resolve.node import pod_addresses
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.kubelet import STOPS, Kubelet, kubelets, newer
+from eks_hardware.rules.kubelet_start import enforcements, pairs, reserved_memory, short_periods, sysctls
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.value_kinds import is_whole
 from eks_hardware.suggestions import close, question
@@ -34,6 +35,7 @@ def _settings(context: Context) -> Iterator[Breach]:
         yield from _reserved_cpus(kubelet, fewest)
         yield from _reserved_sum(context, kubelet)
         yield from _pods(context, kubelet)
+        yield from reserved_memory(context, kubelet)
 
 
 @warning("KUBELET_TOPOLOGY")
@@ -345,7 +347,10 @@ def _limits(kubelet: Kubelet) -> Iterator[Breach]:
             value = value.get("maxContainerRestartPeriod") if isinstance(value, dict) else None
         length = go_seconds(value)
         if length is not None and not least <= length <= most:
-            yield kubelet.path(name), f"must be {words}, got {quoted(str(value))}, or {STOPS}"
+            path = (
+                kubelet.below(name, "maxContainerRestartPeriod") if name == "crashLoopBackOff" else kubelet.path(name)
+            )
+            yield path, f"must be {words}, got {quoted(str(value))}, or {STOPS}"
 
 
 _SUITE = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
@@ -368,4 +373,8 @@ _CHECKS: tuple[Callable[[Kubelet], Iterator[Breach]], ...] = (
     _cgroups,
     _gated,
     _limits,
+    sysctls,
+    short_periods,
+    enforcements,
+    pairs,
 )

@@ -81,8 +81,8 @@ def _reserved_labels(context: Context) -> Iterator[Breach]:
         if taken or key in fact["set_by_kubernetes"]:
             yield (
                 path,
-                f"EKS rejects {key}, or the kubelet does not start with it and the node never joins; use your own "
-                f"domain, or {' or '.join(fact['allowed_domains'])}",
+                f"{key} is reserved: EKS rejects it, or the kubelet does not start and the node never joins; use your "
+                f"own domain, or {' or '.join(fact['allowed_domains'])}",
             )
 
 

@@ -63,9 +63,6 @@ def _item(name: str, item: Mapping[str, Any]) -> Iterator[Fault]:
         meant = misspelt(found.path[-1], found.close)
         hint = question([meant]) if meant else f"it has {', '.join(objects['kinds'][kind])}"
         yield found.path, f"a {_WORDS[kind]} has no {quoted(found.path[-1])}; {hint}"
-    for key in objects["required"].get(kind, ()):
-        if item.get(key) in (None, ""):
-            yield (), f"a {_WORDS[kind]} must have {key!r}; add it"
     yield from check(item)
 
 

@@ -30,18 +30,20 @@ _PROMETHEUS_DURATION = re.compile(r"0|(?=.)([0-9]+y)?([0-9]+w)?([0-9]+d)?([0-9]+
 _PROMETHEUS_SIZE = re.compile(r"0|([0-9]*[.])?[0-9]+((K|M|G|T|E|P)i?)?B")
 # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (ValidLinuxHostname)
 _HOST_NAME = re.compile(r"(?=.{1,253}$)[0-9a-z][0-9a-z-]{0,62}(\.[0-9a-z][0-9a-z-]{0,62})*")
+_NODE_TAINT = re.compile(r"[A-Za-z0-9_.-]{0,63}:(NoSchedule|PreferNoSchedule|NoExecute)")
 _BOOLEANS = frozenset(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"])
 
 
 class WrongValue(NamedTuple):
-    """The path of a value of the wrong kind, what it must be, and what it is."""
+    """The path of a value of the wrong kind, what it must be, what it is, and words for that in place of the value."""
 
     path: tuple[str, ...]
     expected: str
     value: object
+    words: str = ""
 
     def __str__(self) -> str:
-        return f"must be {self.expected}, got {_shown(self.value)}"
+        return f"must be {self.expected}, got {self.words or _shown(self.value)}"
 
 
 def _shown(value: object) -> str:
@@ -144,6 +146,10 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
         lambda value: _text(value, _HOST_NAME),
         "a host name of lower-case letters, digits, dots and hyphens",
     ),
+    "node taint": (
+        lambda value: all(_text(each, _NODE_TAINT) for each in (value if isinstance(value, list | tuple) else [value])),
+        "VALUE:EFFECT with the effect NoSchedule, PreferNoSchedule or NoExecute, or a list of them",
+    ),
     "percent text": (lambda value: isinstance(value, str) and value.endswith("%"), 'a percentage such as "50%"'),
 }
 
@@ -169,15 +175,11 @@ def _wrong(value: object, kind: object, path: tuple[str, ...]) -> Iterator[Wrong
 
 def _of_kind(value: object, kind: str, path: tuple[str, ...]) -> Iterator[WrongValue]:
     container, _, inner = kind.partition(" of ")
-    if container == "map" and inner and isinstance(value, Mapping):
+    if inner in facts.value_kinds()["objects"]["kinds"]:
+        yield from _objects(value, container, inner, path)
+    elif container == "map" and inner and isinstance(value, Mapping):
         for name, each in value.items():
             yield from _of_kind(each, inner, (*path, str(name)))
-    elif container == "list" and inner in (objects := facts.value_kinds()["objects"]["kinds"]):
-        if isinstance(value, list | tuple):
-            for index, each in enumerate(value):
-                yield from _wrong(each, objects[inner], (*path, str(index)))
-        else:
-            yield WrongValue(path, "a list", value)
     elif container == "list" and inner and " or " not in kind and isinstance(value, list | tuple):
         for each in value:
             for wrong in _of_kind(each, inner, path):
@@ -188,11 +190,29 @@ def _of_kind(value: object, kind: str, path: tuple[str, ...]) -> Iterator[WrongV
             yield WrongValue(path, " or ".join(words for _, words in found), value)
 
 
+def _objects(value: Any, container: str, inner: str, path: tuple[str, ...]) -> Iterator[WrongValue]:
+    """Yield what is wrong with a list or map of a recorded kind of mappings."""
+    objects = facts.value_kinds()["objects"]
+    test, words = _KINDS[container]
+    if not test(value):
+        yield WrongValue(path, words, value)
+        return
+    for key, each in value.items() if isinstance(value, Mapping) else enumerate(value):
+        yield from _wrong(each, objects["kinds"][inner], (*path, str(key)))
+        missing = [
+            name
+            for name in objects["required"].get(inner, ())
+            if isinstance(each, Mapping) and each.get(name) in (None, "")
+        ]
+        if missing:
+            yield WrongValue((*path, str(key)), f"a mapping with {missing[0]!r}", each, "one without it")
+
+
 def _fits(value: Any, kind: str) -> tuple[bool, str]:
     """Return whether a value is of one alternative of a kind, and the words for it."""
     if kind.startswith("one of "):
         names = kind.removeprefix("one of ").split(", ")
-        return isinstance(value, str) and value in names, f"one of {', '.join(names)}"
+        return isinstance(value, str) and value in names, f"one of {', '.join(names)}" if names[1:] else names[0]
     name, _, limits = kind.partition(" ") if kind.startswith("int ") and ".." in kind else (kind, "", "")
     if limits:
         least, _, most = limits.partition("..")
@@ -202,6 +222,8 @@ def _fits(value: Any, kind: str) -> tuple[bool, str]:
     test, words = _KINDS[container]
     if not inner:
         return test(value), words
+    if inner in facts.value_kinds()["objects"]["kinds"]:
+        return not list(_objects(value, container, inner, ())), f"{words} of mappings"
     items = value.values() if isinstance(value, Mapping) else value
     fits = test(value) and all(_fits(item, inner)[0] for item in items)
     return fits, f"{words} of {_PLURALS.get(inner, inner)}"

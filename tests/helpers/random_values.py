@@ -34,6 +34,7 @@ _OF_KIND: Mapping[str, st.SearchStrategy[Any]] = {
     "prometheus duration": st.sampled_from(["30s", "15d", "1h30m"]),
     "prometheus size": st.sampled_from(["45GB", "0.5GiB"]),
     "host name": st.sampled_from(["node-1", "a.example.com"]),
+    "node taint": st.sampled_from(["a:NoSchedule", ["a:NoExecute", ":NoSchedule"]]),
     "percent text": st.sampled_from(["50%", "100%"]),
 }
 # No kind accepts a list inside a list of numbers.
@@ -51,8 +52,10 @@ def right(kind: Any) -> st.SearchStrategy[Any]:
     if kind.startswith("one of "):
         return st.sampled_from(kind.removeprefix("one of ").split(", "))
     container, _, inner = kind.partition(" of ")
-    if container == "list" and inner in (objects := facts.value_kinds()["objects"]["kinds"]):
-        return st.lists(nested(objects[inner]), max_size=2)
+    if inner in facts.value_kinds()["objects"]["kinds"]:
+        return (
+            st.lists(_item(inner), max_size=2) if container == "list" else st.dictionaries(st.just("a"), _item(inner))
+        )
     if container in ("map", "list") and inner:
         values = right(inner)
         return st.lists(values, max_size=2) if container == "list" else st.dictionaries(st.just("cpu"), values)
@@ -60,6 +63,15 @@ def right(kind: Any) -> st.SearchStrategy[Any]:
         least, _, most = kind[4:].partition("..")
         return st.integers(int(least), int(most) if most else int(least) + 100)
     return _OF_KIND[kind]
+
+
+def _item(kind: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Return mappings of a recorded kind, with all required names."""
+    objects = facts.value_kinds()["objects"]
+    fields = objects["kinds"][kind]
+    required = {name: right(fields[name]) for name in objects["required"].get(kind, ())}
+    optional = {name: right(below) for name, below in fields.items() if name not in required}
+    return st.fixed_dictionaries(required, optional=optional)
 
 
 @st.composite

@@ -66,9 +66,14 @@ class NodeadmShutdown(TypedDict):
     critical_seconds: int
 
 
+class Sysctls(Names):
+    prefixes: list[str]
+
+
 class NodeadmDefaults(KubeletPart):
     cgroups: list[str]
     cgroup_driver: str
+    eviction: str
     shutdown: NodeadmShutdown
 
 
@@ -92,6 +97,7 @@ class KubeletFacts(About):
     eviction_signals: Names
     gated_settings: GatedSettings
     nodeadm: NodeadmDefaults
+    sysctls: Sysctls
     numa_nodes: NumaNodes
     gc_defaults: ImageCollection
 

@@ -427,6 +427,7 @@ ELSEWHERE = {
     "karpenter": "karpenter",
     "quantities": "quantities",
     "kubelet": "kubelet",
+    "kubelet_flags": "kubelet",
     "kubelet_settings": "kubelet",
     "needs": "needs",
     "network": "network",

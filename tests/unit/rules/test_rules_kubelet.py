@@ -58,6 +58,65 @@ NO_CGROUPS = {"systemReservedCgroup": "", "kubeReservedCgroup": ""}
 CRI = '[plugins."io.containerd.cri.v1.images"]\n'
 RUNC = '[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]\n'
 
+RESERVED = [{"numaNode": 0, "limits": {"memory": "1Gi"}}]
+TWICE = [*RESERVED, *RESERVED]
+FAR = [{"numaNode": 9, "limits": {"memory": "1Gi"}}]
+# The setting at fault, wrong settings and right ones.
+AT_START: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("allowedUnsafeSysctls", {"allowedUnsafeSysctls": ["vm.max_map_count"]}, {"allowedUnsafeSysctls": ["net.core.*"]}),
+    ("allowedUnsafeSysctls", {"allowedUnsafeSysctls": ["kernel.*"]}, {"allowedUnsafeSysctls": ["kernel.msg*"]}),
+    (
+        "allowedUnsafeSysctls",
+        {"allowedUnsafeSysctls": ["net.core.somaxconn=1024"]},
+        {"allowedUnsafeSysctls": ["net/core/somaxconn", "kernel.sem", "fs.mqueue.msg_max"]},
+    ),
+    (
+        "shutdownGracePeriodCriticalPods",
+        {"shutdownGracePeriodCriticalPods": "500ms"},
+        {"shutdownGracePeriodCriticalPods": "0s"},
+    ),
+    ("enforceNodeAllocatable", {"enforceNodeAllocatable": ["pods", "pods"]}, {"enforceNodeAllocatable": ["pods"]}),
+    (
+        "enforceNodeAllocatable",
+        {"enforceNodeAllocatable": ["kube-reserved", "kube-reserved-compressible"]},
+        {"enforceNodeAllocatable": ["pods", "kube-reserved"]},
+    ),
+    (
+        "kubeReservedCgroup",
+        {"enforceNodeAllocatable": ["kube-reserved"], "kubeReservedCgroup": ""},
+        {"enforceNodeAllocatable": ["pods"], "kubeReservedCgroup": ""},
+    ),
+    (
+        "serverTLSBootstrap",
+        {"serverTLSBootstrap": True, "featureGates": {"RotateKubeletServerCertificate": False}},
+        {"serverTLSBootstrap": True},
+    ),
+    (
+        "enableSystemLogQuery",
+        {"enableSystemLogQuery": True, "enableSystemLogHandler": False, "featureGates": {"NodeLogQuery": True}},
+        {"enableSystemLogQuery": True, "featureGates": {"NodeLogQuery": True}},
+    ),
+    (
+        "preloadedImagesVerificationAllowlist",
+        {"preloadedImagesVerificationAllowlist": ["a/b"]},
+        {
+            "preloadedImagesVerificationAllowlist": ["a/b"],
+            "imagePullCredentialsVerificationPolicy": "NeverVerifyAllowlistedImages",
+        },
+    ),
+    (
+        "featureGates.KubeletCrashLoopBackOffMax",
+        {"featureGates": {"KubeletCrashLoopBackOffMax": True}},
+        {
+            "featureGates": {"KubeletCrashLoopBackOffMax": True},
+            "crashLoopBackOff": {"maxContainerRestartPeriod": "60s"},
+        },
+    ),
+    ("podLogsDir", {"podLogsDir": "var/log/pods"}, {"podLogsDir": "/var/log/pods"}),
+    ("reservedMemory", {"memoryManagerPolicy": "Static", "reservedMemory": TWICE}, {"reservedMemory": RESERVED}),
+    ("reservedMemory", {"memoryManagerPolicy": "Static", "reservedMemory": FAR}, {"reservedMemory": RESERVED}),
+]
+
 CASES = [
     # --- feature gates
     Case(
@@ -118,7 +177,31 @@ CASES = [
     Case("KUBELET_FLAG", FLAG, with_flags("max-open-files=100"), with_flags("--max-open-files", "100")),
     Case("KUBELET_FLAG", FLAG, with_flags("--pods-per-core=ten"), with_flags("--pods-per-core=10")),
     Case("KUBELET_FLAG", FLAG, with_flags("--sync-frequency=60"), with_flags("--sync-frequency=60s")),
+    *(
+        Case("KUBELET_FLAG", FLAG, with_flags(bad), with_flags(good), frozenset(also))
+        for bad, good, *also in (
+            ("--cloud-provider=aws", "--cloud-provider=external"),
+            ("--v=debug", "--v=4"),
+            ("--eviction-hard=memory.available=500Mi", "--eviction-hard=memory.available<500Mi"),
+            ("--eviction-hard=memory.free<500Mi", "--eviction-hard=memory.available<10%,nodefs.available<5%"),
+            ("--eviction-soft-grace-period=memory.available=soon", "--eviction-soft-grace-period=memory.available=1m"),
+            ("--container-log-max-size=10MB", "--container-log-max-size=10Mi"),
+            ("--topology-manager-scope=node", "--topology-manager-scope=pod"),
+            ("--hairpin-mode=bridge", "--hairpin-mode=none"),
+            ("--cluster-dns=dns.example.com", "--cluster-dns=10.100.0.10"),
+            ("--read-only-port=70000", "--read-only-port=0"),
+            ("--register-with-taints=a=b:NoSchedul", "--v=2", "USER_DATA_LABELS"),
+            ("--node-labels=team", "--node-labels=team=a", "USER_DATA_LABELS"),
+        )
+    ),
     # --- settings
+    *(setting_case(name, kubelet_config_of(**bad), kubelet_config_of(**good)) for name, bad, good in AT_START),
+    setting_case(
+        "reservedMemory",
+        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=RESERVED, kubeReserved={"memory": "1Gi"}),
+        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=RESERVED, kubeReserved={"memory": "924Mi"}),
+        OVERRIDES,
+    ),
     setting_case(
         "imageGCHighThresholdPercent", kubelet_config_of(imageGCHighThresholdPercent=70), kubelet_config_of(), OVERRIDES
     ),
@@ -327,6 +410,22 @@ CASES = [
         with_containerd('[plugins."io.containerd.grpc.v1.cri".registry]\nconfig_path = "/etc/containerd/certs.d"'),
     ),
     Case("CONTAINERD_CONFIG", CONTAINERD, with_containerd('oom_score = "low"'), with_containerd("oom_score = -999")),
+    Case(
+        "CONTAINERD_CONFIG",
+        CONTAINERD,
+        with_containerd('disabled_plugins = ["io.containerd.grpc.v1.cri"]'),
+        with_containerd('disabled_plugins = ["io.containerd.snapshotter.v1.btrfs"]'),
+    ),
+    Case(
+        "CONTAINERD_CONFIG",
+        CONTAINERD,
+        with_containerd(
+            '[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.a]\nruntime_type = "io.containerd.runc.v1"'
+        ),
+        with_containerd(
+            '[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.a]\nruntime_type = "io.containerd.runc.v2"'
+        ),
+    ),
     Case("CONTAINERD_CONFIG", CONTAINERD, with_containerd("[grpc\n"), with_containerd("[grpc]\n")),
 ]
 
@@ -390,7 +489,7 @@ def test_bottlerocket_refuses_a_value_of_another_kind(path: str, user_data: dict
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {case.code for case in CASES} == rules_of("kubelet", "kubelet_settings", "containerd")
+    assert {case.code for case in CASES} == rules_of("kubelet", "kubelet_flags", "kubelet_settings", "containerd")
 
 
 def test_which_rules_warn() -> None:

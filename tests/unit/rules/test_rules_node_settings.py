@@ -337,7 +337,7 @@ def test_the_message_about_a_reserved_label_names_its_key() -> None:
     changes = flag("--node-labels=a=b,node-role.kubernetes.io/worker=yes")
     found = check(Strategy.model_validate(document(**changes)), today=TODAY)
     (message,) = (each.message for each in found if each.code == "LABEL_RESERVED")
-    assert message.startswith("EKS rejects node-role.kubernetes.io/worker, or the kubelet")
+    assert message.startswith("node-role.kubernetes.io/worker is reserved: EKS rejects it")
 
 
 def test_every_rule_has_a_case() -> None:

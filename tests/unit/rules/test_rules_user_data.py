@@ -50,6 +50,35 @@ def bottlerocket_pool(settings_: dict[str, Any]) -> dict[str, Any]:
 SLICED = {"nvidia": {"time-slicing": {"replicas": 4}}}
 LISTED = {"nvidia": {"device-list-strategy": "volume-mounts"}}
 
+MIRROR = {"registry": "docker.io", "endpoint": ["https://mirror.example.com"]}
+PROVIDER = {"enabled": True, "image-patterns": ["*.dkr.ecr.*.amazonaws.com"]}
+# The setting at fault, wrong settings and right ones.
+BOTTLEROCKET_VALUES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("ntp.time-servers", {"ntp": {"time-servers": "time.aws.com"}}, {"ntp": {"time-servers": ["time.aws.com"]}}),
+    (
+        "container-registry.mirrors",
+        {"container-registry": {"mirrors": {"docker.io": "https://a.example"}}},
+        {"container-registry": {"mirrors": {"docker.io": ["https://a.example"]}}},
+    ),
+    (
+        "container-registry.mirrors",
+        {"container-registry": {"mirrors": [{"registry": "docker.io"}]}},
+        {"container-registry": {"mirrors": [MIRROR]}},
+    ),
+    (
+        "container-registry.credentials[0].auth",
+        {"container-registry": {"credentials": [{"registry": "a", "auth": "user:password"}]}},
+        {"container-registry": {"credentials": [{"registry": "a", "auth": "dXNlcjpwYXNzd29yZA=="}]}},
+    ),
+    (
+        "kubernetes.credential-providers.ecr-credential-provider",
+        {"kubernetes": {"credential-providers": {"ecr-credential-provider": {"enabled": True}}}},
+        {"kubernetes": {"credential-providers": {"ecr-credential-provider": PROVIDER}}},
+    ),
+    ("network.hostname", {"network": {"hostname": "my host"}}, {"network": {"hostname": "node-1.example.com"}}),
+    ("autoscaling.should-wait", {"autoscaling": {"should-wait": "true"}}, {"autoscaling": {"should-wait": True}}),
+]
+
 CASES = [
     # --- names
     Case("USER_DATA_FIELD", f"{GPU}.kublet", al2023(kublet={"flags": []}), al2023(kubelet={"flags": []})),
@@ -169,6 +198,10 @@ CASES = [
         GPU,
         al2023(containerd={"config": "#" * 16384}),
         al2023(containerd={"config": "#" * 15000}),
+    ),
+    *(
+        Case("USER_DATA_VALUE", f"{GPU}.{keys}", bottlerocket(bad), bottlerocket(good))
+        for keys, bad, good in BOTTLEROCKET_VALUES
     ),
     Case("USER_DATA_SIZE", GPU, bottlerocket({"motd": "é" * 8192}), bottlerocket({"motd": "e" * 8192})),
     # --- the cluster

@@ -1,0 +1,150 @@
+"""Checks of the kubelet's settings that it makes itself at start; ``kubelet_settings.py`` reports them.
+
+Source: https://github.com/kubernetes/kubernetes/blob/v1.36.1/pkg/kubelet/apis/config/validation/validation.go,
+pkg/kubelet/sysctl/allowlist.go and pkg/kubelet/cm/memorymanager/memory_manager.go
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from eks_hardware import facts
+from eks_hardware.printable import quoted
+from eks_hardware.rules.kubelet import STOPS, Kubelet
+from eks_hardware.rules.registry import Breach, Context
+from eks_hardware.rules.value_kinds import is_whole
+from eks_hardware.units import MIB, amount_or_none, go_seconds
+
+_SYSCTL = re.compile(r"([a-z0-9][a-z0-9_-]*[a-z0-9]?[./])*[a-z0-9][a-z0-9_-]*[*]?|([a-z0-9][a-z0-9_-]*[./])+[*]")
+
+
+def sysctls(kubelet: Kubelet) -> Iterator[Breach]:
+    """Yield patterns of kernel parameters that are malformed, or that no namespace of a pod has."""
+    fact, name = facts.kubelet()["sysctls"], "allowedUnsafeSysctls"
+    given = kubelet.given(name)
+    for pattern in given if isinstance(given, list | tuple) else ():
+        if not isinstance(pattern, str):
+            continue
+        dotted = pattern.replace("/", ".").rstrip("*")
+        if not _SYSCTL.fullmatch(pattern):
+            yield (
+                kubelet.path(name),
+                f"must list kernel parameters such as net.core.somaxconn or kernel.msg*, got {quoted(pattern)}, or "
+                f"{STOPS}; the value belongs to a pod's securityContext.sysctls",
+            )
+        elif dotted not in fact["names"] and not dotted.startswith(tuple(fact["prefixes"])):
+            known = ", ".join([*fact["names"], *(f"{prefix}*" for prefix in fact["prefixes"])])
+            yield (
+                kubelet.path(name),
+                f"must be one that each pod has of its own ({known}), got {quoted(pattern)}, which applies to the "
+                f"whole node, so {STOPS}; {_SET_ON_NODE[kubelet.bottlerocket]}",
+            )
+
+
+_SET_ON_NODE = {
+    False: "remove it, and set it on the node with a DaemonSet",
+    True: "remove it, and set it in user_data.kernel.sysctl",
+}
+
+
+def short_periods(kubelet: Kubelet) -> Iterator[Breach]:
+    """Yield shutdown periods below one second."""
+    for name in ("shutdownGracePeriod", "shutdownGracePeriodCriticalPods"):
+        length = go_seconds(kubelet.given(name))
+        if length is not None and 0 < length < 1:
+            yield kubelet.path(name), f"must be 0s or at least 1s, got {kubelet.given(name)}, or {STOPS}"
+
+
+def enforcements(kubelet: Kubelet) -> Iterator[Breach]:
+    """Yield enforcements that are listed twice, exclude each other, or have no cgroup."""
+    name = "enforceNodeAllocatable"
+    given = kubelet.given(name)
+    listed = [each for each in given if isinstance(each, str)] if isinstance(given, list | tuple) else []
+    for each in dict.fromkeys(listed):
+        if listed.count(each) > 1:
+            yield kubelet.path(name), f"must list {each} once, or {STOPS}; remove the second"
+    for part, cgroup in (("system-reserved", "systemReservedCgroup"), ("kube-reserved", "kubeReservedCgroup")):
+        both = [each for each in (part, f"{part}-compressible") if each in listed]
+        if len(both) > 1:
+            yield kubelet.path(name), f"must not list both {both[0]} and {both[1]}, or {STOPS}; remove one"
+        if both and kubelet.given(cgroup) == "":
+            yield kubelet.path(cgroup), f"must be set, because {name} lists {both[0]}, or {STOPS}; remove one of them"
+
+
+def pairs(kubelet: Kubelet) -> Iterator[Breach]:
+    """Yield settings that need another one."""
+    if kubelet.given("serverTLSBootstrap") is True and kubelet.gates().get("RotateKubeletServerCertificate") is False:
+        yield (
+            kubelet.path("serverTLSBootstrap"),
+            f"it requires the feature gate RotateKubeletServerCertificate, or {STOPS}; remove the gate, or this",
+        )
+    if kubelet.given("enableSystemLogQuery") is True and kubelet.given("enableSystemLogHandler") is False:
+        yield (
+            kubelet.path("enableSystemLogQuery"),
+            f"it requires enableSystemLogHandler, or {STOPS}; set enableSystemLogHandler: true",
+        )
+    policy, wanted = "imagePullCredentialsVerificationPolicy", "NeverVerifyAllowlistedImages"
+    if kubelet.given("preloadedImagesVerificationAllowlist") and kubelet.given(policy) != wanted:
+        yield (
+            kubelet.path("preloadedImagesVerificationAllowlist"),
+            f"it requires {policy}: {wanted}, or {STOPS}; set that, or remove this",
+        )
+    back_off = kubelet.given("crashLoopBackOff")
+    period = back_off.get("maxContainerRestartPeriod") if isinstance(back_off, Mapping) else None
+    if kubelet.gates().get("KubeletCrashLoopBackOffMax") and period is None:
+        yield (
+            kubelet.below("featureGates", "KubeletCrashLoopBackOffMax"),
+            f"it requires crashLoopBackOff.maxContainerRestartPeriod, or {STOPS}; set it, such as 60s, or remove the "
+            "gate",
+        )
+    folder = kubelet.given("podLogsDir")
+    if isinstance(folder, str) and (not folder.startswith("/") or "//" in folder or folder.rstrip("/") != folder):
+        yield (
+            kubelet.path("podLogsDir"),
+            f"must be an absolute path without a slash at the end, got {quoted(folder)}, or {STOPS}",
+        )
+
+
+def reserved_memory(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
+    """Yield memory that is reserved on other NUMA nodes than the type has, or whose sum is not the reserved memory."""
+    given = kubelet.given("reservedMemory")
+    if kubelet.given("memoryManagerPolicy") != "Static" or not isinstance(given, list | tuple):
+        return
+    rows = [row for row in given if isinstance(row, Mapping) and isinstance(row.get("limits"), Mapping)]
+    counts = [facts.kubelet()["numa_nodes"]["by_type"].get(kind.name) for kind in context.types(kubelet.node)]
+    most = min((count for count in counts if count), default=_MOST_NUMA_NODES)
+    seen: set[object] = set()
+    for row in rows:
+        number = row.get("numaNode")
+        if is_whole(number) and number >= most:
+            yield (
+                kubelet.path("reservedMemory"),
+                f"the type has NUMA nodes 0 to {most - 1} at most, got {number}, so {STOPS}; correct numaNode",
+            )
+        if number in seen:
+            yield kubelet.path("reservedMemory"), f"NUMA node {number} must be listed once, or {STOPS}; merge the two"
+        seen.add(number)
+    listed = [amount_or_none(row["limits"].get("memory", "0")) for row in rows]
+    needed = _needed(kubelet)
+    if needed is not None and None not in listed:
+        total = sum((each for each in listed if each), Fraction(0))
+        if total != needed:
+            yield (
+                kubelet.path("reservedMemory"),
+                f"the memory of all NUMA nodes must be {float(needed / MIB):g}Mi in total, which is kubeReserved plus "
+                f"systemReserved plus evictionHard, got {float(total / MIB):g}Mi, so {STOPS}; change one of them",
+            )
+
+
+# No EC2 type is known to have more.
+_MOST_NUMA_NODES = 8
+
+
+def _needed(kubelet: Kubelet) -> Fraction | None:
+    """Return the memory that must be reserved; None where it depends on the image's defaults or on the type."""
+    kube = amount_or_none(kubelet.map("kubeReserved").get("memory"))
+    system = amount_or_none(kubelet.map("systemReserved").get("memory", "0"))
+    hard = amount_or_none(kubelet.map("evictionHard").get("memory.available", facts.kubelet()["nodeadm"]["eviction"]))
+    return None if kubelet.bottlerocket or kube is None or system is None or hard is None else kube + system + hard
