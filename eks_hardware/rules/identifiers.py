@@ -8,11 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from eks_hardware import facts, field_paths
 from eks_hardware.resolve.vpc import nat_mode
 from eks_hardware.rules.access import account_of
+from eks_hardware.rules.cluster import kms_keys
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 
 _ARN = re.compile(r"\barn:(aws[a-z-]*):([a-z0-9-]*):([a-z0-9-]*):([0-9]{12})?:[A-Za-z0-9+=,.@_:/*-]*")
-_HOST = re.compile(r"\b([a-z0-9.-]+)\.([a-z]{2}(?:-[a-z]+)+-[0-9])\.amazonaws\.com")
-_ZONE_NAME = re.compile(r"\b([a-z]{2}(?:-[a-z]+)+-[0-9])[a-f]\b")
+_REGION_NAME = r"[a-z]{2,4}(?:-[a-z]+)+-[0-9]"
+# The region is before the service in hosts of RDS and EKS, and after it in most others.
+_HOST = re.compile(
+    r"(?<![A-Za-z0-9-])((?:[A-Za-z0-9_-]+\.)*)(" + _REGION_NAME + r")"
+    r"((?:\.[A-Za-z0-9_-]+)*\.(?:amazonaws\.com(?:\.cn)?|api\.aws|on\.aws|compute\.internal))(?![A-Za-z0-9-])"
+)
+_ENDPOINT_SERVICE = re.compile(r"\b(?:cn\.)?com\.amazonaws\.(" + _REGION_NAME + r")\.[a-z0-9.-]+")
+# us-west-2a, and us-west-2-lax-1a of a Local Zone
+_ZONE_NAME = re.compile(r"\b(" + _REGION_NAME + r")(?:-[a-z0-9]{2,5}-[0-9])?[a-f]\b")
+# --region=us-west-2, and region: us-west-2 in the text of a configuration file
+_REGION_SETTING = re.compile(r"region[\"']?\s*[=: ]\s*[\"']?(" + _REGION_NAME + r")\b", re.IGNORECASE)
 _ZONE_ID = re.compile(r"(?<![a-z0-9]-)\b([a-z]{3,5}[0-9]-)(?:[a-z]{3}[0-9]{1,2}-)?az[0-9]\b")
 
 
@@ -41,8 +51,12 @@ def _region(context: Context) -> Iterator[Breach]:
     for path, key, text in _texts(context):
         elsewhere = sorted(set(_elsewhere(context, key, text)))
         if elsewhere:
-            named = " and ".join(f"{what} ({where})" for what, where in elsewhere[:2])
-            yield path, f"{named} is not in {region}, the strategy's region; write the one of {region}, or ignore this"
+            named = " and ".join(f"{what} ({where})" if where != what else what for what, where in elsewhere[:2])
+            yield (
+                path,
+                f"names {named}, but the strategy's region is {region}; use its counterpart in {region}, or ignore "
+                "this if you mean the other one",
+            )
 
 
 @warning("IDENTIFIER_ACCOUNT")
@@ -50,15 +64,29 @@ def _account(context: Context) -> Iterator[Breach]:
     account = account_of(context.strategy)
     if account is None:
         return
+    for path, arn in _arns(context):
+        owner = arn.split(":")[4]
+        if owner not in ("", "aws", account):
+            yield (
+                path,
+                f"{arn} is in account {owner}, but the cluster is in {account}; correct the ARN, or ignore this if "
+                f"{owner} lets {account} use it",
+            )
+
+
+def _arns(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield path and ARN of keys, of principals with access to the cluster, and in every text that is passed on.
+
+    ACCOUNT_MISMATCH and RESERVATION_REGION report the others.
+    """
+    cluster = context.strategy.cluster
+    yield from kms_keys(context)
+    yield from field_paths.items("cluster.admins", cluster.admins)
+    for entry in cluster.access_entries:
+        path = field_paths.below(field_paths.item("cluster.access_entries", entry.name), "principal_arn")
+        yield path, entry.principal_arn
     for path, _, text in _texts(context):
-        roles = {found[0]: found[4] for found in _ARN.finditer(text) if found[2] == "iam" and ":role/" in found[0]}
-        for role, owner in roles.items():
-            if owner != account:
-                yield (
-                    path,
-                    f"{role} is in account {owner}, the cluster in {account}; correct the ARN, or ignore this if "
-                    f"{owner} trusts the cluster",
-                )
+        yield from ((path, arn) for arn in dict.fromkeys(found[0] for found in _ARN.finditer(text)))
 
 
 def _elsewhere(context: Context, key: str, text: str) -> Iterator[tuple[str, str]]:
@@ -70,20 +98,26 @@ def _elsewhere(context: Context, key: str, text: str) -> Iterator[tuple[str, str
         elif found[3] and found[3] != region:
             yield found[0], found[3]
     for found in _HOST.finditer(text):
-        # Pulling an image from the registry of another region works, but not without a way to the internet.
-        reached = found[1].endswith(".dkr.ecr") and nat_mode(context.strategy.network) != "none"
+        # Pulling an image from the registry of another region works, but not without a way to the internet, and not
+        # with the credentials of another partition.
+        reached = (
+            found[1].endswith("dkr.ecr.")
+            and nat_mode(context.strategy.network) != "none"
+            and facts.partition(found[2]) == facts.partition(region)
+        )
         if found[2] != region and not reached:
             yield found[0], found[2]
-    for found in _ZONE_NAME.finditer(text):
-        if found[1] in catalogue.regions and found[1] != region:
-            yield found[0], found[1]
+    for pattern in (_ZONE_NAME, _ENDPOINT_SERVICE, _REGION_SETTING):
+        for found in pattern.finditer(text):
+            if found[1] in catalogue.regions and found[1] != region:
+                yield found[1] if pattern is _REGION_SETTING else found[0], found[1]
     for found in _ZONE_ID.finditer(text):
         # Zones that no source lists have the region's prefix, too.
         of_zone = next((each for each in catalogue.regions if catalogue.zone_ids(each)[0].startswith(found[1])), region)
         if of_zone != region:
             yield found[0], of_zone
     if key.lower().replace("_", "").endswith("region") and text in catalogue.regions and text != region:
-        yield text, "another region"
+        yield text, text
 
 
 def _texts(context: Context) -> Iterator[tuple[str, str, str]]:
@@ -102,8 +136,10 @@ def _texts(context: Context) -> Iterator[tuple[str, str, str]]:
 
 def _leaves(path: str, value: object, key: str = "") -> Iterator[tuple[str, str, str]]:
     if isinstance(value, Mapping):
+        variable = value.get("name")  # an environment variable is a mapping of 'name' and 'value'
         for name, each in value.items():
-            yield from _leaves(field_paths.below(path, str(name)), each, str(name))
+            meant = variable if name == "value" and isinstance(variable, str) else str(name)
+            yield from _leaves(field_paths.below(path, str(name)), each, meant)
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for where, each in field_paths.items(path, value):
             yield from _leaves(where, each, key)

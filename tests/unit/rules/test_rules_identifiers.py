@@ -47,6 +47,30 @@ def directory_bucket(zone: str) -> tuple[str, dict[str, Any]]:
     return f"storage.s3_buckets[{name}].name", {"storage": {"s3_buckets": [{"name": name}]}}
 
 
+def in_account(**sections: Any) -> dict[str, Any]:
+    return sections | {"aws": {"account_id": ACCOUNT}}
+
+
+def argument(bad: str, good: str) -> Case:
+    """Return the case of an argument that names another region."""
+    return Case("IDENTIFIER_REGION", f"{CHART}.args[0]", balancer(args=[bad]), balancer(args=[good]))
+
+
+def with_admin(account: str) -> dict[str, Any]:
+    return in_account(**cluster(admins=[ROLE.format(account)]))
+
+
+def with_entry(account: str) -> dict[str, Any]:
+    entry = {"name": "ci", "principal_arn": ROLE.format(account), "kubernetes_groups": ["ci"]}
+    return in_account(**cluster(access_entries=[entry]))
+
+
+def with_key_of(account: str) -> dict[str, Any]:
+    key = f"arn:aws:kms:us-west-2:{account}:key/1234abcd-12ab-44cd-96ef-1234567890ab"
+    return in_account(**cluster(secrets_encryption={"kms_key_arn": key}))
+
+
+OTHER_ACCOUNT = "444455556666"
 ANNOTATION = f"{CHART}.serviceAccount.annotations[eks.amazonaws.com/role-arn]"
 CASES = [
     Case(
@@ -104,6 +128,45 @@ CASES = [
         f"{CHART}.image.repository",
         balancer(image={"repository": IMAGE.format("us-east-1")}) | {"network": {"private": True}},
         balancer(image={"repository": IMAGE.format("us-west-2")}) | {"network": {"private": True}},
+    ),
+    Case(
+        "IDENTIFIER_REGION",
+        f"{CHART}.image.repository",
+        balancer(image={"repository": "111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn/controller"}),
+        balancer(image={"repository": "111122223333.dkr.ecr.eu-west-1.amazonaws.com/controller"}),
+    ),
+    Case(
+        "IDENTIFIER_REGION",
+        f"{CHART}.env[0].value",
+        balancer(env=[{"name": "AWS_REGION", "value": "eu-west-1"}]),
+        balancer(env=[{"name": "AWS_REGION", "value": "us-west-2"}, {"name": "HOME_OF", "value": "eu-west-1"}]),
+    ),
+    argument("--region=eu-west-1", "--region=us-west-2"),
+    argument('{"agent": {"region": "eu-west-1"}}', '{"agent": {"region": "us-west-2"}}'),
+    argument("db.abc123.eu-west-1.rds.amazonaws.com:5432", "db.abc123.us-west-2.rds.amazonaws.com:5432"),
+    argument("https://ABC.gr7.eu-west-1.eks.amazonaws.com", "https://s3.amazonaws.com"),
+    argument("eks.eu-west-1.api.aws", "eks.us-west-2.api.aws"),
+    argument("ip-10-0-0-1.eu-west-1.compute.internal", "ip-10-0-0-1.us-west-2.compute.internal"),
+    argument("com.amazonaws.eu-west-1.s3", "com.amazonaws.us-west-2.s3"),
+    argument("zone=us-east-1-bos-1a", "zone=us-west-2-lax-1a, node-pool-1b"),
+    Case("IDENTIFIER_ACCOUNT", "cluster.admins[0]", with_admin(OTHER_ACCOUNT), with_admin(ACCOUNT)),
+    Case(
+        "IDENTIFIER_ACCOUNT",
+        "cluster.access_entries[ci].principal_arn",
+        with_entry(OTHER_ACCOUNT),
+        with_entry(ACCOUNT),
+    ),
+    Case(
+        "IDENTIFIER_ACCOUNT",
+        "cluster.secrets_encryption.kms_key_arn",
+        with_key_of(OTHER_ACCOUNT),
+        with_key_of(ACCOUNT),
+    ),
+    Case(
+        "IDENTIFIER_ACCOUNT",
+        f"{CHART}.args[0]",
+        in_account(**balancer(args=[CERTIFICATE.format("us-west-2").replace(ACCOUNT, OTHER_ACCOUNT)])),
+        in_account(**balancer(args=["arn:aws:s3:::models", "arn:aws:iam::aws:policy/AdministratorAccess"])),
     ),
 ]
 
