@@ -118,7 +118,7 @@ def reserved_memory(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
     seen: set[object] = set()
     for row in rows:
         number = row.get("numaNode")
-        if is_whole(number) and number >= most:
+        if isinstance(number, int) and is_whole(number) and number >= most:
             yield (
                 kubelet.path("reservedMemory"),
                 f"the type has NUMA nodes 0 to {most - 1} at most, got {number}, so {STOPS}; correct numaNode",
