@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from eks_hardware.local import cluster_tools, processes
-from eks_hardware.local.cluster import Cluster
+from eks_hardware.local.cluster import ATTEMPTS, Cluster
 from eks_hardware.local.cluster_client import ApiError
 from eks_hardware.local.cluster_setup import APP_LABEL, UP_ANNOTATION, is_ok, kubeconfig
 from eks_hardware.local.emulator import HOST, free_port
@@ -72,6 +72,7 @@ class Kueue:
         self._cluster = cluster
         self._program = program or cluster_tools.paths(NAME)[NAME]
         self._running: _Running | None = None
+        self._attempt = 1
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=NAME, daemon=True)
         self._error: Exception | None = None
@@ -121,13 +122,21 @@ class Kueue:
             self._end()
             self._running = self._start(newest, replica_set)
         if self._running.process.poll() is not None:
-            raise KueueError(f"Kueue ended with exit code {self._running.process.returncode}:\n{self.log_tail()}")
+            self._start_again(self._running.process.returncode)
+            return
         self._mount(newest, self._running.certificates)
         waiting = [pod for pod in pods if pod["status"]["phase"] != "Running"]
         if waiting and is_ok(http.client.HTTPConnection(HOST, self._running.health, timeout=5), "/readyz"):
             for pod in waiting:
                 place = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
                 self._cluster.request("PATCH", place, {"metadata": {"annotations": {UP_ANNOTATION: "true"}}})
+
+    def _start_again(self, code: int) -> None:
+        """Let the next pass start it, if another process took one of the free ports first."""
+        self._attempt += 1
+        if self._attempt > ATTEMPTS or "already in use" not in self.log_tail():
+            raise KueueError(f"Kueue ended with exit code {code}:\n{self.log_tail()}")
+        self._running = None
 
     def _pods(self) -> list[Object]:
         """Return the pods that are on nodes."""
