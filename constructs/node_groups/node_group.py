@@ -31,7 +31,8 @@ class NodeGroup(Construct):
     Args:
         scope: parent construct or stack.
         id_: construct id, part of the Terraform addresses.
-        resolved: the group (``eks_hardware.resolve.resolve_node_group``).
+        resolved: the group (``eks_hardware.resolve.resolve_node_group``). The rules of ``eks-hardware validate`` are
+            not checked for a group that you resolve yourself; ``from_config`` checks them.
         cluster: the cluster that the nodes join.
         network: the subnets of the nodes, by zone id.
         role: the role of its nodes.

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from eks_hardware import facts
-from eks_hardware.models.base import IamPolicyArn, Name, StrategyModel, refuse_second_name
+from eks_hardware.models.base import IamPolicyArn, Name, StrategyModel, refuse_second, refuse_second_name
 from eks_hardware.models.nodes import AmiVersion, NodePoolSpec
 
 _NAMES = facts.choices()["karpenter_names"]
@@ -71,7 +71,8 @@ class KarpenterSpec(StrategyModel):
     node_pools: tuple[NodePoolSpec, ...] = Field(default=(), max_length=100, description="Node pools.")
 
     @model_validator(mode="after")
-    def _unique_pool_names(self) -> KarpenterSpec:
+    def _nothing_twice(self) -> KarpenterSpec:
         message = 'two node pools have the name "{value}", and names must be unique in a strategy; rename one'
         refuse_second_name(self.node_pools, "node_pools", message)
+        refuse_second(self.node_policies, "node_policies", "item_duplicate")
         return self

@@ -38,7 +38,11 @@ def _unknown(context: Context) -> Iterator[Breach]:
                         "remove the entry",
                     )
                 continue
-            warnings = [code for code, each in RULES.items() if each.severity is Severity.WARNING]
+            warnings = [
+                code
+                for code, each in explanations().items()
+                if each.severity is Severity.WARNING and (code in RULES or each.area == OF_ACCOUNTS)
+            ]
             hint = did_you_mean(entry.code, warnings, "`eks-hardware rules` lists them")
             yield f"{path}.code", f"{entry.code} is not a known warning; {hint}"
 

@@ -364,6 +364,7 @@ PATTERN = "string_pattern_mismatch"
         (NodePoolSpec, pool(instance_types=["m7i.xlarge"], instance_sizes=["xlarge"]), ["node_pool_hardware"]),
         (NodePoolSpec, pool(instance_types=["m7i.xlarge", "m7i.xlarge"]), ["item_duplicate"]),
         (NodePoolSpec, pool(instance_families=["m7i", "m7i"]), ["item_duplicate"]),
+        (KarpenterSpec, {"node_policies": ["arn:aws:iam::aws:policy/ReadOnlyAccess"] * 2}, ["item_duplicate"]),
         (NodePoolSpec, pool(capacity=["spot", "spot"]), ["item_duplicate"]),
         (
             NodePoolSpec,
