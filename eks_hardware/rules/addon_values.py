@@ -15,6 +15,7 @@ from eks_hardware.suggestions import misspelt, question
 from eks_hardware.units import MIB, amount
 
 _REJECTS = "EKS rejects the add-on's configuration in the middle of an apply"
+_CNI = "; EKS rejects other values, or the CNI ignores them or does not start"
 
 
 def _addon_path(name: str, keys: tuple[str, ...]) -> str:
@@ -46,7 +47,8 @@ def _kinds(context: Context) -> Iterator[Breach]:
         for wrong in wrong_by_path.values():
             # ADDON_ENVIRONMENT_TEXT reports values that are not text.
             if not (name == "vpc-cni" and wrong.path[0] == "env" and len(wrong.path) == 2 and _is_scalar(wrong.value)):
-                yield _addon_path(name, wrong.path), f"{wrong}, or {_REJECTS}"
+                of_cni = (name, wrong.path[0]) == ("vpc-cni", "env")
+                yield _addon_path(name, wrong.path), f"{wrong}{_CNI if of_cni else f', or {_REJECTS}'}"
         for path, fault in (*_above_limits(values, ()), *pod_faults(values)):
             yield _addon_path(name, path), fault
     yield from ((each.path, each.message) for each in _names(context) if each.sure)
@@ -175,7 +177,7 @@ def _chart_kinds(context: Context) -> Iterator[Breach]:
         for wrong in {each.path: each for each in (*_by_name(chart.values), *own)}.values():
             path = field_paths.below(f"kubernetes.charts.{name}.values", *wrong.path)
             also = "; text that is not empty counts as true" if wrong.path[-1] == "enabled" else ""
-            yield path, f"{wrong}, or the chart cannot be installed{also}"
+            yield path, f"{wrong}, or the chart cannot be installed or its pods do not start{also}"
         for keys, fault in (*_above_limits(chart.values, ()), *pod_faults(chart.values)):
             yield field_paths.below(f"kubernetes.charts.{name}.values", *keys), fault
 

@@ -287,7 +287,7 @@ def _warm_pool(context: Context) -> Iterator[Breach]:
     if warm in environment and not any(targets.values()) and not cni_number(environment, warm):
         yield (
             _environment_path(warm),
-            f"with {_quoted(environment[warm])}, the CNI keeps no free addresses, and each pod waits for EC2; set "
+            f'with "{environment[warm]}", the CNI keeps no free addresses, and each pod waits for EC2; set '
             '"1", or remove this line',
         )
     for name, target in targets.items():

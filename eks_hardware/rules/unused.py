@@ -17,6 +17,7 @@ from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve.addresses import switched_on
 from eks_hardware.resolve.node import ami_family
+from eks_hardware.rules.addons import cni_number
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, warning
 from eks_hardware.software import chip_of, cuda_support
 
@@ -128,7 +129,7 @@ def _addon_pairs(context: Context) -> Iterator[tuple[str, str]]:
 def _environment_pairs(environment: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield each variable of the CNI that another one overrides."""
     prefixes = switched_on(environment, "ENABLE_PREFIX_DELEGATION") or "ENABLE_PREFIX_DELEGATION" not in environment
-    targets = [name for name in ("WARM_IP_TARGET", "MINIMUM_IP_TARGET") if name in environment]
+    targets = [name for name in ("WARM_IP_TARGET", "MINIMUM_IP_TARGET") if cni_number(environment, name)]
     for name in ("WARM_PREFIX_TARGET", "WARM_ENI_TARGET"):
         if name in environment and targets:
             yield name, f"{targets[0]} overrides it"

@@ -1,14 +1,15 @@
 """Kinds of values in nested settings, as data files name them: ``int 0..100``, ``map of quantity``, ``one of a, b``.
 
-Alternatives are joined with `` or ``; a nested mapping of names is a kind too. ``None`` and ``*`` allow anything.
-``list of toleration`` is a list of mappings, whose kinds are in the section ``objects`` of
-``config/facts/value_kinds.json``.
+Alternatives are joined with `` or ``. ``names of a, b`` is text of such names, separated by commas. A nested mapping
+of names is a kind too. ``None`` and ``*`` allow anything. ``list of toleration`` is a list of mappings, whose kinds are
+in the section ``objects`` of ``config/facts/value_kinds.json``.
 """
 
 from __future__ import annotations
 
 import base64
 import ipaddress
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
@@ -18,6 +19,8 @@ from eks_hardware.printable import quoted
 from eks_hardware.units import GO_DURATION
 
 _ANY_NAME = "<name>"
+_ANY_CASE = "one in any case of "  # names in capitals
+_NAMES = "names of "  # text of one or more names, separated by commas
 # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (KubernetesDurationValue)
 _PLAIN_DURATION = re.compile(
     r"(?=.)(([0-9]+\.)?[0-9]+h)?(([0-9]+\.)?[0-9]+m)?(([0-9]+\.)?[0-9]+s)?(([0-9]+\.)?[0-9]+ms)?"
@@ -31,6 +34,8 @@ _PROMETHEUS_SIZE = re.compile(r"0|([0-9]*[.])?[0-9]+((K|M|G|T|E|P)i?)?B")
 # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (ValidLinuxHostname)
 _HOST_NAME = re.compile(r"(?=.{1,253}$)[0-9a-z][0-9a-z-]{0,62}(\.[0-9a-z][0-9a-z-]{0,62})*")
 _NODE_TAINT = re.compile(r"[A-Za-z0-9_.-]{0,63}:(NoSchedule|PreferNoSchedule|NoExecute)")
+# https://github.com/aws/amazon-vpc-cni-k8s/blob/b52188387/cmd/aws-vpc-cni/main.go (validateEnvVars)
+_INTERFACE_PREFIX = re.compile(r"(?!(?:eth|vlan|lo)$)[A-Za-z0-9]{1,4}")
 _BOOLEANS = frozenset(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"])
 
 
@@ -89,6 +94,20 @@ def _base64(value: Any) -> bool:
     return True
 
 
+def _is_json_map(value: object) -> bool:
+    try:
+        return isinstance(value, str) and isinstance(json.loads(value), dict)
+    except ValueError:
+        return False
+
+
+def _are_networks(value: object) -> bool:
+    try:
+        return isinstance(value, str) and all(ipaddress.ip_network(each.strip()) for each in value.split(",") if each)
+    except ValueError:
+        return False
+
+
 def _is_address(text: str) -> bool:
     try:
         ipaddress.ip_address(text)
@@ -129,6 +148,12 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     ),
     "bool text": (lambda value: isinstance(value, str) and value in _BOOLEANS, '"true" or "false", in quotes'),
     "int text": (lambda value: _text(value, re.compile("-?[0-9]{1,9}")), 'a whole number in quotes, such as "5"'),
+    "json map text": (_is_json_map, """a mapping in JSON, in quotes, such as '{"team": "ml"}'"""),
+    "cidrs text": (_are_networks, "networks separated by commas, such as 10.1.0.0/16,10.2.0.0/16"),
+    "interface prefix": (
+        lambda value: _text(value, _INTERFACE_PREFIX),
+        "at most 4 letters or digits, and not eth, vlan or lo",
+    ),
     "ip": (lambda value: isinstance(value, str) and _is_address(value), "an IP address such as 10.100.0.10"),
     "fraction": (
         lambda value: (is_whole(value) or isinstance(value, float)) and 0 <= float(cast("float", value)) < 1,
@@ -213,11 +238,19 @@ def _fits(value: Any, kind: str) -> tuple[bool, str]:
     if kind.startswith("one of "):
         names = kind.removeprefix("one of ").split(", ")
         return isinstance(value, str) and value in names, f"one of {', '.join(names)}" if names[1:] else names[0]
-    name, _, limits = kind.partition(" ") if kind.startswith("int ") and ".." in kind else (kind, "", "")
+    if kind.startswith(_ANY_CASE):
+        names = kind.removeprefix(_ANY_CASE).split(", ")
+        return isinstance(value, str) and value.upper() in names, f"one of {', '.join(names)}"
+    if kind.startswith(_NAMES):
+        names = kind.removeprefix(_NAMES).split(", ")
+        return isinstance(value, str) and set(value.split(",")) <= set(names), f"one or more of {', '.join(names)}"
+    name, _, limits = kind.rpartition(" ") if kind.startswith("int ") and ".." in kind else (kind, "", "")
     if limits:
         least, _, most = limits.partition("..")
-        words = f"a whole number from {least} to {most}" if most else f"a whole number of at least {least}"
-        return is_whole(value) and int(least) <= value and (not most or value <= int(most)), words
+        quotes = " in quotes" if name == "int text" else ""
+        words = f"a whole number{quotes} " + (f"from {least} to {most}" if most else f"of at least {least}")
+        fits = _KINDS[name][0](value)
+        return fits and int(least) <= int(value) and (not most or int(value) <= int(most)), words
     container, _, inner = name.partition(" of ")
     test, words = _KINDS[container]
     if not inner:

@@ -95,8 +95,71 @@ STORED = {"prometheus": {"prometheusSpec": {"storageSpec": CLAIM}}}
 ON_EFS = {"volumeClaimTemplate": {"spec": {"storageClassName": "efs", "resources": {"requests": {"storage": "50Gi"}}}}}
 EBS: dict[str, Any] = {"aws-ebs-csi-driver": {}}
 
+# Variables of the CNI: a wrong value, and a right one.
+CNI = [
+    ("AWS_VPC_K8S_CNI_LOGLEVEL", "verbose", "warn"),
+    ("AWS_VPC_K8S_PLUGIN_LOG_LEVEL", "TRACE", "ERROR"),
+    ("AWS_VPC_ENI_MTU", "100", "1500"),
+    ("POD_MTU", "9002", "9001"),
+    ("AWS_VPC_K8S_CNI_VETHPREFIX", "enilong", "pod"),
+    ("AWS_VPC_K8S_CNI_VETHPREFIX", "vlan", "vlo"),
+    ("ADDITIONAL_ENI_TAGS", "team=ml", '{"team": "ml"}'),
+    ("AWS_VPC_K8S_CNI_EXCLUDE_SNAT_CIDRS", "10.1.0.0/33", "10.1.0.0/16,10.2.0.0/16"),
+]
+# Values of charts: the chart, what installs it, the place, a wrong value and a right one.
+AUTOSCALED = {"node_groups": [SYSTEM | {"scaling": {"min": 2, "max": 4, "autoscaled": True}}]}
+PROMETHEUS = ("kube-prometheus-stack", "prometheus")
+CHARTS: list[tuple[tuple[str, str], str, Any, Any]] = [
+    (PROMETHEUS, "grafana.image.pullPolicy", "ifnotpresent", "IfNotPresent"),
+    (PROMETHEUS, "grafana.service.type", "Loadbalancer", "ClusterIP"),
+    (PROMETHEUS, "grafana.podAnnotations.scrape", True, "true"),
+    (PROMETHEUS, "grafana.serviceMonitor.interval", 30, "30s"),
+    (PROMETHEUS, "grafana.containerSecurityContext.privileged", "false", False),
+    (PROMETHEUS, "grafana.podLabels", ["team"], {"team": "ml"}),
+    (PROMETHEUS, "prometheus.serviceAccount.annotations.revision", 7, "7"),
+    (PROMETHEUS, "alertmanager.alertmanagerSpec.retention", "5d", "120h"),
+    (("aws-load-balancer-controller", "load_balancer_controller"), "terminationGracePeriodSeconds", "10", 10),
+]
+
+
+def nested(keys: str, value: Any) -> dict[str, Any]:
+    first, _, rest = keys.partition(".")
+    return {first: nested(rest, value) if rest else value}
+
+
 CASES = [
     # --- kinds
+    *(addon_case("vpc-cni", f"env.{name}", {"env": {name: bad}}, {"env": {name: good}}) for name, bad, good in CNI),
+    addon_case(
+        "kube-proxy",
+        "ipvs.scheduler",
+        {"mode": "ipvs", "ipvs": {"scheduler": "roundrobin"}},
+        {"mode": "ipvs", "ipvs": {"scheduler": "lc"}},
+    ),
+    addon_case(
+        "aws-ebs-csi-driver",
+        "controller.replicaCount",
+        {"controller": {"replicaCount": 0}},
+        {"controller": {"replicaCount": 1}},
+    ),
+    *(
+        chart_case(name, keys, nested(keys, bad), nested(keys, good), **{switch: True})
+        for (name, switch), keys, bad, good in CHARTS
+    ),
+    Case(
+        "CHART_VALUE_KIND",
+        "kubernetes.charts.cluster-autoscaler.values.extraArgs.expander",
+        chart("cluster-autoscaler", {"extraArgs": {"expander": "price"}}, cluster_autoscaler=True) | AUTOSCALED,
+        chart("cluster-autoscaler", {"extraArgs": {"expander": "priority,least-waste"}}, cluster_autoscaler=True)
+        | AUTOSCALED,
+    ),
+    Case(
+        "CHART_VALUE_KIND",
+        "kubernetes.charts.nvidia-device-plugin.values.deviceListStrategy",
+        chart("nvidia-device-plugin", {"deviceListStrategy": "cdi"}) | {"node_groups": [SYSTEM, group("g6.xlarge")]},
+        chart("nvidia-device-plugin", {"deviceListStrategy": ["cdi-cri"]})
+        | {"node_groups": [SYSTEM, group("g6.xlarge")]},
+    ),
     addon_case("coredns", "replicaCount", {"replicaCount": "3"}, {"replicaCount": 3}),
     addon_case(
         "coredns",
