@@ -122,9 +122,9 @@ CHARTS: list[tuple[tuple[str, str], str, Any, Any]] = [
 ]
 
 
-def chart_values(keys: str, value: Any) -> dict[str, Any]:
+def with_chart_value(keys: str, value: Any) -> dict[str, Any]:
     first, _, rest = keys.partition(".")
-    return {first: chart_values(rest, value) if rest else value}
+    return {first: with_chart_value(rest, value) if rest else value}
 
 
 CASES = [
@@ -143,7 +143,7 @@ CASES = [
         {"controller": {"replicaCount": 1}},
     ),
     *(
-        chart_case(name, keys, chart_values(keys, bad), chart_values(keys, good), **{switch: True})
+        chart_case(name, keys, with_chart_value(keys, bad), with_chart_value(keys, good), **{switch: True})
         for (name, switch), keys, bad, good in CHARTS
     ),
     Case(
