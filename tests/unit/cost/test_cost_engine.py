@@ -118,9 +118,9 @@ def test_spot_is_the_median_of_the_zones_and_on_demand_at_max() -> None:
 
 
 def test_spot_without_a_figure_is_on_demand() -> None:
-    nodes = group("g7.48xlarge", capacity="spot", scaling={"min": 1, "max": 1})
-    found = line(cost(nodes, region="us-east-2"), "node_groups[gpu]")
-    assert found.usd_per_hour("min") == found.usd_per_hour("max") == 28.51328
+    nodes = group("p5.4xlarge", capacity="spot", scaling={"min": 1, "max": 1})
+    found = line(cost(nodes, region="ap-southeast-2"), "node_groups[gpu]")
+    assert found.usd_per_hour("min") == found.usd_per_hour("max") == 8.944
     assert "the Spot price is unknown" in str(found.note)
 
 

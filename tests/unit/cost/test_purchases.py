@@ -67,21 +67,21 @@ def test_capacity_blocks_cost_at_most_the_on_demand_price() -> None:
 
 
 @pytest.mark.parametrize(
-    ("type_name", "purchase", "why"),
+    ("type_name", "region", "purchase", "why"),
     [
-        ("p5e.48xlarge", "on-demand", "the price of"),
-        ("f2.6xlarge", "spot", "the price of"),
-        ("g5.xlarge", "capacity-block", "the price of"),
-        ("p5en.48xlarge", "reserved-1y", "the price of"),
-        ("m5.xlarge", "reserved-1y", "the price of"),
-        ("zz9.plural", "on-demand", "the price of"),
-        ("g5.xlarge", "savings-plan-1y", "prices unknown"),
-        ("g5.xlarge", "savings-plan-3y", "prices unknown"),
+        ("p5e.48xlarge", "us-east-1", "on-demand", "the price of"),
+        ("f2.6xlarge", "ca-central-1", "spot", "the price of"),
+        ("g5.xlarge", "us-east-1", "capacity-block", "the price of"),
+        ("p5en.48xlarge", "us-east-1", "reserved-1y", "the price of"),
+        ("m5.xlarge", "us-east-1", "reserved-1y", "the price of"),
+        ("zz9.plural", "us-east-1", "on-demand", "the price of"),
+        ("g5.xlarge", "us-east-1", "savings-plan-1y", "prices unknown"),
+        ("g5.xlarge", "us-east-1", "savings-plan-3y", "prices unknown"),
     ],
 )
-def test_unknown(type_name: str, purchase: Purchase, why: str) -> None:
-    assert instance_figure(CATALOGUE, type_name, "us-east-1", purchase) is None
-    assert why in why_unknown(CATALOGUE, type_name, "us-east-1", purchase)
+def test_unknown(type_name: str, region: str, purchase: Purchase, why: str) -> None:
+    assert instance_figure(CATALOGUE, type_name, region, purchase) is None
+    assert why in why_unknown(CATALOGUE, type_name, region, purchase)
 
 
 def test_a_reserved_price_is_outdated_when_the_on_demand_price_changed(monkeypatch: pytest.MonkeyPatch) -> None:
