@@ -40,6 +40,21 @@ def _state_partition(context: Context) -> Iterator[Breach]:
         )
 
 
+@warning("STATE_UNSAFE")
+def _state_unsafe(context: Context) -> Iterator[Breach]:
+    backend = context.strategy.backend
+    if not isinstance(backend, S3BackendSpec):
+        return
+    if not backend.lock:
+        yield "backend.lock", "two runs at the same time can overwrite each other's state; remove this line"
+    if backend.bucket.endswith(facts.account()["bucket_names"]["directory_suffix"]):
+        yield (
+            "backend.bucket",
+            "directory buckets keep no earlier versions of the state, and HashiCorp has not tested them; use a general "
+            "purpose bucket with versioning",
+        )
+
+
 @warning("REGION_OFFERINGS_UNREAD")
 def _offerings_unread(context: Context) -> Iterator[Breach]:
     region = context.strategy.region

@@ -61,6 +61,13 @@ CASES = [
     Case("REGION_UNKNOWN", "region", {"region": "us-west-9"}, {}),
     Case("REGION_UNKNOWN", "region", {"region": "eusc-de-east-1"}, {}),
     Case("REGION_UNKNOWN", "backend.region", s3_backend(region="us-west-9"), s3_backend(region="us-west-1")),
+    Case("STATE_UNSAFE", "backend.lock", s3_backend(lock=False), s3_backend(lock=True)),
+    Case(
+        "STATE_UNSAFE",
+        "backend.bucket",
+        s3_backend(bucket="state--usw2-az1--x-s3"),
+        s3_backend(bucket="state-usw2-az1"),
+    ),
     Case("STATE_PARTITION", "backend.region", s3_backend(region="cn-north-1"), s3_backend(region="eu-west-1")),
     Case(
         "STATE_PARTITION",
@@ -471,6 +478,7 @@ WARNINGS = {
     "KUBERNETES_VERSION_UNREAD",
     "PLACEMENT_GROUP_RESERVED",
     "REGION_OFFERINGS_UNREAD",
+    "STATE_UNSAFE",
     "ZONE_NOT_RECORDED",
 }
 
