@@ -24,6 +24,7 @@ from eks_hardware.rules import (  # noqa: F401
     charts,
     cluster,
     containerd,
+    corefile,
     delivery,
     drivers,
     edge_zones,

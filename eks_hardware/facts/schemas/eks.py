@@ -198,9 +198,17 @@ class KindsOfObjects(TypedDict):
     required: dict[str, list[str]]
 
 
+class Corefile(TypedDict):
+    source: Text
+    plugins: list[str]
+    removed: dict[str, str]
+    needed: dict[str, str]
+
+
 class ValueKinds(About):
     as_of: Day
     objects: KindsOfObjects
+    corefile: Corefile
     by_name: KindsByName
     by_chart: KindsByChart
 

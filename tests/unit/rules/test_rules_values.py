@@ -95,6 +95,41 @@ STORED = {"prometheus": {"prometheusSpec": {"storageSpec": CLAIM}}}
 ON_EFS = {"volumeClaimTemplate": {"spec": {"storageClassName": "efs", "resources": {"requests": {"storage": "50Gi"}}}}}
 EBS: dict[str, Any] = {"aws-ebs-csi-driver": {}}
 
+COREDNS = "cluster.addons.coredns.configuration"
+COREFILE = """
+# of our own
+.:53 {
+    errors
+    health {
+        lameduck 5s
+    }
+    ready
+    kubernetes cluster.local in-addr.arpa ip6.arpa {
+        pods insecure
+        fallthrough in-addr.arpa ip6.arpa
+    }
+    template ANY A example.org {
+        answer "{{ .Name }} 60 IN A 10.0.0.1"
+    }
+    forward . /etc/resolv.conf { max_concurrent 1000 }
+    ours   # a plugin that no source lists
+}
+corp.example.org:53 {
+    forward . 10.0.0.2
+}
+"""
+RIGHT_COREFILE = addon("coredns", {"corefile": COREFILE})
+WRONG_COREFILES = [
+    COREFILE.replace("    ready\n", ""),
+    COREFILE.replace("    ready\n", "    # ready\n"),
+    COREFILE.replace("kubernetes cluster.local", "file cluster.local"),
+    COREFILE.replace("    errors\n", "    error\n"),
+    COREFILE.replace("forward . 10.0.0.2", "proxy . 10.0.0.2"),
+    COREFILE.replace("lameduck 5s\n    }", "lameduck 5s"),
+    COREFILE + "}\n",
+    COREFILE.replace(".:53 {", ".:53{"),
+    ".:53 { errors }",
+]
 # Variables of the CNI: a wrong value, and a right one.
 CNI = [
     ("AWS_VPC_K8S_CNI_LOGLEVEL", "verbose", "warn"),
@@ -122,9 +157,9 @@ CHARTS: list[tuple[tuple[str, str], str, Any, Any]] = [
 ]
 
 
-def with_chart_value(keys: str, value: Any) -> dict[str, Any]:
+def values_at(keys: str, value: Any) -> dict[str, Any]:
     first, _, rest = keys.partition(".")
-    return {first: with_chart_value(rest, value) if rest else value}
+    return {first: values_at(rest, value) if rest else value}
 
 
 CASES = [
@@ -143,7 +178,7 @@ CASES = [
         {"controller": {"replicaCount": 1}},
     ),
     *(
-        chart_case(name, keys, with_chart_value(keys, bad), with_chart_value(keys, good), **{switch: True})
+        chart_case(name, keys, values_at(keys, bad), values_at(keys, good), **{switch: True})
         for (name, switch), keys, bad, good in CHARTS
     ),
     Case(
@@ -200,7 +235,11 @@ CASES = [
         addon("coredns", {"nodeSelector": {OS: "linux"}}),
         frozenset({"PLACEMENT_NOWHERE"}),
     ),
-    addon_case("coredns", "corefile", {"corefile": {".:53": {}}}, {"corefile": ".:53 {}"}),
+    addon_case("coredns", "corefile", {"corefile": {".:53": {}}}, {"corefile": COREFILE}),
+    *(
+        Case("COREDNS_COREFILE", f"{COREDNS}.corefile", addon("coredns", {"corefile": bad}), RIGHT_COREFILE)
+        for bad in WRONG_COREFILES
+    ),
     addon_case(
         "coredns",
         "autoScaling.minReplicas",
@@ -460,11 +499,11 @@ def test_rule(case: Case) -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {case.code for case in CASES} == rules_of("addon_values", "placement")
+    assert {case.code for case in CASES} == rules_of("addon_values", "corefile", "placement")
 
 
 def test_which_rules_warn() -> None:
-    assert warnings_of("addon_values", "placement") == {"ADDON_VALUE_UNKNOWN"}
+    assert warnings_of("addon_values", "corefile", "placement") == {"ADDON_VALUE_UNKNOWN"}
 
 
 @pytest.mark.parametrize(
