@@ -113,9 +113,10 @@ class Cluster:
         self.start()
         return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Stop it. If a part has ended, report that instead of the errors of its clients."""
         try:
-            if kind is None:
+            if kind is None or issubclass(kind, Exception):
                 self.check()
         finally:
             self.stop()

@@ -434,6 +434,7 @@ class _Demo:
             return shlex.quote(os.path.relpath(path, self._root))
 
         name = clusters[0].name if clusters else self._stack
+        program = os.environ.get(terraform.PROGRAM_VARIABLE) or terraform.find_terraform(environment).path.name
         outdir = relative(self._outdir)
         here = self._root == Path.cwd()
         for line in (
@@ -443,7 +444,7 @@ class _Demo:
             f"  . {relative(script)}",
             f"  aws eks describe-cluster --name {name}",
             f"  npx cdktf output {self._stack} --skip-synth --output {outdir}",
-            f"  terraform -chdir={outdir}/stacks/{self._stack} state list",
+            f"  {shlex.quote(program)} -chdir={outdir}/stacks/{self._stack} state list",
             *self._reach_kubernetes(),
             "",
             "To stop it:",
@@ -483,7 +484,7 @@ def environment_script(environment: Mapping[str, str], *, region: str) -> str:
     own = {
         name: value
         for name, value in environment.items()
-        if name.startswith("AWS_") or name in ("NO_PROXY", "no_proxy", "TF_CLI_CONFIG_FILE")
+        if name.startswith("AWS_") or name in ("NO_PROXY", "no_proxy", "TF_CLI_CONFIG_FILE", terraform.PROGRAM_VARIABLE)
     }
     own |= {"AWS_REGION": region, "AWS_DEFAULT_REGION": region}
     gone = sorted(name for name in os.environ if name.startswith("AWS_") and name not in own)

@@ -38,7 +38,7 @@ from eks_hardware.local.sample_workloads import Placed, Sample
 from eks_hardware.local.stand_in_charts import IN_MODULES, Chart, charts_folder
 from eks_hardware.local.steps import Step, Steps
 from eks_hardware.models import Strategy
-from eks_hardware.printable import counted
+from eks_hardware.printable import counted, joined
 from eks_hardware.resolve import ResolvedStrategy, resolve
 
 NODES_SECONDS = 60.0
@@ -92,6 +92,7 @@ class DemoCluster:
         self._samples: tuple[Sample, ...] = ()
         self._background = ThreadPoolExecutor(1)
         self._starting: Future[float] | None = None
+        self._karpenter: Karpenter | None = None
 
     def provide_programs(self, step: Step) -> None:
         """Find the programs, and build those that are missing.
@@ -227,6 +228,7 @@ class DemoCluster:
     def _check_all_run(self, placed: Sequence[Placed]) -> None:
         ran = {pod.sample.job for pod in placed}
         if waiting := [sample for sample in self._samples if sample.job not in ran]:
+            self._check_karpenter()
             lines = [*sample_workloads.reasons(self._cluster, waiting), *self._refused()]
             count = f"{len(waiting)} of {counted(len(self._samples), 'workload')}"
             raise DemoError(f"not running after {WORKLOADS_SECONDS:.0f} s, {count}:\n" + "\n".join(lines))
@@ -234,6 +236,7 @@ class DemoCluster:
     def uninstall(self) -> None:
         """Delete the workloads, run ``uninstall.sh``, wait for the end of Karpenter's instances, and stop it all."""
         with self._steps.step("Uninstall") as step:
+            self._check_karpenter()  # without it, node pools are never deleted
             step.update("deleting the workloads")
             sample_workloads.delete(self._cluster, self._samples)
             step.update("uninstall.sh")
@@ -293,7 +296,7 @@ class DemoCluster:
     def _start_karpenter(self) -> float:
         """Start the controller, while the script goes on; return the seconds until it was ready."""
         began = time.monotonic()
-        self._running.enter_context(
+        self._karpenter = self._running.enter_context(
             Karpenter(
                 self._cluster,
                 self._emulator,
@@ -303,6 +306,15 @@ class DemoCluster:
             )
         )
         return time.monotonic() - began
+
+    def _check_karpenter(self) -> None:
+        """Check that Karpenter is running, if the strategy has it.
+
+        Raises:
+            KarpenterError: It ended.
+        """
+        if self._karpenter:
+            self._karpenter.check()
 
     def _scale_empty_groups(self) -> list[str]:
         """Let EKS start one node of each group without any."""
@@ -326,8 +338,10 @@ class DemoCluster:
         """Print what is different from AWS."""
         first = "Instances boot at once, and no container runs."
         working = ["Karpenter"] * bool(self._resolved.karpenter) + ["Kueue"] * self._has_kueue
-        if working:
-            first += f" The only controllers that work run next to the cluster: {', '.join(working)}."
+        if len(working) == 1:
+            first += f" {working[0]} is the only controller that works: it runs next to the cluster."
+        elif working:
+            first += f" {joined(working, 'and')} are the only controllers that work: they run next to the cluster."
         lines = [first, *notes]
         if self._reservations:
             lines.append(
@@ -339,8 +353,8 @@ class DemoCluster:
         if self._stand_ins:
             names = ", ".join(sorted(chart.name for chart in self._stand_ins))
             lines.append(
-                f"The charts {names} are stand-ins with the same workloads and placement. {PULL_CHARTS} downloads the "
-                "real ones, and --charts FOLDER installs them."
+                f"Stand-ins with the same workloads and placement replace these charts: {names}. {PULL_CHARTS} "
+                "downloads the real ones, and --charts FOLDER installs them."
             )
         found = {each.partition("/")[2] for each in self._cluster.kubectl("get", _WEBHOOKS, "-o", "name").split()}
         webhooks = sorted(name for name in found if not (self._has_kueue and name.startswith(f"{KUEUE}-")))

@@ -42,7 +42,7 @@ _TOKEN_SECONDS = 86_400
 
 
 class KueueError(Exception):
-    """Kueue ended. The text shows the end of its log."""
+    """Kueue ended, again and again. The text shows the end of its log."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Kueue:
         self._cluster = cluster
         self._program = program or cluster_tools.paths(NAME)[NAME]
         self._running: _Running | None = None
-        self._attempt = 1
+        self._ended = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=NAME, daemon=True)
         self._error: Exception | None = None
@@ -121,8 +121,12 @@ class Kueue:
         if self._running is None or self._running.replica_set != replica_set:
             self._end()
             self._running = self._start(newest, replica_set)
-        if self._running.process.poll() is not None:
-            self._start_again(self._running.process.returncode)
+        if (code := self._running.process.poll()) is not None:
+            # It starts again, as a container does. Another process may have taken one of the free ports first.
+            self._end()
+            self._ended += 1
+            if self._ended == ATTEMPTS:
+                raise KueueError(f"Kueue ended {ATTEMPTS} times, now with exit code {code}:\n{self.log_tail()}")
             return
         self._mount(newest, self._running.certificates)
         waiting = [pod for pod in pods if pod["status"]["phase"] != "Running"]
@@ -130,13 +134,6 @@ class Kueue:
             for pod in waiting:
                 place = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
                 self._cluster.request("PATCH", place, {"metadata": {"annotations": {UP_ANNOTATION: "true"}}})
-
-    def _start_again(self, code: int) -> None:
-        """Let the next pass start it, if another process took one of the free ports first."""
-        self._attempt += 1
-        if self._attempt > ATTEMPTS or "already in use" not in self.log_tail():
-            raise KueueError(f"Kueue ended with exit code {code}:\n{self.log_tail()}")
-        self._running = None
 
     def _pods(self) -> list[Object]:
         """Return the pods that are on nodes."""

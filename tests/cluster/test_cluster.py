@@ -175,6 +175,20 @@ def test_a_program_ends_with_its_guard_which_is_reported_at_the_end_of_the_block
     assert eventually(lambda: is_gone(pids, ports, folder))
 
 
+def test_a_part_that_ended_is_reported_instead_of_the_errors_of_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(_: Cluster) -> None:
+        raise ClusterError("etcd ended")
+
+    monkeypatch.setattr(Cluster, "check", check)
+    cluster = Cluster(tmp_path)
+    for kind in (None, TimeoutError):
+        with pytest.raises(ClusterError, match="etcd ended"):
+            cluster.__exit__(kind)
+    cluster.__exit__(KeyboardInterrupt)
+
+
 def test_a_part_that_does_not_start_is_named_with_its_log(tmp_path: Path, tools: Mapping[str, Path]) -> None:
     """The second part, so one that runs has to be stopped."""
     broken = tmp_path / "kube-apiserver"

@@ -83,9 +83,10 @@ def test_only_node_20s_warning_is_silenced(tmp_path: Path, node_major: int, sile
 def test_script_can_be_sourced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ROLE_ARN", "mine")
     value = "it's a path"
-    lines = environment_script({"AWS_CONFIG_FILE": value, "HOME": "/h"}, region="eu-west-1").splitlines()
+    given = {"AWS_CONFIG_FILE": value, "HOME": "/h", "TERRAFORM_BINARY_NAME": "tofu"}
+    lines = environment_script(given, region="eu-west-1").splitlines()
     assert {"unset AWS_PROFILE", "unset AWS_ROLE_ARN", f"export AWS_CONFIG_FILE={shlex.quote(value)}"} <= set(lines)
-    assert "export AWS_REGION=eu-west-1" in lines
+    assert {"export AWS_REGION=eu-west-1", "export TERRAFORM_BINARY_NAME=tofu"} <= set(lines)
     assert not any("HOME" in line for line in lines)
 
 
