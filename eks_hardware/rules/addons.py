@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.resolve.addresses import switched_on
 from eks_hardware.resolve.node import default_repair, pod_interfaces, pods_per_node
@@ -176,6 +176,7 @@ def _quoted(value: object) -> str:
 @error("ADDON_WIRING")
 def _wiring(context: Context) -> Iterator[Breach]:
     yield from _prefixes_off(context)
+    yield from _other_cluster(context)
     environment, switch = _environment(context), "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"
     if has_pod_subnets(context.strategy.network) and switch in environment and not switched_on(environment, switch):
         yield (
@@ -210,6 +211,27 @@ def _wiring(context: Context) -> Iterator[Breach]:
             _path("coredns", "configuration", "replicaCount"),
             "without CoreDNS, pods cannot resolve the names of services; set at least 2, or remove this line",
         )
+
+
+def _other_cluster(context: Context) -> Iterator[Breach]:
+    """Yield the name of another cluster in the configuration of an add-on."""
+    own = context.strategy.name
+    for name, addon in context.strategy.cluster.addons.items():
+        for path, key, value in _texts(_path(name, "configuration"), addon.configuration) if addon.enabled else ():
+            if key.lower().replace("_", "").replace("-", "") in ("clustername", "k8stagclusterid") and value != own:
+                yield path, f"must be the strategy's cluster {own}, got {value}; remove this line"
+
+
+def _texts(path: str, values: Mapping[str, object]) -> Iterator[tuple[str, str, str]]:
+    """Yield the path, key and value of each text; the key of an environment variable is its name."""
+    for key, value in values.items():
+        below = field_paths.below(path, str(key))
+        if isinstance(value, Mapping):
+            yield from _texts(below, value)
+        elif isinstance(value, str):
+            yield below, str(values.get("name", key)) if key == "value" else str(key), value
+        for where, each in field_paths.items(below, value) if isinstance(value, list | tuple) else ():
+            yield from _texts(where, each) if isinstance(each, Mapping) else ()
 
 
 def _prefixes_off(context: Context) -> Iterator[Breach]:

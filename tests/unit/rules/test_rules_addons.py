@@ -10,7 +10,7 @@ from eks_hardware import facts
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
 from helpers.sections import cluster, configured, one_group
-from helpers.strategies import SYSTEM, group, pool, pools
+from helpers.strategies import SYSTEM, document, group, pool, pools
 
 CNI = "cluster.addons.vpc-cni"
 EFA = {"node_groups": [SYSTEM, group("p5.48xlarge", efa=True)]}
@@ -36,6 +36,18 @@ def max_pods(most: int) -> dict[str, Any]:
 PREFIXES_OFF = cni_environment(ENABLE_PREFIX_DELEGATION="false")
 
 CASES = [
+    Case(
+        "ADDON_WIRING",
+        f"{CNI}.configuration.env.CLUSTER_NAME",
+        cluster(addons={"vpc-cni": {"configuration": {"env": {"CLUSTER_NAME": "other"}}}}),
+        cluster(addons={"vpc-cni": {"configuration": {"env": {"CLUSTER_NAME": document()["name"]}}}}),
+    ),
+    Case(
+        "ADDON_WIRING",
+        "cluster.addons.aws-ebs-csi-driver.configuration.controller.k8sTagClusterId",
+        cluster(addons={"aws-ebs-csi-driver": {"configuration": {"controller": {"k8sTagClusterId": "other"}}}}),
+        cluster(addons={"aws-ebs-csi-driver": {"configuration": {"controller": {"k8sTagClusterId": None}}}}),
+    ),
     Case(
         "ADDON_REQUIRED",
         "cluster.addons.vpc-cni.enabled",
