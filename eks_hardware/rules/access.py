@@ -163,6 +163,13 @@ def _not_a_role(context: Context) -> Iterator[Breach]:
             session = ":assumed-role/" in arn
             fix = "use the ARN of the session's role" if session else "Terraform can only assume roles"
             yield path, f"must be the ARN of an IAM role (arn:aws:iam::<account>:role/<name>), got {arn}; {fix}"
+        elif arn and "*" in arn:
+            yield path, f"must be the ARN of one role, got {arn}; write the name of the role"
+        elif arn and ":role/aws-service-role/" in arn:
+            yield (
+                path,
+                f"must be a role that Terraform can assume, got {arn}, which only AWS can assume; use your own role",
+            )
 
 
 def account_of(strategy: Strategy) -> str | None:

@@ -207,19 +207,56 @@ def _volumes(context: Context) -> Iterator[Breach]:
         )
 
 
+@error("MONITOR_NO_OPERATOR")
+def _monitors(context: Context) -> Iterator[Breach]:
+    if "kube-prometheus-stack" in context.charts or context.strategy.kubernetes.delivery != "helm":
+        return
+    for path, key, value in _settings(context):
+        if key in _MONITORS and (value.get("enabled") is True or value.get("forceEnable") is True):
+            yield (
+                path,
+                "it needs the definitions of the Prometheus Operator, which is not installed, so the installation "
+                "fails; set kubernetes.prometheus: true, or remove this",
+            )
+
+
+_MONITORS = frozenset(["serviceMonitor", "podMonitor", "prometheusRule"])
+
+
+@warning("EVICTION_BLOCKED")
+def _evictions(context: Context) -> Iterator[Breach]:
+    for path, key, value in _settings(context):
+        if key != "podDisruptionBudget" or value.get("enabled") is False:
+            continue
+        limits = {name: value.get(name) for name in ("maxUnavailable", "minAvailable")}
+        if str(limits["maxUnavailable"]) in ("0", "0%") or str(limits["minAvailable"]) == "100%":
+            yield (
+                path,
+                "no pod may be evicted, so updates of node groups fail (PodEvictionFailure), and Karpenter cannot "
+                "remove the node; set maxUnavailable: 1",
+            )
+
+
+def _settings(context: Context) -> Iterator[tuple[str, str, Mapping[str, object]]]:
+    """Yield the path, the key and the value of each mapping that is passed to an add-on or an installed chart."""
+    for name, values in _configured(context):
+        yield from ((_addon_path(name, keys), keys[-1], value) for keys, value in _mappings(values, ()))
+    installed = context.charts
+    for chart_name, chart in context.strategy.kubernetes.charts.items():
+        for keys, value in _mappings(chart.values, ()) if chart_name in installed else ():
+            yield field_paths.below(f"kubernetes.charts.{chart_name}.values", *keys), keys[-1], value
+
+
 _EBS_CLASSES = frozenset(["", "gp2", "gp3", "io1", "io2", "ebs", "auto-ebs-sc"])
 
 
 def _claims(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the path and spec of each volume that chart values ask for."""
-    installed = context.charts
-    for name, chart in context.strategy.kubernetes.charts.items():
-        for keys, value in _mappings(chart.values, ()) if name in installed else ():
-            path = field_paths.below(f"kubernetes.charts.{name}.values", *keys)
-            if keys[-1] == "volumeClaimTemplate" and isinstance(spec := value.get("spec", {}), Mapping):
-                yield path, spec
-            elif keys[-1] == "persistence" and value.get("enabled") is True and not value.get("existingClaim"):
-                yield path, value
+    for path, key, value in _settings(context):
+        if key == "volumeClaimTemplate" and isinstance(spec := value.get("spec", {}), Mapping):
+            yield path, spec
+        elif key == "persistence" and value.get("enabled") is True and not value.get("existingClaim"):
+            yield path, value
 
 
 def _mappings(

@@ -41,10 +41,12 @@ def _no_admin(context: Context) -> Iterator[Breach]:
     cluster = context.strategy.cluster
     if has_admin(cluster) or not helm_installs(context):
         return
+    role = context.strategy.aws.assume_role
     yield (
         "cluster",
-        "no principal has permission to install charts; set cluster.creator_is_admin: true, list Terraform's role "
-        f"under cluster.admins, {_OR_MANIFESTS}",
+        "no principal has permission to install charts, which takes AmazonEKSClusterAdminPolicy for the whole cluster; "
+        f"set cluster.creator_is_admin: true, list {role.role_arn if role else 'the role of Terraform'} under "
+        f"cluster.admins, {_OR_MANIFESTS}",
     )
 
 

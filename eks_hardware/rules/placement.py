@@ -36,7 +36,7 @@ _CHARTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 # Labels of these domains, and the derived ones, are not all known here.
 _OTHERS = ("kubernetes.io", "k8s.io", "amazonaws.com", "aws", "karpenter.sh", "nvidia.com")
-_DERIVED = frozenset(["hardware-type", "workload-type", "accelerator"])
+_DERIVED = frozenset(["accelerator"])
 
 
 @error("PLACEMENT_NOWHERE")
@@ -121,6 +121,8 @@ def _labels(context: Context, node: Node) -> dict[str, set[str]]:
         "kubernetes.io/os": {"linux"},
         "kubernetes.io/arch": {KUBERNETES_ARCHITECTURES[kind.architecture] for kind in kinds},
         "node.kubernetes.io/instance-type": {kind.name for kind in kinds},
+        "hardware-type": {kind.hardware.value for kind in kinds},
+        "workload-type": {node.purpose},
         **{key: {value} for key, value in node.labels.items()},
     }
 

@@ -192,6 +192,13 @@ CASES = [
         aws(permissions_boundary_arn=BOUNDARY.replace(":aws:", ":aws-cn:")),
         aws(permissions_boundary_arn=BOUNDARY),
     ),
+    *(
+        Case("ROLE_ARN", "aws.assume_role.role_arn", deploying_as(bad), deploying_as(ADMIN))
+        for bad in (
+            "arn:aws:iam::111122223333:role/*",
+            "arn:aws:iam::111122223333:role/aws-service-role/eks.amazonaws.com/AWSServiceRoleForAmazonEKS",
+        )
+    ),
     Case(
         "ROLE_ARN",
         "aws.assume_role.role_arn",

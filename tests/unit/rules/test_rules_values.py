@@ -93,6 +93,7 @@ def preferred(expression: dict[str, Any]) -> dict[str, Any]:
 CLAIM = {"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": "50Gi"}}}}}
 STORED = {"prometheus": {"prometheusSpec": {"storageSpec": CLAIM}}}
 ON_EFS = {"volumeClaimTemplate": {"spec": {"storageClassName": "efs", "resources": {"requests": {"storage": "50Gi"}}}}}
+MONITOR = {"forceEnable": True}
 EBS: dict[str, Any] = {"aws-ebs-csi-driver": {}}
 
 COREDNS = "cluster.addons.coredns.configuration"
@@ -258,6 +259,15 @@ CASES = [
         "podDisruptionBudget.minAvailable",
         {"podDisruptionBudget": {"minAvailable": 1, "maxUnavailable": 1}},
         {"podDisruptionBudget": {"maxUnavailable": "50%"}},
+    ),
+    addon_case(
+        "kube-proxy",
+        "ipvs.scheduler",
+        {"mode": "ipvs", "ipvs": {"scheduler": "roundrobin"}},
+        {"mode": "ipvs", "ipvs": {"scheduler": "lc"}},
+    ),
+    addon_case(
+        "amazon-cloudwatch-observability", "agent.config", {"agent": {"config": "{}"}}, {"agent": {"config": {}}}
     ),
     addon_case("kube-proxy", "mode", {"mode": "userspace"}, {"mode": "ipvs"}),
     addon_case("vpc-cni", "enableNetworkPolicy", {"enableNetworkPolicy": True}, {"enableNetworkPolicy": "true"}),
@@ -437,7 +447,44 @@ CASES = [
         addon("aws-ebs-csi-driver", {"volumeSnapshotClasses": [{"name": "daily"}]}),
         addon("aws-ebs-csi-driver", {"volumeSnapshotClasses": [{"name": "daily"}]}, **{"snapshot-controller": {}}),
     ),
+    Case(
+        "MONITOR_NO_OPERATOR",
+        "cluster.addons.aws-ebs-csi-driver.configuration.controller.serviceMonitor",
+        {**kubernetes(delivery="helm"), **addon("aws-ebs-csi-driver", {"controller": {"serviceMonitor": MONITOR}})},
+        {
+            **kubernetes(delivery="helm", prometheus=True),
+            **addon("aws-ebs-csi-driver", {"controller": {"serviceMonitor": MONITOR}}),
+        },
+        frozenset({"KUBERNETES_API_PRIVATE"}),
+    ),
+    Case(
+        "MONITOR_NO_OPERATOR",
+        "cluster.addons.metrics-server.configuration.serviceMonitor",
+        {**kubernetes(delivery="helm"), **addon("metrics-server", {"serviceMonitor": {"enabled": True}})},
+        {**kubernetes(delivery="manifests"), **addon("metrics-server", {"serviceMonitor": {"enabled": True}})},
+    ),
+    Case(
+        "EVICTION_BLOCKED",
+        "cluster.addons.coredns.configuration.podDisruptionBudget",
+        addon("coredns", {"podDisruptionBudget": {"enabled": True, "minAvailable": "100%"}}),
+        addon("coredns", {"podDisruptionBudget": {"enabled": True, "minAvailable": "50%"}}),
+    ),
+    Case(
+        "EVICTION_BLOCKED",
+        "cluster.addons.aws-ebs-csi-driver.configuration.controller.podDisruptionBudget",
+        addon("aws-ebs-csi-driver", {"controller": {"podDisruptionBudget": {"maxUnavailable": 0}}}),
+        addon("aws-ebs-csi-driver", {"controller": {"podDisruptionBudget": {"maxUnavailable": 1}}}),
+    ),
     # --- placement
+    *(
+        Case(
+            "PLACEMENT_NOWHERE",
+            "cluster.addons.coredns.configuration.nodeSelector",
+            addon("coredns", {"nodeSelector": {key: bad}}),
+            addon("coredns", {"nodeSelector": {key: good}}),
+        )
+        for key, bad, good in (("workload-type", "batch", "general"), ("hardware-type", "inferentia", "cpu"))
+    ),
     Case(
         "PLACEMENT_NOWHERE",
         "cluster.addons.coredns.configuration.nodeSelector",
@@ -503,7 +550,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 def test_which_rules_warn() -> None:
-    assert warnings_of("addon_values", "corefile", "placement") == {"ADDON_VALUE_UNKNOWN"}
+    assert warnings_of("addon_values", "corefile", "placement") == {"ADDON_VALUE_UNKNOWN", "EVICTION_BLOCKED"}
 
 
 @pytest.mark.parametrize(
