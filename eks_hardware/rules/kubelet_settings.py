@@ -359,6 +359,8 @@ _DURATIONS = {
     "containerLogMonitorInterval": (3, float("inf"), "at least 3s"),
     "cpuCFSQuotaPeriod": (0.001, 1, "from 1ms to 1s"),
     "crashLoopBackOff": (1, 300, "from 1s to 300s"),
+    "imageMinimumGCAge": (0, float("inf"), "at least 0s"),
+    "imageMaximumGCAge": (0, float("inf"), "at least 0s"),
 }
 _CHECKS: tuple[Callable[[Kubelet], Iterator[Breach]], ...] = (
     _image_collection,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from eks_hardware import facts, field_paths
-from eks_hardware.models import NodeGroupSpec
+from eks_hardware.models import NodeGroupSpec, NodePoolSpec
 from eks_hardware.rules.registry import Breach, Context, Node, error, in_domain
 from eks_hardware.rules.taints import is_open_to
 from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
@@ -123,6 +123,7 @@ def _labels(context: Context, node: Node) -> dict[str, set[str]]:
         "node.kubernetes.io/instance-type": {kind.name for kind in kinds},
         "hardware-type": {kind.hardware.value for kind in kinds},
         "workload-type": {node.purpose},
+        "karpenter.sh/nodepool": {node.name} if isinstance(node, NodePoolSpec) else set(),
         **{key: {value} for key, value in node.labels.items()},
     }
 
@@ -161,8 +162,8 @@ def _matches(node: Node, labels: Mapping[str, set[str]], expression: Mapping[str
     given = expression.get("values")
     values = {str(each) for each in given} if isinstance(given, list | tuple) else set()
     known = labels.get(key)
-    if known is None:
-        return operator in ("NotIn", "DoesNotExist") or _is_unsure(node, key)
+    if not known:
+        return operator in ("NotIn", "DoesNotExist") or (known is None and _is_unsure(node, key))
     if operator == "In":
         return bool(known & values)
     if operator == "NotIn":

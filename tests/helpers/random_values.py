@@ -29,6 +29,9 @@ _OF_KIND: Mapping[str, st.SearchStrategy[Any]] = {
     "threshold text": st.sampled_from(["500Mi", "10%", "0%"]),
     "bool text": st.sampled_from(["true", "false"]),
     "int text": st.sampled_from(["0", "5", "-1"]),
+    "json map text": st.just('{"team": "ml"}'),
+    "cidrs text": st.just("10.1.0.0/16,10.2.0.0/16"),
+    "interface prefix": st.just("abc"),
     "ip": st.sampled_from(["10.100.0.10", "fd00::a"]),
     "fraction": st.sampled_from([0, 0.075]),
     "prometheus duration": st.sampled_from(["30s", "15d", "1h30m"]),
@@ -49,6 +52,11 @@ def right(kind: Any) -> st.SearchStrategy[Any]:
         return st.one_of(TEXTS, WHOLE, st.just({}))
     if " or " in kind:
         return st.one_of([right(each) for each in kind.split(" or ")])
+    for start in ("one in any case of ", "names of "):
+        if kind.startswith(start):
+            return st.sampled_from(kind.removeprefix(start).split(", "))
+    if kind.startswith("int text ") and ".." in kind:
+        return st.just(kind.removeprefix("int text ").partition("..")[0])
     if kind.startswith("one of "):
         return st.sampled_from(kind.removeprefix("one of ").split(", "))
     container, _, inner = kind.partition(" of ")
@@ -69,7 +77,10 @@ def _item(kind: str) -> st.SearchStrategy[dict[str, Any]]:
     """Return mappings of a recorded kind, with all required names."""
     objects = facts.value_kinds()["objects"]
     fields = objects["kinds"][kind]
-    required = {name: right(fields[name]) for name in objects["required"].get(kind, ())}
+    # An empty text counts as missing.
+    required = {
+        name: right(fields[name]).filter(lambda value: value != "") for name in objects["required"].get(kind, ())
+    }
     optional = {name: right(below) for name, below in fields.items() if name not in required}
     return st.fixed_dictionaries(required, optional=optional)
 

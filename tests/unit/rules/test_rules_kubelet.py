@@ -112,6 +112,7 @@ AT_START: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             "crashLoopBackOff": {"maxContainerRestartPeriod": "60s"},
         },
     ),
+    ("imageMinimumGCAge", {"imageMinimumGCAge": "-2m"}, {"imageMinimumGCAge": "2m"}),
     ("podLogsDir", {"podLogsDir": "var/log/pods"}, {"podLogsDir": "/var/log/pods"}),
     ("reservedMemory", {"memoryManagerPolicy": "Static", "reservedMemory": TWICE}, {"reservedMemory": RESERVED}),
     ("reservedMemory", {"memoryManagerPolicy": "Static", "reservedMemory": FAR}, {"reservedMemory": RESERVED}),

@@ -269,6 +269,13 @@ CASES = [
     addon_case(
         "amazon-cloudwatch-observability", "agent.config", {"agent": {"config": "{}"}}, {"agent": {"config": {}}}
     ),
+    addon_case(
+        "coredns",
+        "affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+        {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"labelSelector": {}}}}},
+        {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "a"}]}}},
+    ),
+    addon_case("coredns", "podAnnotations.a", {"podAnnotations": {"a": 1}}, {"podAnnotations": {"a": "1"}}),
     addon_case("kube-proxy", "mode", {"mode": "userspace"}, {"mode": "ipvs"}),
     addon_case("vpc-cni", "enableNetworkPolicy", {"enableNetworkPolicy": True}, {"enableNetworkPolicy": "true"}),
     addon_case("vpc-cni", "env.WARM_IP_TARGET", {"env": {"WARM_IP_TARGET": "five"}}, {"env": {"WARM_IP_TARGET": "5"}}),
@@ -481,9 +488,13 @@ CASES = [
             "PLACEMENT_NOWHERE",
             "cluster.addons.coredns.configuration.nodeSelector",
             addon("coredns", {"nodeSelector": {key: bad}}),
-            addon("coredns", {"nodeSelector": {key: good}}),
+            addon("coredns", {"nodeSelector": {key: good} if good else {}}),
         )
-        for key, bad, good in (("workload-type", "batch", "general"), ("hardware-type", "inferentia", "cpu"))
+        for key, bad, good in (
+            ("workload-type", "batch", "general"),
+            ("hardware-type", "inferentia", "cpu"),
+            ("karpenter.sh/nodepool", "no-such-pool", None),
+        )
     ),
     Case(
         "PLACEMENT_NOWHERE",
