@@ -422,6 +422,7 @@ ELSEWHERE = {
     "capacity": "node_settings",
     "charts": "charts",
     "containerd": "kubelet",
+    "corefile": "values",
     "delivery": "delivery",
     "drivers": "needs",
     "edge_zones": "edge_zones",
