@@ -189,7 +189,7 @@ def _chart_kinds(context: Context) -> Iterator[Breach]:
 def _volumes(context: Context) -> Iterator[Breach]:
     addons = context.strategy.cluster.addons
     driver = addons.get("aws-ebs-csi-driver")
-    for path, claim in _claims(context):
+    for path, claim in claims(context):
         of_class = claim.get("storageClassName")
         if (driver is None or not driver.enabled) and (of_class is None or str(of_class) in _EBS_CLASSES):
             yield (
@@ -207,16 +207,16 @@ def _volumes(context: Context) -> Iterator[Breach]:
         )
 
 
-@error("MONITOR_NO_OPERATOR")
+@warning("MONITOR_NO_OPERATOR")
 def _monitors(context: Context) -> Iterator[Breach]:
     if "kube-prometheus-stack" in context.charts or context.strategy.kubernetes.delivery != "helm":
         return
     for path, key, value in _settings(context):
-        if key in _MONITORS and (value.get("enabled") is True or value.get("forceEnable") is True):
+        if key in _MONITORS and any(value.get(switch) is True for switch in ("enabled", "create", "forceEnable")):
             yield (
                 path,
-                "it needs the definitions of the Prometheus Operator, which is not installed, so the installation "
-                "fails; set kubernetes.prometheus: true, or remove this",
+                "it needs the definitions of the Prometheus Operator, which the strategy does not install, so the "
+                "installation fails or omits it; set kubernetes.prometheus: true, or ignore this if you install them",
             )
 
 
@@ -240,17 +240,17 @@ def _evictions(context: Context) -> Iterator[Breach]:
 def _settings(context: Context) -> Iterator[tuple[str, str, Mapping[str, object]]]:
     """Yield the path, the key and the value of each mapping that is passed to an add-on or an installed chart."""
     for name, values in _configured(context):
-        yield from ((_addon_path(name, keys), keys[-1], value) for keys, value in _mappings(values, ()))
+        yield from ((_addon_path(name, keys), keys[-1], value) for keys, value in mappings(values, ()))
     installed = context.charts
     for chart_name, chart in context.strategy.kubernetes.charts.items():
-        for keys, value in _mappings(chart.values, ()) if chart_name in installed else ():
+        for keys, value in mappings(chart.values, ()) if chart_name in installed else ():
             yield field_paths.below(f"kubernetes.charts.{chart_name}.values", *keys), keys[-1], value
 
 
 _EBS_CLASSES = frozenset(["", "gp2", "gp3", "io1", "io2", "ebs", "auto-ebs-sc"])
 
 
-def _claims(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
+def claims(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the path and spec of each volume that chart values ask for."""
     for path, key, value in _settings(context):
         if key == "volumeClaimTemplate" and isinstance(spec := value.get("spec", {}), Mapping):
@@ -259,10 +259,11 @@ def _claims(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
             yield path, value
 
 
-def _mappings(
+def mappings(
     values: Mapping[str, object], above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, object]]]:
+    """Yield the names and the value of each mapping below values."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield (*above, str(name)), value
-            yield from _mappings(value, (*above, str(name)))
+            yield from mappings(value, (*above, str(name)))

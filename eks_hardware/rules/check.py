@@ -21,6 +21,7 @@ from eks_hardware.rules import (  # noqa: F401
     addons,
     budget,
     capacity,
+    chart_needs,
     charts,
     cluster,
     containerd,

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from eks_hardware import facts
+from eks_hardware.kubernetes import storage
+from eks_hardware.rules import chart_needs
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
 from helpers.sections import cluster, kubernetes
@@ -163,6 +165,39 @@ def values_at(keys: str, value: Any) -> dict[str, Any]:
     return {first: values_at(rest, value) if rest else value}
 
 
+def on_volume(spec: dict[str, Any], **settings: Any) -> dict[str, Any]:
+    claim = {"volumeClaimTemplate": {"spec": spec}}
+    values = {"prometheus": {"prometheusSpec": {"storageSpec": claim}}}
+    driver = {"aws-ebs-csi-driver": {"configuration": settings}}
+    return {**cluster(addons=driver), **chart("kube-prometheus-stack", values, prometheus=True)}
+
+
+# A wrong volume, a right one, and the settings of the driver for the right one.
+SHARED = ["ReadWriteMany"]
+VOLUMES: list[tuple[str, str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    ("VOLUME_CLASS", "storageClassName", {"storageClassName": "fast-ssd"}, {"storageClassName": "gp3"}, {}),
+    ("VOLUME_CLASS", "storageClassName", {"storageClassName": "efs"}, {"storageClassName": "gp2"}, {}),
+    (
+        "VOLUME_CLASS",
+        "storageClassName",
+        {"storageClassName": "io2"},
+        {"storageClassName": "io2"},
+        {"storageClasses": [{"name": "io2"}]},
+    ),
+    (
+        "VOLUME_CLASS",
+        "storageClassName",
+        {"storageClassName": "ebs-csi-default-sc"},
+        {"storageClassName": "ebs-csi-default-sc"},
+        {"defaultStorageClass": {"enabled": True}},
+    ),
+    ("VOLUME_ACCESS_MODE", "accessModes", {"accessModes": SHARED}, {"accessModes": ["ReadWriteOnce"]}, {}),
+    ("VOLUME_ACCESS_MODE", "accessModes", {"accessModes": SHARED}, {"accessModes": SHARED, "volumeMode": "Block"}, {}),
+]
+MONITORS: list[tuple[str, dict[str, Any], str]] = [
+    ("aws-load-balancer-controller", {"load_balancer_controller": True}, "serviceMonitor.enabled"),
+    ("karpenter", {}, "serviceMonitor.enabled"),
+]
 CASES = [
     # --- kinds
     *(addon_case("vpc-cni", f"env.{name}", {"env": {name: bad}}, {"env": {name: good}}) for name, bad, good in CNI),
@@ -446,7 +481,30 @@ CASES = [
             **cluster(addons={"aws-ebs-csi-driver": {"enabled": False}}),
             **chart("kube-prometheus-stack", STORED, prometheus=True),
         },
-        chart("kube-prometheus-stack", {"prometheus": {"prometheusSpec": {"storageSpec": ON_EFS}}}, prometheus=True),
+        {
+            **chart(
+                "kube-prometheus-stack", {"prometheus": {"prometheusSpec": {"storageSpec": ON_EFS}}}, prometheus=True
+            ),
+            "storage": {"efs": {}},
+        },
+    ),
+    *(
+        Case(
+            code,
+            f"kubernetes.charts.kube-prometheus-stack.values.prometheus.prometheusSpec.storageSpec.volumeClaimTemplate.spec.{field}",
+            on_volume(bad),
+            on_volume(good, **settings),
+        )
+        for code, field, bad, good, settings in VOLUMES
+    ),
+    *(
+        Case(
+            "MONITOR_NO_OPERATOR",
+            f"kubernetes.charts.{name}.values.{keys.rpartition('.')[0]}",
+            chart(name, values_at(keys, True), **switches),
+            chart(name, values_at(keys, True), prometheus=True, **switches),
+        )
+        for name, switches, keys in MONITORS
     ),
     Case(
         "VOLUME_NO_DRIVER",
@@ -557,11 +615,16 @@ def test_rule(case: Case) -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {case.code for case in CASES} == rules_of("addon_values", "corefile", "placement")
+    assert {case.code for case in CASES} == rules_of("addon_values", "chart_needs", "corefile", "placement")
 
 
 def test_which_rules_warn() -> None:
-    assert warnings_of("addon_values", "corefile", "placement") == {"ADDON_VALUE_UNKNOWN", "EVICTION_BLOCKED"}
+    assert warnings_of("addon_values", "chart_needs", "corefile", "placement") == {
+        "ADDON_VALUE_UNKNOWN",
+        "EVICTION_BLOCKED",
+        "MONITOR_NO_OPERATOR",
+        "VOLUME_CLASS",
+    }
 
 
 @pytest.mark.parametrize(
@@ -583,3 +646,11 @@ def test_what_eks_accepts_passes(name: str, configuration: dict[str, Any]) -> No
 
 def test_recorded_configurations_are_of_addons() -> None:
     assert set(facts.addon_configurations()["configurations"]) <= set(facts.addons())
+
+
+def test_classes_have_the_names_of_the_objects() -> None:
+    assert (chart_needs.EBS_CLASS, chart_needs.EFS_CLASS, chart_needs.LUSTRE_CLASS) == (
+        storage.EBS,
+        storage.EFS,
+        storage.LUSTRE,
+    )
