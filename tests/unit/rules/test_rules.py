@@ -420,6 +420,7 @@ ELSEWHERE = {
     "addons": "addons",
     "budget": "budget",
     "capacity": "node_settings",
+    "chart_needs": "values",
     "charts": "charts",
     "containerd": "kubelet",
     "corefile": "values",
