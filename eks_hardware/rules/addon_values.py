@@ -209,7 +209,7 @@ def _volumes(context: Context) -> Iterator[Breach]:
 
 @warning("MONITOR_NO_OPERATOR")
 def _monitors(context: Context) -> Iterator[Breach]:
-    if "kube-prometheus-stack" in context.charts or context.strategy.kubernetes.delivery != "helm":
+    if "kube-prometheus-stack" in context.charts:
         return
     for path, key, value in _settings(context):
         if key in _MONITORS and any(value.get(switch) is True for switch in ("enabled", "create", "forceEnable")):

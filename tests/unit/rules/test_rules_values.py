@@ -526,7 +526,7 @@ CASES = [
         "MONITOR_NO_OPERATOR",
         "cluster.addons.metrics-server.configuration.serviceMonitor",
         {**kubernetes(delivery="helm"), **addon("metrics-server", {"serviceMonitor": {"enabled": True}})},
-        {**kubernetes(delivery="manifests"), **addon("metrics-server", {"serviceMonitor": {"enabled": True}})},
+        {**kubernetes(delivery="helm"), **addon("metrics-server", {"serviceMonitor": {"enabled": False}})},
     ),
     Case(
         "EVICTION_BLOCKED",
