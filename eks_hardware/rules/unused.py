@@ -17,6 +17,7 @@ from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve.addresses import switched_on
 from eks_hardware.resolve.node import ami_family
+from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.addons import cni_number
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, warning
 from eks_hardware.software import chip_of, cuda_support
@@ -121,7 +122,12 @@ def _addon_pairs(context: Context) -> Iterator[tuple[str, str]]:
     if isinstance(agent, Mapping) and cni.get("enableNetworkPolicy") == "false":
         logs = [name for name in ("enablePolicyEventLogs", "enableCloudWatchLogs") if agent.get(name) == "true"]
         yield from ((f"{above}.nodeAgent.{name}", "'enableNetworkPolicy' is false") for name in logs)
-    environment = cni.get("env")
+    environment, switch = cni.get("env"), "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"
+    custom = has_pod_subnets(context.strategy.network) or (
+        isinstance(environment, Mapping) and switched_on(environment, switch)
+    )
+    if cni.get("eniConfig") and not custom:
+        yield f"{above}.eniConfig", f"{switch} is off"
     if isinstance(environment, Mapping):
         yield from ((f"{above}.env.{name}", because) for name, because in _environment_pairs(environment))
 

@@ -269,6 +269,11 @@ CASES = [
         configured("kube-proxy", mode="ipvs", ipvs={"scheduler": "rr"}),
     ),
     off(
+        "cluster.addons.vpc-cni.configuration.eniConfig",
+        configured("vpc-cni", eniConfig={"create": True}),
+        configured("vpc-cni", eniConfig={"create": True}, env={"AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG": "true"}),
+    ),
+    off(
         "cluster.addons.vpc-cni.configuration.env.WARM_PREFIX_TARGET",
         configured("vpc-cni", env={"WARM_PREFIX_TARGET": "1", "WARM_IP_TARGET": "5", "MINIMUM_IP_TARGET": "10"}),
         configured("vpc-cni", env={"WARM_IP_TARGET": "5", "MINIMUM_IP_TARGET": "10"}),
