@@ -259,7 +259,7 @@ def test_workspace_of_a_long_name() -> None:
 
 def test_karpenter() -> None:
     own = f"arn:aws:iam::{ACCOUNT}:policy/own"
-    resolved = resolve(strategy(karpenter={"node_policies": [own, NODE_POLICIES[0], own]})).karpenter
+    resolved = resolve(strategy(karpenter={"node_policies": [own, NODE_POLICIES[0]]})).karpenter
     assert resolved is not None
     assert resolved.node_policy_arns == (*NODE_POLICIES, own)
     assert (
