@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
+import sys
 import textwrap
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +26,7 @@ from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.scripts import INSTALL, PULL_CHARTS, UNINSTALL
 from eks_hardware.kubernetes.files.summary import ReleaseSummary, Summary, read_summary
 from eks_hardware.kubernetes.nodes import POOL_LABEL
-from eks_hardware.local import cluster_tools, install_scripts, named_reservations, sample_workloads
+from eks_hardware.local import cluster_tools, demo_folder, install_scripts, named_reservations, sample_workloads
 from eks_hardware.local.cluster import Cluster
 from eks_hardware.local.cluster_tools.build import provide
 from eks_hardware.local.demo_folder import DemoError
@@ -370,7 +372,7 @@ class DemoCluster:
         self._console.print()
 
     def _print(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False)
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def differences(own: Strategy, here: Strategy) -> tuple[str, ...]:
@@ -391,8 +393,13 @@ def differences(own: Strategy, here: Strategy) -> tuple[str, ...]:
     wanted = resolve(here).kubernetes.kubernetes_version
     built = cluster_tools.kubernetes_tool(wanted, os.environ).minor
     if wanted != built:
-        own_tool = f"kubernetes-{wanted}"
-        hint = f"; build it with make cluster-tools TOOLS={own_tool}" if own_tool in cluster_tools.TOOLS else ""
+        tool = f"kubernetes-{wanted}"
+        build = (
+            f"make cluster-tools TOOLS={tool}"
+            if Path.cwd() == demo_folder.CHECKOUT
+            else f"{shlex.quote(sys.executable)} -m {cluster_tools.__name__} {tool}"
+        )
+        hint = f"; to build it: {build}" if tool in cluster_tools.TOOLS else ""
         changed.append(f"Kubernetes is {built}, not {wanted}{hint}")
     return tuple(changed)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from eks_hardware.local import sample_workloads
+from eks_hardware.local import demo_folder, sample_workloads
 from eks_hardware.local.demo_cluster import differences, table
 from eks_hardware.local.sample_workloads import Placed, Sample, devices, reasons, run, samples
 from eks_hardware.models import Strategy
@@ -161,11 +163,16 @@ def test_what_differs_on_this_machine_is_printed(monkeypatch: pytest.MonkeyPatch
         own["cluster"] = {**own.get("cluster", {}), "kubernetes_version": version}
         return Strategy.model_validate(own)
 
-    found = differences(with_({"size_gib": 1200}, "helm", "1.34"), with_(None, "manifests", "1.34"))
-    assert found == (
-        "storage.fsx_lustre is left out",
-        "kubernetes.delivery is manifests, not helm",
-        "Kubernetes is 1.35, not 1.34; build it with make cluster-tools TOOLS=kubernetes-1.34",
-    )
+    for folder, command in (
+        (demo_folder.CHECKOUT, "make cluster-tools TOOLS=kubernetes-1.34"),
+        (tmp_path, f"{shlex.quote(sys.executable)} -m eks_hardware.local.cluster_tools kubernetes-1.34"),
+    ):
+        monkeypatch.chdir(folder)
+        found = differences(with_({"size_gib": 1200}, "helm", "1.34"), with_(None, "manifests", "1.34"))
+        assert found == (
+            "storage.fsx_lustre is left out",
+            "kubernetes.delivery is manifests, not helm",
+            f"Kubernetes is 1.35, not 1.34; to build it: {command}",
+        )
     same = with_(None, "manifests", "1.35")
     assert differences(same, same) == ()
