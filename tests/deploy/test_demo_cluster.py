@@ -17,7 +17,7 @@ import pytest
 from eks_hardware.local import cluster_tools
 from helpers.cluster_programs import programs
 from helpers.paths import ROOT
-from helpers.polling import eventually
+from helpers.polling import eventually, is_free
 
 STRATEGY = """
 version: 1
@@ -75,6 +75,13 @@ def of_project(project: Path) -> Iterator[str]:
             yield " ".join(found["cmdline"] or [])
 
 
+def ports(said: str) -> set[int]:
+    """Return the ports of the emulator and of the API server, which a demo prints."""
+    found = {int(port) for port in re.findall(r"://127\.0\.0\.1:(\d+)", said)}
+    assert len(found) == 2
+    return found
+
+
 def demonstrate(command: list[str], project: Path) -> str:
     narrow = {**os.environ, "COLUMNS": "80"}
     done = subprocess.run(command, cwd=project, env=narrow, capture_output=True, text=True, timeout=900, check=False)
@@ -98,6 +105,7 @@ def test_everything_runs_and_nothing_is_left(demo: list[str], project: Path) -> 
     assert re.search(r"✓ Install +nvidia-device-plugin \S+, a stand-in", said)
     assert re.search(r"✓ Install +karpenter 1\S+ ", said)
     assert "no resources remain" in said
+    assert all(map(is_free, ports(said)))
 
 
 def test_what_is_kept_can_be_used_and_stopped(demo: list[str], project: Path) -> None:
@@ -111,6 +119,7 @@ def test_what_is_kept_can_be_used_and_stopped(demo: list[str], project: Path) ->
         timeout=60,
         check=True,
     )
+    assert not any(map(is_free, ports(said)))
     assert shown.stdout.split() == [
         "nodepool.karpenter.sh/arm",
         "nodepool.karpenter.sh/held",
@@ -118,6 +127,7 @@ def test_what_is_kept_can_be_used_and_stopped(demo: list[str], project: Path) ->
     ]
     assert demonstrate([*demo, "--stop"], project) == "try-me: stopped\n"
     assert not Path(kubeconfig).parent.exists()
+    assert all(map(is_free, ports(said)))
 
 
 def test_ctrl_c_stops_it_all(demo: list[str], project: Path) -> None:
@@ -126,7 +136,13 @@ def test_ctrl_c_stops_it_all(demo: list[str], project: Path) -> None:
         [*demo, "--cluster", "--keep"], cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as running:
         assert running.stdout is not None
-        assert any("✓ Kubernetes" in line for line in running.stdout)
+        said = ""
+        while "✓ Kubernetes" not in said:
+            line = running.stdout.readline()
+            assert line, said
+            said += line
+        assert not any(map(is_free, ports(said)))
         running.send_signal(signal.SIGINT)
         assert "Interrupted; all started processes are stopped." in running.stdout.read()
     assert running.returncode == 130
+    assert all(map(is_free, ports(said)))
