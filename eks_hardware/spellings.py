@@ -97,6 +97,13 @@ _KUBERNETES_EFFECTS = {
 _EKS_EFFECTS = {kubernetes: eks for eks, kubernetes in _KUBERNETES_EFFECTS.items()}
 
 
+EBS_CLASS = "gp3"
+"""Name of the default storage class: an encrypted EBS volume."""
+EFS_CLASS = "efs"
+"""Name of the storage class whose claims each get a directory of the EFS file system."""
+LUSTRE_CLASS = "fsx-lustre"
+"""Name of the Lustre volume, and of the storage class that its claim requests."""
+
 DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 """The form of most Kubernetes names, which also have at most 63 characters."""
 

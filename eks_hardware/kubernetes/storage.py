@@ -10,15 +10,9 @@ from eks_hardware.aws_names import limited
 from eks_hardware.kubernetes.model import Object, ObjectRelease
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.resolve import ResolvedBucket, ResolvedFsxLustre, ResolvedStrategy
+from eks_hardware.spellings import EBS_CLASS, EFS_CLASS, LUSTRE_CLASS
 
 RELEASE = "storage"
-
-LUSTRE = "fsx-lustre"
-"""Name of the Lustre volume, and of the storage class that its claim requests."""
-EFS = "efs"
-"""Name of the storage class whose claims each get a directory of the EFS file system."""
-EBS = "gp3"
-"""Name of the default storage class: an encrypted EBS volume."""
 
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
@@ -56,7 +50,7 @@ def _objects(resolved: ResolvedStrategy) -> Iterator[Object]:
         yield _ebs_class()
     if storage.fsx_lustre:
         # Without a provisioner: no claim creates a file system.
-        yield _class(LUSTRE, _NO_PROVISIONER, reclaimPolicy="Retain", volumeBindingMode="Immediate")
+        yield _class(LUSTRE_CLASS, _NO_PROVISIONER, reclaimPolicy="Retain", volumeBindingMode="Immediate")
     if storage.efs:
         yield _efs_class()
     for team in (None, *(each.name for each in resolved.kubernetes.teams)):
@@ -86,7 +80,7 @@ def _ebs_class() -> dict[str, object]:
     Source: https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions-standard.html (Kubernetes 1.30)
     """
     default = _class(
-        EBS,
+        EBS_CLASS,
         _driver("ebs"),
         # A volume exists in one zone, that of the pod.
         volumeBindingMode="WaitForFirstConsumer",
@@ -94,7 +88,7 @@ def _ebs_class() -> dict[str, object]:
         allowVolumeExpansion=True,
         parameters={"type": "gp3", "encrypted": "true"},
     )
-    default["metadata"] = {"name": EBS, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
+    default["metadata"] = {"name": EBS_CLASS, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
     return default
 
 
@@ -104,10 +98,10 @@ def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, object
     Source: https://github.com/kubernetes-sigs/aws-fsx-csi-driver/tree/v1.9.0/examples/kubernetes/static_provisioning
     """
     return _volume(
-        LUSTRE,
+        LUSTRE_CLASS,
         team,
         size=f"{fsx.size_gib}Gi",
-        storage_class=LUSTRE,
+        storage_class=LUSTRE_CLASS,
         read_only=False,
         # File locks that apply on all nodes; many data loaders and checkpoint libraries use them.
         mount_options=["flock"],
@@ -125,7 +119,7 @@ def _efs_class() -> dict[str, object]:
     Source: https://github.com/kubernetes-sigs/aws-efs-csi-driver/blob/v3.4.1/docs/parameters.md
     """
     return _class(
-        EFS,
+        EFS_CLASS,
         _driver("efs"),
         reclaimPolicy="Delete",
         volumeBindingMode="Immediate",

@@ -23,23 +23,14 @@ from eks_hardware.models.base import (
     refuse_second,
 )
 from eks_hardware.models.needs import Needs
-from eks_hardware.models.text_patterns import pattern
+from eks_hardware.models.text_patterns import LABEL_KEY, LABEL_VALUE, pattern
 from eks_hardware.models.workload import Purpose, WorkloadSpec
 from eks_hardware.spellings import RESERVED, Capacity, kubernetes_effect
 from eks_hardware.units import seconds
 
-LabelKey = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$"
-    ),
-]
+LabelKey = Annotated[str, StringConstraints(pattern=LABEL_KEY)]
 LabelValue = Annotated[
-    str,
-    pattern(
-        r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$",
-        "a label value: at most 63 letters, digits, hyphens, underscores and dots",
-    ),
+    str, pattern(LABEL_VALUE, "a label value: at most 63 letters, digits, hyphens, underscores and dots")
 ]
 
 _PURCHASE = facts.choices()["capacity"]["purchase"]

@@ -43,7 +43,7 @@ def _duplicate_principal(context: Context) -> Iterator[Breach]:
         seen.setdefault(entry.principal_arn, path)
 
 
-def _principals(context: Context) -> Iterator[tuple[str, str]]:
+def principals(context: Context) -> Iterator[tuple[str, str]]:
     """Yield the path and ARN of every principal with an access entry."""
     cluster = context.strategy.cluster
     yield from field_paths.items("cluster.admins", cluster.admins)
@@ -57,7 +57,7 @@ def _entry_path(entry: AccessEntry, field: str) -> str:
 
 @error("ACCESS_ENTRY_PRINCIPAL")
 def _refused_principal(context: Context) -> Iterator[Breach]:
-    for path, arn in _principals(context):
+    for path, arn in principals(context):
         principal = arn.split(":", 5)[5].removeprefix("role/")
         if principal.startswith("aws-service-role/"):
             yield path, f"{principal.rpartition('/')[2]} is a service-linked role, which only AWS can assume; remove it"
@@ -75,7 +75,7 @@ def _creator(context: Context) -> Iterator[Breach]:
     role = context.strategy.aws.assume_role
     if not role or not context.strategy.cluster.creator_is_admin:
         return
-    for path, arn in _principals(context):
+    for path, arn in principals(context):
         if arn == role.role_arn:
             yield (
                 path,
@@ -112,7 +112,7 @@ def _unknown_policy(context: Context) -> Iterator[Breach]:
 
 def _arns(context: Context) -> Iterator[tuple[str, str]]:
     """Yield the path and value of every ARN in the strategy, except those of the backend."""
-    yield from _principals(context)
+    yield from principals(context)
     yield from _policy_arns(context)
     yield from kms_keys(context)
     if role := context.strategy.aws.assume_role:

@@ -240,10 +240,10 @@ def _evictions(context: Context) -> Iterator[Breach]:
 def _settings(context: Context) -> Iterator[tuple[str, str, Mapping[str, object]]]:
     """Yield the path, the key and the value of each mapping that is passed to an add-on or an installed chart."""
     for name, values in _configured(context):
-        yield from ((_addon_path(name, keys), keys[-1], value) for keys, value in mappings(values, ()))
+        yield from ((_addon_path(name, keys), keys[-1], value) for keys, value in _mappings(values, ()))
     installed = context.charts
     for chart_name, chart in context.strategy.kubernetes.charts.items():
-        for keys, value in mappings(chart.values, ()) if chart_name in installed else ():
+        for keys, value in _mappings(chart.values, ()) if chart_name in installed else ():
             yield field_paths.below(f"kubernetes.charts.{chart_name}.values", *keys), keys[-1], value
 
 
@@ -259,11 +259,11 @@ def claims(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
             yield path, value
 
 
-def mappings(
+def _mappings(
     values: Mapping[str, object], above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, object]]]:
     """Yield the names and the value of each mapping below values."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield (*above, str(name)), value
-            yield from mappings(value, (*above, str(name)))
+            yield from _mappings(value, (*above, str(name)))

@@ -8,9 +8,8 @@ from eks_hardware import field_paths
 from eks_hardware.printable import quoted
 from eks_hardware.rules.addon_values import claims
 from eks_hardware.rules.registry import Breach, Context, error, warning
+from eks_hardware.spellings import EBS_CLASS, EFS_CLASS, LUSTRE_CLASS
 
-EBS_CLASS, EFS_CLASS, LUSTRE_CLASS = "gp3", "efs", "fsx-lustre"
-"""Names of the storage classes that the toolkit creates: see ``eks_hardware/kubernetes/storage.py``."""
 # EKS creates gp2: https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions-standard.html (Kubernetes 1.30)
 _CLASS_OF_EKS = "gp2"
 _CLASS_OF_ADDON = "ebs-csi-default-sc"

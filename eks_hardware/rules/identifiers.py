@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from eks_hardware import facts, field_paths
 from eks_hardware.resolve.vpc import nat_mode
-from eks_hardware.rules.access import account_of
+from eks_hardware.rules.access import account_of, principals
 from eks_hardware.rules.cluster import kms_keys
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 
@@ -79,12 +79,8 @@ def _arns(context: Context) -> Iterator[tuple[str, str]]:
 
     ACCOUNT_MISMATCH and RESERVATION_REGION report the others.
     """
-    cluster = context.strategy.cluster
     yield from kms_keys(context)
-    yield from field_paths.items("cluster.admins", cluster.admins)
-    for entry in cluster.access_entries:
-        path = field_paths.below(field_paths.item("cluster.access_entries", entry.name), "principal_arn")
-        yield path, entry.principal_arn
+    yield from principals(context)
     for path, _, text in _texts(context):
         yield from ((path, arn) for arn in dict.fromkeys(found[0] for found in _ARN.finditer(text)))
 

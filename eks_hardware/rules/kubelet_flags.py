@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from eks_hardware import facts
 from eks_hardware.printable import quoted
-from eks_hardware.rules.kubelet import STOPS, is_recorded, newer
+from eks_hardware.rules.kubelet import STOPS, TAINT_EFFECTS, is_recorded, newer
 from eks_hardware.rules.registry import Breach, Context, error
 from eks_hardware.rules.user_data import with_user_data
 from eks_hardware.rules.user_data_overrides import kubelet_flags
-from eks_hardware.rules.value_kinds import wrong_values
+from eks_hardware.rules.value_kinds import BOOLEANS, wrong_values
 from eks_hardware.suggestions import close, question
 
 
@@ -103,23 +103,15 @@ def _typed(kind: str, text: str) -> object:
     if kind.startswith("int") and re.fullmatch(r"[-+]?[0-9]{1,18}", text):
         return int(text)
     if kind == "bool":
-        return _BOOLEANS.get(text, text)
+        return BOOLEANS.get(text, text)
     return text
-
-
-# https://pkg.go.dev/strconv#ParseBool
-_BOOLEANS: Mapping[str, bool] = {
-    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
-}
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def _taints(text: str) -> Iterator[str]:
     for taint in text.split(","):
         _, mark, effect = taint.rpartition(":")
-        if not mark or effect not in _EFFECTS:
+        if not mark or effect not in TAINT_EFFECTS:
             yield (
-                f"must list taints such as dedicated=ml:NoSchedule, with one of the effects {', '.join(_EFFECTS)}, got "
-                f"{quoted(taint)}"
+                "must list taints such as dedicated=ml:NoSchedule, with one of the effects "
+                f"{', '.join(TAINT_EFFECTS)}, got {quoted(taint)}"
             )

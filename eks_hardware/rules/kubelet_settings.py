@@ -14,7 +14,7 @@ from eks_hardware.models import NodePoolSpec
 from eks_hardware.printable import quoted
 from eks_hardware.resolve.node import pod_addresses
 from eks_hardware.resolve.vpc import has_pod_subnets
-from eks_hardware.rules.kubelet import STOPS, Kubelet, kubelets, newer
+from eks_hardware.rules.kubelet import STOPS, TAINT_EFFECTS, Kubelet, kubelets, newer
 from eks_hardware.rules.kubelet_start import enforcements, pairs, reserved_memory, short_periods, sysctls
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.value_kinds import is_whole
@@ -336,10 +336,10 @@ def _limits(kubelet: Kubelet) -> Iterator[Breach]:
     taints = kubelet.given("registerWithTaints")
     for taint in taints if isinstance(taints, list | tuple) else ():
         effect = taint.get("effect") if isinstance(taint, dict) else None
-        if isinstance(taint, dict) and effect not in _EFFECTS:
+        if isinstance(taint, dict) and effect not in TAINT_EFFECTS:
             yield (
                 kubelet.path("registerWithTaints"),
-                f"each taint must have an effect of {', '.join(_EFFECTS)}, got {quoted(str(effect))}, or {STOPS}",
+                f"each taint must have an effect of {', '.join(TAINT_EFFECTS)}, got {quoted(str(effect))}, or {STOPS}",
             )
     for name, (least, most, words) in _DURATIONS.items():
         value = kubelet.given(name)
@@ -354,7 +354,6 @@ def _limits(kubelet: Kubelet) -> Iterator[Breach]:
 
 
 _SUITE = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _DURATIONS = {
     "containerLogMonitorInterval": (3, float("inf"), "at least 3s"),
     "cpuCFSQuotaPeriod": (0.001, 1, "from 1ms to 1s"),

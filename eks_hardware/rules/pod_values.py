@@ -10,15 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from eks_hardware import facts
+from eks_hardware.models.text_patterns import LABEL_KEY, LABEL_VALUE
 from eks_hardware.printable import quoted
 from eks_hardware.rules.unknown_keys import unknown_below
 from eks_hardware.rules.value_kinds import names_only
 from eks_hardware.suggestions import misspelt, question
 
 Fault = tuple[tuple[str, ...], str]
-# https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
-_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
-_LABEL_KEY = re.compile(r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 # Names whose values are text of other programs, or labels and annotations.
 FREE = frozenset(
     [
@@ -94,9 +92,9 @@ def _requirement(item: Mapping[str, Any]) -> Iterator[Fault]:
 
 def _labels(selector: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for key, value in selector.items():
-        if not _LABEL_KEY.fullmatch(str(key)):
+        if not re.fullmatch(LABEL_KEY, str(key)):
             yield str(key), f"must be the name of a label, such as example.com/team, got {quoted(str(key))}"
-        elif isinstance(value, str) and not _LABEL_VALUE.fullmatch(value):
+        elif isinstance(value, str) and not re.fullmatch(LABEL_VALUE, value):
             yield (
                 str(key),
                 "must be the value of a label (at most 63 letters, digits, dots, hyphens and underscores), got "

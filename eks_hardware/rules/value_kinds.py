@@ -36,7 +36,11 @@ _HOST_NAME = re.compile(r"(?=.{1,253}$)[0-9a-z][0-9a-z-]{0,62}(\.[0-9a-z][0-9a-z
 _NODE_TAINT = re.compile(r"[A-Za-z0-9_.-]{0,63}:(NoSchedule|PreferNoSchedule|NoExecute)")
 # https://github.com/aws/amazon-vpc-cni-k8s/blob/b52188387/cmd/aws-vpc-cni/main.go (validateEnvVars)
 _INTERFACE_PREFIX = re.compile(r"(?!(?:eth|vlan|lo)$)[A-Za-z0-9]{1,4}")
-_BOOLEANS = frozenset(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"])
+# https://pkg.go.dev/strconv#ParseBool
+BOOLEANS: Mapping[str, bool] = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
 
 
 class WrongValue(NamedTuple):
@@ -146,7 +150,7 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
         _bottlerocket_threshold,
         'an amount or a percentage below 100% in quotes, such as "500Mi" or "10%"',
     ),
-    "bool text": (lambda value: isinstance(value, str) and value in _BOOLEANS, '"true" or "false", in quotes'),
+    "bool text": (lambda value: isinstance(value, str) and value in BOOLEANS, '"true" or "false", in quotes'),
     "int text": (lambda value: _text(value, re.compile("-?[0-9]{1,9}")), 'a whole number in quotes, such as "5"'),
     "json map text": (_is_json_map, """a mapping in JSON, in quotes, such as '{"team": "ml"}'"""),
     "cidrs text": (_are_networks, "networks separated by commas, such as 10.1.0.0/16,10.2.0.0/16"),

@@ -14,6 +14,7 @@ from eks_hardware.kubernetes import Reference, bundle
 from eks_hardware.kubernetes.references import replaced
 from eks_hardware.kubernetes.storage import RELEASE, bucket_volume, releases
 from eks_hardware.resolve import resolve
+from eks_hardware.spellings import EBS_CLASS, EFS_CLASS, LUSTRE_CLASS
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.paths import ROOT
 from helpers.strategies import strategy
@@ -48,6 +49,12 @@ def test_no_storage_is_no_release() -> None:
 
 def test_the_bundle_has_it() -> None:
     assert bundle(resolve(strategy(storage=ALL))).release(RELEASE).namespace == "kube-system"
+
+
+def test_classes_have_the_names_that_rules_look_for() -> None:
+    found = storage_objects((), ("aws-ebs-csi-driver",), **ALL)
+    classes = {name for kind, _, name in (key.partition("/") for key in found) if kind == "StorageClass"}
+    assert classes == {EBS_CLASS, EFS_CLASS, LUSTRE_CLASS}
 
 
 @pytest.mark.parametrize("version", sorted(facts.eks()["versions"]["supported"]))

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from eks_hardware import facts
-from eks_hardware.kubernetes import storage
-from eks_hardware.rules import chart_needs
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
 from helpers.sections import cluster, kubernetes
@@ -646,11 +644,3 @@ def test_what_eks_accepts_passes(name: str, configuration: dict[str, Any]) -> No
 
 def test_recorded_configurations_are_of_addons() -> None:
     assert set(facts.addon_configurations()["configurations"]) <= set(facts.addons())
-
-
-def test_classes_have_the_names_of_the_objects() -> None:
-    assert (chart_needs.EBS_CLASS, chart_needs.EFS_CLASS, chart_needs.LUSTRE_CLASS) == (
-        storage.EBS,
-        storage.EFS,
-        storage.LUSTRE,
-    )
