@@ -766,7 +766,7 @@ class Disrupted:
         self.claims.read()
         ec2 = self.running.account.client("ec2")
         for name in self.claims.now - self.images.keys():
-            if identity := self.claims.last[name]["status"].get("imageID"):
+            if identity := self.claims.last[name].get("status", {}).get("imageID"):
                 (image,) = ec2.describe_images(ImageIds=[identity])["Images"]
                 self.images[name] = image["Name"]
         return self.claims

@@ -11,7 +11,7 @@ from eks_hardware.local.emulator import HOST
 
 
 def eventually(
-    read: Callable[[], Any], expected: Any = True, *, ignored: tuple[type[Exception], ...] = (), seconds: float = 60
+    read: Callable[[], Any], expected: Any = True, *, ignored: tuple[type[Exception], ...] = (), seconds: float = 300
 ) -> Any:
     """Return what is read once it is as expected, or at the end of the time.
 

@@ -47,7 +47,7 @@ class Claims:
 
     def on(self, node: str) -> str:
         """Return the name of a node's claim. A later node can have the name of a deleted one."""
-        return next(name for name in self.now if self.last[name]["status"].get("nodeName") == node)
+        return next(name for name in self.now if self.last[name].get("status", {}).get("nodeName") == node)
 
 
 def condition(item: Object, kind: str) -> Mapping[str, str]:
