@@ -26,7 +26,14 @@ from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.scripts import INSTALL, PULL_CHARTS, UNINSTALL
 from eks_hardware.kubernetes.files.summary import ReleaseSummary, Summary, read_summary
 from eks_hardware.kubernetes.nodes import POOL_LABEL
-from eks_hardware.local import cluster_tools, demo_folder, install_scripts, named_reservations, sample_workloads
+from eks_hardware.local import (
+    addon_pods,
+    cluster_tools,
+    demo_folder,
+    install_scripts,
+    named_reservations,
+    sample_workloads,
+)
 from eks_hardware.local.cluster import Cluster
 from eks_hardware.local.cluster_tools.build import provide
 from eks_hardware.local.demo_folder import DemoError
@@ -91,6 +98,7 @@ class DemoCluster:
         self._stand_ins: tuple[Chart, ...] = ()
         self._has_kueue = False
         self._kueue: Kueue | None = None
+        self._without_pods: list[str] = []
         self._samples: tuple[Sample, ...] = ()
         self._background = ThreadPoolExecutor(1)
         self._starting: Future[float] | None = None
@@ -153,16 +161,21 @@ class DemoCluster:
         self._running.close()
 
     def install(self, folder: Path, outputs: Mapping[str, str]) -> None:
-        """Wait for the nodes of the node groups, and run ``install.sh`` of the strategy's folder.
+        """Wait for the nodes of the node groups and the add-ons, and run ``install.sh`` of the strategy's folder.
 
         Raises:
-            DemoError: the nodes did not join, or the script failed.
+            DemoError: the nodes did not join, an add-on does not run, or the script failed.
             KueueError: the script failed because Kueue ended.
         """
         self._folder = folder
         self._kubelets = self._running.enter_context(Kubelets(self._account, self._cluster))
         with self._steps.step("Nodes") as step:
             self._wait_for_nodes(step)
+        with self._steps.step("Add-ons") as step:
+            step.update("waiting for their pods")
+            addons, self._without_pods = addon_pods.apply(self._account, self._cluster, self._resolved.name)
+            _wait(NODES_SECONDS, lambda: addon_pods.not_running(self._cluster), "add-ons do not run")
+            step.result = ", ".join(addons) or "none"
         if self._has_kueue:
             log_dir = self._run_dir / "kubernetes"
             kueue = Kueue(self._cluster, log_dir, program=self._programs[KUEUE])
@@ -350,6 +363,8 @@ class DemoCluster:
                 "The emulator has the capacity reservations that the strategy names, with as many instances as the "
                 f"node group's max, or {named_reservations.POOL_INSTANCES} for a node pool."
             )
+        if self._without_pods:
+            lines.append(f"No pods, because their requests are not recorded: {', '.join(self._without_pods)}.")
         if scaled:
             lines.append(f"The demo scaled these groups from 0 to 1 node, as an autoscaler does: {', '.join(scaled)}.")
         if self._stand_ins:

@@ -64,21 +64,19 @@ def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
     for name, row in known.items():
         if name == "karpenter":
             if strategy.karpenter:
-                software.append((name, strategy.karpenter.replicas, _values_of(context, name, "controller")))
+                software.append((name, strategy.karpenter.replicas, _part(context.chart_values(name), "controller")))
         elif name in installed:
-            values = _values_of(context, name, row.get("values", ""))
+            values = _part(context.chart_values(name), row.get("values", ""))
             software.append((name, _count(values, row["replicas"]), values))
         elif name in enabled:
-            values = context.addon_configuration(name)
-            part = values.get("controller") if name.endswith("csi-driver") else values
-            given = part if isinstance(part, Mapping) else {}
-            software.append((name, _count(given, row["replicas"]), given))
+            values = _part(context.addon_configuration(name), row.get("values", ""))
+            software.append((name, _count(values, row["replicas"]), values))
     return software
 
 
-def _values_of(context: Context, chart: str, part: str = "") -> Mapping[str, object]:
-    values = context.chart_values(chart)
-    below = values.get(part) if part else values
+def _part(values: Mapping[str, object], key: str) -> Mapping[str, object]:
+    """Return the values below a key, or all of them for an empty key."""
+    below = values.get(key) if key else values
     return below if isinstance(below, Mapping) else {}
 
 
@@ -169,7 +167,8 @@ def _daemonsets(context: Context) -> list[_Pod]:
     pods = []
     for name, row in facts.system_pods()["daemonsets"].items():
         if name in enabled:
-            cpu, memory = _requests(context.addon_configuration(name), row["millicores"], row["mib"])
+            values = _part(context.addon_configuration(name), row.get("values", ""))
+            cpu, memory = _requests(values, row["millicores"], row["mib"])
             # The values may set only one of several containers.
             least = Fraction(row["millicores"], 1000), Fraction(row["mib"] * MIB)
             pods.append(_Pod(name, max(cpu, least[0]), max(memory, least[1])))

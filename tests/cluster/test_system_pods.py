@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eks_hardware import facts
+from eks_hardware.local import addon_pods
 from eks_hardware.local.cluster import Cluster
 from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.testing import Template
@@ -19,8 +20,6 @@ from helpers.polling import eventually
 from helpers.strategies import SHIPPED
 
 from .test_install_scripts import node_manifest, node_objects
-
-LABEL = "system-pods"
 
 
 def first_nodes(resolved: ResolvedStrategy, template: Template) -> list[Object]:
@@ -34,43 +33,23 @@ def first_nodes(resolved: ResolvedStrategy, template: Template) -> list[Object]:
     return found
 
 
-def controller(kind: str, name: str, row: Mapping[str, Any], tolerations: object) -> Object:
-    """Return a Deployment or DaemonSet with recorded requests; replicas of Karpenter never share a node."""
-    labels = {LABEL: f"{name}-{kind.lower()}"}
-    apart = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
-    requests = {"cpu": f"{row['millicores']}m", "memory": f"{row['mib']}Mi"}
-    pod: dict[str, Any] = {
-        "containers": [{"name": "main", "image": "none", "resources": {"requests": requests}}],
-        "tolerations": tolerations,
-    }
+def of_chart(name: str, row: Mapping[str, Any]) -> Object:
+    """Return the Deployment of a chart with recorded requests; replicas of Karpenter never share a node."""
+    made = addon_pods.workload("Deployment", name, row)
     if name == "karpenter":
-        pod["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": labels[LABEL], "namespace": "kube-system", "labels": labels},
-        "spec": {
-            **({"replicas": row["replicas"]} if kind == "Deployment" else {}),
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": pod},
-        },
-    }
+        apart = {"labelSelector": made["spec"]["selector"], "topologyKey": "kubernetes.io/hostname"}
+        made["spec"]["template"]["spec"]["affinity"] = {
+            "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
+        }
+    return made
 
 
 def software(resolved: ResolvedStrategy) -> list[Object]:
     """Return the add-ons of a strategy and the controllers of its charts."""
-    recorded, addons = facts.system_pods(), facts.addons()
-    wanted = {each.name for each in resolved.cluster.addons} | {each.chart for each in bundle_of(resolved.name).charts}
-    controllers = [
-        controller("Deployment", name, row, addons.get(name, {}).get("tolerations", []))
-        for name, row in recorded["deployments"].items()
-        if name in wanted
-    ]
-    everywhere = [{"operator": "Exists"}]
-    agents = [
-        controller("DaemonSet", name, row, everywhere) for name, row in recorded["daemonsets"].items() if name in wanted
-    ]
-    return [*agents, *controllers]
+    charts = {each.chart for each in bundle_of(resolved.name).charts}
+    given = {each.name: json.dumps(each.configuration, default=dict) for each in resolved.cluster.addons}
+    rows = facts.system_pods()["deployments"]
+    return [*addon_pods.objects(given), *(of_chart(name, row) for name, row in rows.items() if name in charts)]
 
 
 def test_a_new_cluster_has_room_for_its_own_software(server: Cluster, templates: Mapping[str, Template]) -> None:
@@ -80,7 +59,7 @@ def test_a_new_cluster_has_room_for_its_own_software(server: Cluster, templates:
         counts = {"Deployment": 0, "DaemonSet": len(nodes)}
         expected = sum(each["spec"].get("replicas", counts[each["kind"]]) for each in objects)
         names = {each["metadata"]["name"] for each in objects}
-        assert {"coredns-deployment", "metrics-server-deployment", "vpc-cni-daemonset"} <= names
+        assert {"coredns", "metrics-server", "aws-node", "kube-proxy"} <= names
         server.kubectl("create", "-f", "-", stdin=manifest_list([*nodes, *objects]))
         assert eventually(lambda: phases(server), ["Running"] * expected) == ["Running"] * expected, name
         server.kubectl("delete", "-f", "-", "--wait=false", stdin=manifest_list(objects))
@@ -90,5 +69,60 @@ def test_a_new_cluster_has_room_for_its_own_software(server: Cluster, templates:
 
 def phases(server: Cluster) -> list[str]:
     """Return the phases of the software's pods."""
-    found = json.loads(server.kubectl("get", "pods", "-n", "kube-system", "-l", LABEL, "-o", "json"))["items"]
+    found = json.loads(server.kubectl("get", "pods", "-n", "kube-system", "-l", "k8s-app", "-o", "json"))["items"]
     return [each["status"]["phase"] for each in found]
+
+
+class Recorded:
+    """An account whose EKS cluster has these add-ons, by name with their configuration."""
+
+    def __init__(self, **addons: str) -> None:
+        self.addons = {name.replace("_", "-"): text for name, text in addons.items()}
+
+    def client(self, service: str) -> Recorded:
+        assert service == "eks"
+        return self
+
+    def items(self, *_: str, clusterName: str) -> list[str]:  # noqa: N803
+        assert clusterName == "mine"
+        return list(self.addons)
+
+    def describe_addon(self, *, clusterName: str, addonName: str) -> Any:  # noqa: N803
+        assert clusterName == "mine"
+        return {"addon": {"configurationValues": self.addons[addonName] or None}}
+
+
+def test_pods_follow_the_add_ons(server: Cluster) -> None:
+    def of(kind: str) -> dict[str, Any]:
+        found = json.loads(server.kubectl("get", kind, "-A", "-l", "eks-hardware.local/addon", "-o", "json"))["items"]
+        return {f"{each['metadata']['namespace']}/{each['metadata']['name']}": each["spec"] for each in found}
+
+    ebs = "controller: {replicaCount: 3, nodeSelector: {a: b}}\nnode: {resources: {requests: {cpu: 1}}}"
+    account = Recorded(
+        coredns="", aws_ebs_csi_driver=ebs, amazon_cloudwatch_observability="{}", unheard_of='{"replicaCount": 2}'
+    )
+    names, without = addon_pods.apply(account, server, "mine")  # pyright: ignore[reportArgumentType]
+    assert names == ["amazon-cloudwatch-observability", "aws-ebs-csi-driver", "coredns", "unheard-of"]
+    assert without == ["unheard-of"]
+    controllers, agents = of("deployments"), of("daemonsets")
+    assert {name: spec["replicas"] for name, spec in controllers.items()} == {
+        "kube-system/coredns": 2,
+        "kube-system/ebs-csi-controller": 3,
+    }
+    assert controllers["kube-system/ebs-csi-controller"]["template"]["spec"]["nodeSelector"] == {"a": "b"}
+    assert agents.keys() == {"amazon-cloudwatch/cloudwatch-agent", "kube-system/ebs-csi-node"}
+    (container,) = agents["kube-system/ebs-csi-node"]["template"]["spec"]["containers"]
+    assert container["resources"]["requests"] == {"cpu": "1"}
+    waiting = [
+        "aws-ebs-csi-driver: 0 of 3 pods run\n  no nodes available to schedule pods",
+        "coredns: 0 of 2 pods run\n  no nodes available to schedule pods",
+    ]
+    assert eventually(lambda: sorted(addon_pods.not_running(server)), waiting, seconds=60) == waiting
+
+    account.addons = {"coredns": "replicaCount: 1"}
+    addon_pods.apply(account, server, "mine")  # pyright: ignore[reportArgumentType]
+    assert [spec["replicas"] for spec in of("deployments").values()] == [1]
+    assert of("daemonsets") == {}
+    account.addons = {}
+    assert addon_pods.apply(account, server, "mine") == ([], [])  # pyright: ignore[reportArgumentType]
+    assert of("deployments") == {}

@@ -412,8 +412,24 @@ def _phase(running: Installed, job: str) -> str:
 def test_the_system_group_runs_the_releases(running: Installed) -> None:
     """``install.sh`` waited for them; only the plugins' daemonsets need other nodes."""
     assert len(running.instances_of("system")) == 2
-    pending = [each["metadata"]["name"] for each in running.get("pods") if each["status"]["phase"] != "Running"]
-    assert pending == []
+
+    def pending() -> list[str]:
+        return [each["metadata"]["name"] for each in running.get("pods") if each["status"]["phase"] != "Running"]
+
+    assert eventually(pending, []) == []
+
+
+def test_add_ons_run(running: Installed) -> None:
+    """CoreDNS and metrics-server on the first nodes, next to the releases; agents on every node."""
+    found = running.get("pods", "-l", "k8s-app")
+    by_name: dict[str, set[str]] = {}
+    for each in found:
+        by_name.setdefault(each["metadata"]["labels"]["k8s-app"], set()).add(each["spec"].get("nodeName", ""))
+    everywhere = set(running.instances())
+    system = {each["PrivateDnsName"] for each in running.instances_of("system")}
+    agents = ("aws-node", "kube-proxy", "eks-pod-identity-agent", "eks-node-monitoring-agent")
+    assert {name: by_name[name] for name in agents} == dict.fromkeys(agents, everywhere)
+    assert by_name["coredns"] | by_name["metrics-server"] <= system
 
 
 def test_printed_jobs_run_on_their_group_or_pool(placed: dict[str, Any], resolved: ResolvedStrategy) -> None:

@@ -118,13 +118,15 @@ class SystemPods(TypedDict):
     millicores: int
     mib: int
     source: Text
+    workload: NotRequired[str]
+    """The name of the Deployment or DaemonSet, if it is not that of the add-on or chart."""
+    values: NotRequired[str]
+    """The part of the chart's or add-on's values that sets replicas, requests and placement."""
 
 
 class SystemDeployment(SystemPods):
     replicas: int
     limit_mib: NotRequired[int]
-    values: NotRequired[str]
-    """The part of the chart's values with the replicas."""
 
 
 class SystemSoftware(About):

@@ -13,7 +13,7 @@ from typing import Any
 from eks_hardware.kubernetes.local_chart import CHART, chart_values
 from eks_hardware.kubernetes.model import Bundle, ChartRelease
 from eks_hardware.kubernetes.references import Reference, known, replaced
-from eks_hardware.local import install_scripts
+from eks_hardware.local import addon_pods, install_scripts
 from eks_hardware.local.cluster import Cluster
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.karpenter_process import Karpenter
@@ -154,6 +154,7 @@ def installed(
     environ = install_scripts.environment(cluster.environment(), directory / "bin", tools, charts, outputs)
 
     with Kubelets(account, cluster) as kubelets:
+        addon_pods.apply(account, cluster, resolved.name)
         if with_helm:
             install_with_helm(bundle, known(resolved), rendered, environ)
         else:
