@@ -102,6 +102,7 @@ def test_everything_runs_and_nothing_is_left(demo: list[str], project: Path) -> 
     ]
     assert "The emulator has the capacity reservations that the strategy names" in said
     assert "The demo scaled these groups from 0 to 1 node, as an autoscaler does: t4." in said
+    assert re.search(r"✓ Add-ons +6 add-ons", said)
     assert re.search(r"✓ Install +nvidia-device-plugin \S+, a stand-in", said)
     assert re.search(r"✓ Install +karpenter 1\S+ ", said)
     assert "no resources remain" in said
