@@ -12,7 +12,7 @@ import yaml
 
 from eks_hardware import facts
 from eks_hardware.local.cluster import Cluster, ClusterError
-from eks_hardware.models import Strategy
+from eks_hardware.models import NodePoolSpec, Strategy
 from eks_hardware.resolve import resolve
 from helpers.kubernetes.objects import manifest_list, objects_in
 from helpers.polling import eventually
@@ -49,12 +49,29 @@ CHANGES: dict[str, dict[str, Any]] = {
         f"{POOL}.capacity": ["reserved"],
         f"{POOL}.reservations": [{"id": "cr-0123456789abcdef0", "zone": "usw2-az1"}],
     },
+    "an accelerator": {f"{POOL}.instance_types": None, f"{POOL}.accelerator": "l4"},
+    "sizes": {
+        f"{POOL}.instance_types": None,
+        f"{POOL}.instance_families": ["g6"],
+        f"{POOL}.instance_sizes": ["xlarge", "4xlarge"],
+    },
+    "workload": {f"{POOL}.workload": "development"},
+    "zones": {f"{POOL}.zones": ["usw2-az1"]},
+    "placement group": {f"{POOL}.instance_types": ["p5.48xlarge"], f"{POOL}.placement_group": "cluster"},
     "limits": {f"{POOL}.limits": {"nvidia.com/gpu": 16, "cpu": 100}},
     "weight": {f"{POOL}.weight": 10},
     "labels and taints": {
         f"{POOL}.labels": {"team": "a"},
         f"{POOL}.taints": [{"key": "team", "value": "a", "effect": "NoExecute"}],
     },
+    "no taint of the accelerator": {f"{POOL}.accelerator_taint": False},
+    "tags": {f"{POOL}.tags": {"cost-center": "4711"}},
+    "user data, metadata and monitoring": {
+        f"{POOL}.user_data": {"kubelet": {"config": {"serializeImagePulls": True}}},
+        f"{POOL}.pods_use_imds": True,
+        f"{POOL}.detailed_monitoring": True,
+    },
+    "instance store": {f"{POOL}.instance_store": "none"},
     "disk": {f"{POOL}.disk": {"size_gib": 500}},
     "Bottlerocket": {f"{POOL}.ami": {"family": "bottlerocket"}},
     "a release of the image": {f"{POOL}.ami": {"version": "v20260820"}},
@@ -94,6 +111,13 @@ def server(tools: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) 
         running.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=60s")
         running.kubectl("apply", *STRICT, stdin=manifest_list(objects_in(resolve(changed({})))))
         yield running
+
+
+def test_every_field_of_a_pool_is_changed() -> None:
+    """``docs/guides/change-a-setting.md`` lets users change each of them."""
+    fields = {path.split(".")[3] for change in CHANGES.values() for path in change if path.startswith(POOL)}
+    # Another name is another pool, and nothing is made of needs.
+    assert NodePoolSpec.model_fields.keys() - fields == {"name", "needs"}
 
 
 @pytest.mark.parametrize("name", CHANGES)
