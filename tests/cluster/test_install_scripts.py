@@ -421,3 +421,15 @@ def test_a_second_run_changes_nothing(installation: Installation) -> None:
     said = installation.run("install.sh")
     assert said.count("has been upgraded") == len(bundle_of(installation.name).charts)
     assert installation.state() == before
+
+
+@WITH_QUEUES
+def test_a_queue_in_use_is_not_deleted(queues: Installation) -> None:
+    """``docs/guides/delivery.md`` says to delete running jobs first. The last test: afterwards the queue is gone."""
+    names = ("get", "clusterqueues", "nvidia-gpu", "--ignore-not-found", "--output=name")
+    with created(queues, held(queued("h100", "nvidia-gpu", "first"), 8)):
+        assert eventually(lambda: assigned_flavors(queues), {"first": {"h100"}}) == {"first": {"h100"}}
+        with pytest.raises(ClusterError, match="timed out"):
+            queues.cluster.kubectl("delete", "clusterqueue", "nvidia-gpu", "--wait", "--timeout=3s")
+        assert queues.cluster.kubectl(*names).split() == ["clusterqueue.kueue.x-k8s.io/nvidia-gpu"]
+    assert eventually(lambda: queues.cluster.kubectl(*names), "") == ""
