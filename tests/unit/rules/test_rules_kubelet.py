@@ -149,6 +149,13 @@ CASES = [
         with_gates("1.32", APIListChunking=True),
         ENDING,
     ),
+    # The constant in Go has another name than the gate.
+    Case(
+        "KUBELET_FEATURE_GATE",
+        f"{CONFIG}.featureGates.CPUCFSQuotaPeriod",
+        with_gates("1.35", CPUCFSQuotaPeriod=True),
+        with_gates("1.35", CustomCPUCFSQuotaPeriod=True),
+    ),
     Case(
         "KUBELET_FEATURE_GATE",
         FLAG,
