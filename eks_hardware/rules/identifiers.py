@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 from eks_hardware import facts, field_paths
 from eks_hardware.resolve.vpc import nat_mode
@@ -23,6 +24,7 @@ _ENDPOINT_SERVICE = re.compile(r"\b(?:cn\.)?com\.amazonaws\.(" + _REGION_NAME + 
 _ZONE_NAME = re.compile(r"\b(" + _REGION_NAME + r")(?:-[a-z0-9]{2,5}-[0-9])?[a-f]\b")
 # --region=us-west-2, and region: us-west-2 in the text of a configuration file
 _REGION_SETTING = re.compile(r"region[\"']?\s*[=: ]\s*[\"']?(" + _REGION_NAME + r")\b", re.IGNORECASE)
+_ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
 _ZONE_ID = re.compile(r"(?<![a-z0-9]-)\b([a-z]{3,5}[0-9]-)(?:[a-z]{3}[0-9]{1,2}-)?az[0-9]\b")
 
 
@@ -74,6 +76,18 @@ def _account(context: Context) -> Iterator[Breach]:
             )
 
 
+@warning("IRSA_NO_PROVIDER")
+def _web_identity(context: Context) -> Iterator[Breach]:
+    for path, key, text in _texts(context):
+        if key == _ROLE_ANNOTATION and text:
+            yield (
+                path,
+                "the strategy has no OIDC provider for the cluster, so STS refuses the pod's token, and the SDK does "
+                "not fall back to Pod Identity; remove it and use a Pod Identity association, or ignore this if you "
+                "create the provider",
+            )
+
+
 def _arns(context: Context) -> Iterator[tuple[str, str]]:
     """Yield path and ARN of keys, of principals with access to the cluster, and in every text that is passed on.
 
@@ -103,6 +117,7 @@ def _elsewhere(context: Context, key: str, text: str) -> Iterator[tuple[str, str
         )
         if found[2] != region and not reached:
             yield found[0], found[2]
+    yield from _other_domains(region, text)
     for pattern in (_ZONE_NAME, _ENDPOINT_SERVICE, _REGION_SETTING):
         for found in pattern.finditer(text):
             if found[1] in catalogue.regions and found[1] != region:
@@ -116,6 +131,33 @@ def _elsewhere(context: Context, key: str, text: str) -> Iterator[tuple[str, str
         yield text, text
 
 
+@cache
+def _domain_pattern() -> re.Pattern[str]:
+    """Return a pattern of hosts in AWS's domains, of which the longest one that fits counts."""
+    by_partition = facts.account()["service_domains"]["by_partition"]
+    domains = sorted({each for some in by_partition.values() for each in some}, key=len, reverse=True)
+    return re.compile(
+        rf"(?<![\w.*-])((?:[\w*-]*\.)*?)({'|'.join(map(re.escape, domains))})(?![\w-]|\.[A-Za-z]|/[\w.-]+=)"
+    )
+
+
+def _other_domains(region: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yield hosts of another partition's domain; hosts with the region of another one are reported with that region.
+
+    Labels and service principals are in amazonaws.com everywhere, so a host there must name a region.
+    """
+    by_partition = facts.account()["service_domains"]["by_partition"]
+    own = by_partition[facts.partition(region)]
+    for found in _domain_pattern().finditer(text):
+        named = re.search(rf"\b{_REGION_NAME}\b", found[1])
+        fits = (
+            found[2] in by_partition[facts.partition(named[0])] if named else found[2] in (*own, *by_partition["aws"])
+        )
+        elsewhere = named and found[2] not in own and not _HOST.search(found[0])
+        if found[1] and (elsewhere or not fits):
+            yield found[0], f"partition {next(each for each, some in by_partition.items() if found[2] in some)}"
+
+
 def _texts(context: Context) -> Iterator[tuple[str, str, str]]:
     """Yield path, key and value of every text that is passed on: settings of add-ons, charts and nodes, and buckets."""
     strategy = context.strategy
@@ -126,14 +168,19 @@ def _texts(context: Context) -> Iterator[tuple[str, str, str]]:
         yield from _leaves(field_paths.below("kubernetes.charts", name), settings)
     for node in context.nodes:
         yield from _leaves(node_path(node, "user_data"), node.user_data)
-    for bucket in strategy.storage.s3_buckets:  # the name of a directory bucket contains its zone id
-        yield field_paths.below(field_paths.item("storage.s3_buckets", bucket.name), "name"), "name", bucket.name
+    for bucket in strategy.storage.s3_buckets:
+        # The name of a directory bucket contains its zone id, and that of others often their region.
+        path = field_paths.below(field_paths.item("storage.s3_buckets", bucket.name), "name")
+        regions = [each for each in context.catalogue.regions if f"-{each}-" in f"-{bucket.name.replace('.', '-')}-"]
+        yield path, *(("region", regions[0]) if regions else ("name", bucket.name))
 
 
 def _leaves(path: str, value: object, key: str = "") -> Iterator[tuple[str, str, str]]:
     if isinstance(value, Mapping):
         variable = value.get("name")  # an environment variable is a mapping of 'name' and 'value'
         for name, each in value.items():
+            if _ZONE_NAME.fullmatch(str(name)) or _ZONE_ID.fullmatch(str(name)):
+                yield field_paths.below(path, str(name)), "zone", str(name)
             meant = variable if name == "value" and isinstance(variable, str) else str(name)
             yield from _leaves(field_paths.below(path, str(name)), each, meant)
     elif isinstance(value, Sequence) and not isinstance(value, str):

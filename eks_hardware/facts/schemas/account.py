@@ -31,6 +31,10 @@ class ControlPlaneAddresses(Sourced):
     each_subnet: int
 
 
+class ServiceDomains(Sourced):
+    by_partition: dict[str, list[str]]
+
+
 class NameLimit(Sourced):
     most: int
 
@@ -87,6 +91,7 @@ class Account(About):
     service_linked_roles: ServiceLinkedRoles
     image_parameters: ImageParameters
     control_plane_addresses: ControlPlaneAddresses
+    service_domains: ServiceDomains
     name_limits: NameLimits
     bucket_names: BucketNames
     discovery_tags: DiscoveryTags

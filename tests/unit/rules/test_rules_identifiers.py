@@ -38,12 +38,19 @@ def from_group(region: str, account: str = ACCOUNT) -> dict[str, Any]:
 
 
 def with_role_of(account: str) -> dict[str, Any]:
-    role = {"eks.amazonaws.com/role-arn": ROLE.format(account)}
+    role = {"example.com/role": ROLE.format(account)}
     return balancer(serviceAccount={"annotations": role}) | {"aws": {"account_id": ACCOUNT}}
 
 
-def directory_bucket(zone: str) -> tuple[str, dict[str, Any]]:
-    name = f"models--{zone}--x-s3"
+def with_web_identity(annotation: str) -> dict[str, Any]:
+    return balancer(serviceAccount={"annotations": {annotation: ROLE.format(ACCOUNT)}})
+
+
+def in_china(host: str) -> dict[str, Any]:
+    return balancer(args=[host]) | {"region": "cn-north-1"}
+
+
+def bucket(name: str) -> tuple[str, dict[str, Any]]:
     return f"storage.s3_buckets[{name}].name", {"storage": {"s3_buckets": [{"name": name}]}}
 
 
@@ -71,7 +78,8 @@ def with_key_of(account: str) -> dict[str, Any]:
 
 
 OTHER_ACCOUNT = "444455556666"
-ANNOTATION = f"{CHART}.serviceAccount.annotations[eks.amazonaws.com/role-arn]"
+ANNOTATION = f"{CHART}.serviceAccount.annotations[example.com/role]"
+WEB_IDENTITY = "eks.amazonaws.com/role-arn"
 CASES = [
     Case(
         "RESERVATION_REGION",
@@ -122,7 +130,8 @@ CASES = [
         balancer(args=["arn:aws-cn:s3:::models"]),
         balancer(args=["arn:aws:s3:::models"]),
     ),
-    Case("IDENTIFIER_REGION", *directory_bucket("use1-az4"), directory_bucket("usw2-az1")[1]),
+    Case("IDENTIFIER_REGION", *bucket("models--use1-az4--x-s3"), bucket("models--usw2-az1--x-s3")[1]),
+    Case("IDENTIFIER_REGION", *bucket("models-eu-west-1"), bucket("models-us-west-2")[1]),
     Case(
         "IDENTIFIER_REGION",
         f"{CHART}.image.repository",
@@ -148,6 +157,27 @@ CASES = [
     argument("eks.eu-west-1.api.aws", "eks.us-west-2.api.aws"),
     argument("ip-10-0-0-1.eu-west-1.compute.internal", "ip-10-0-0-1.us-west-2.compute.internal"),
     argument("com.amazonaws.eu-west-1.s3", "com.amazonaws.us-west-2.s3"),
+    argument(".us-west-2.amazonaws.com.cn", ".us-west-2.amazonaws.com"),
+    argument("https://sts.amazonaws.com.cn", "https://sts.amazonaws.com"),
+    argument("api.us-iso-east-1.c2s.ic.gov", "api.us-west-2.amazonaws.com"),
+    Case(
+        "IDENTIFIER_REGION",
+        f"{CHART}.args[0]",
+        in_china("111122223333.dkr.ecr.cn-north-1.amazonaws.com/a"),
+        in_china("111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn/a and eks.amazonaws.com/nodegroup"),
+    ),
+    Case(
+        "IDENTIFIER_REGION",
+        "cluster.addons.vpc-cni.configuration.eniConfig.subnets.eu-west-1a",
+        cluster(addons={"vpc-cni": {"configuration": {"eniConfig": {"subnets": {"eu-west-1a": {"id": "subnet-1"}}}}}}),
+        cluster(addons={"vpc-cni": {"configuration": {"eniConfig": {"subnets": {"us-west-2a": {"id": "subnet-1"}}}}}}),
+    ),
+    Case(
+        "IRSA_NO_PROVIDER",
+        f"{CHART}.serviceAccount.annotations[{WEB_IDENTITY}]",
+        with_web_identity(WEB_IDENTITY),
+        with_web_identity("example.com/role"),
+    ),
     argument("zone=us-east-1-bos-1a", "zone=us-west-2-lax-1a, node-pool-1b"),
     Case("IDENTIFIER_ACCOUNT", "cluster.admins[0]", with_admin(OTHER_ACCOUNT), with_admin(ACCOUNT)),
     Case(
@@ -181,7 +211,7 @@ def test_rule(case: Case) -> None:
 
 def test_every_rule_has_a_case() -> None:
     assert {case.code for case in CASES} == rules_of("identifiers")
-    assert warnings_of("identifiers") == {"IDENTIFIER_REGION", "IDENTIFIER_ACCOUNT"}
+    assert warnings_of("identifiers") == {"IDENTIFIER_REGION", "IDENTIFIER_ACCOUNT", "IRSA_NO_PROVIDER"}
 
 
 def test_an_image_of_another_region_can_be_pulled_through_the_internet() -> None:
