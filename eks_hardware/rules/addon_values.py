@@ -211,7 +211,7 @@ def _volumes(context: Context) -> Iterator[Breach]:
 def _monitors(context: Context) -> Iterator[Breach]:
     if "kube-prometheus-stack" in context.charts:
         return
-    for path, key, value in _settings(context):
+    for path, key, value in settings(context):
         if key in _MONITORS and any(value.get(switch) is True for switch in ("enabled", "create", "forceEnable")):
             yield (
                 path,
@@ -225,11 +225,13 @@ _MONITORS = frozenset(["serviceMonitor", "podMonitor", "prometheusRule"])
 
 @warning("EVICTION_BLOCKED")
 def _evictions(context: Context) -> Iterator[Breach]:
-    for path, key, value in _settings(context):
+    for path, key, value in settings(context):
         if key != "podDisruptionBudget" or value.get("enabled") is False:
             continue
         limits = {name: value.get(name) for name in ("maxUnavailable", "minAvailable")}
-        if str(limits["maxUnavailable"]) in ("0", "0%") or str(limits["minAvailable"]) == "100%":
+        least, replicas = limits["minAvailable"], _replicas_next_to(context, path)
+        every = isinstance(least, int) and replicas is not None and least >= replicas > 0
+        if str(limits["maxUnavailable"]) in ("0", "0%") or str(least) == "100%" or every:
             yield (
                 path,
                 "no pod may be evicted, so updates of node groups fail (PodEvictionFailure), and Karpenter cannot "
@@ -237,7 +239,19 @@ def _evictions(context: Context) -> Iterator[Breach]:
             )
 
 
-def _settings(context: Context) -> Iterator[tuple[str, str, Mapping[str, object]]]:
+def _replicas_next_to(context: Context, path: str) -> int | None:
+    """Return the replicas of the Deployment that a budget protects; None if no source says."""
+    if path != _addon_path("coredns", ("podDisruptionBudget",)):
+        return None
+    values = context.addon_configuration("coredns")
+    scaling = values.get("autoScaling")
+    scaled = scaling.get("minReplicas") if isinstance(scaling, Mapping) and scaling.get("enabled") is True else None
+    known = facts.system_pods()["deployments"]["coredns"]["replicas"]
+    given = values.get("replicaCount", known) if scaled is None else scaled
+    return given if isinstance(given, int) else None
+
+
+def settings(context: Context) -> Iterator[tuple[str, str, Mapping[str, object]]]:
     """Yield the path, the key and the value of each mapping that is passed to an add-on or an installed chart."""
     for name, values in _configured(context):
         yield from ((_addon_path(name, keys), keys[-1], value) for keys, value in _mappings(values, ()))
@@ -252,7 +266,7 @@ _EBS_CLASSES = frozenset(["", "gp2", "gp3", "io1", "io2", "ebs", "auto-ebs-sc"])
 
 def claims(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the path and spec of each volume that chart values ask for."""
-    for path, key, value in _settings(context):
+    for path, key, value in settings(context):
         if key == "volumeClaimTemplate" and isinstance(spec := value.get("spec", {}), Mapping):
             yield path, spec
         elif key == "persistence" and value.get("enabled") is True and not value.get("existingClaim"):

@@ -48,6 +48,7 @@ from eks_hardware.rules import (  # noqa: F401
     placement,
     platform,
     quantities,
+    running,
     storage,
     system_room,
     taints,

@@ -8,7 +8,7 @@ from eks_hardware import field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
 from eks_hardware.rules.cron import cron_fault, longest_minutes
-from eks_hardware.rules.placement import placed
+from eks_hardware.rules.placement import certainly_selects, placed
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, noun, type_names, warning
 from eks_hardware.rules.taints import is_open_to
 from eks_hardware.units import go_seconds, seconds
@@ -134,13 +134,22 @@ def _open(context: Context) -> Iterator[Breach]:
 def _tolerating(context: Context) -> Iterator[Breach]:
     """Yield tolerations by which the cluster's own software can run on accelerated nodes."""
     accelerated = [node for node in context.nodes if _is_accelerated(context, node) and not is_open_to(context, node)]
-    for path, values in placed(context):
+    karpenter = context.chart_values("karpenter") if "karpenter" in context.charts else {}
+    for path, values in (*placed(context), ("kubernetes.charts.karpenter.values", karpenter)):
         given = values.get("tolerations")
         tolerations = given if isinstance(given, Sequence) and not isinstance(given, str) else ()
-        taken = [node for node in accelerated if tolerations and is_open_to(context, node, tolerations)]
-        if taken and not values.get("nodeSelector") and not values.get("affinity"):
+        taken = [
+            node
+            for node in accelerated
+            if tolerations
+            and is_open_to(context, node, tolerations)
+            and certainly_selects(context, node, values)
+            # Karpenter never runs on its own nodes.
+            and (values is not karpenter or isinstance(node, NodeGroupSpec))
+        ]
+        if taken:
             yield (
                 field_paths.below(path, "tolerations"),
                 f"these pods can run on {taken[0].name} with {type_names(context.types(taken[0]))}, and keep it busy; "
-                "tolerate only the taints of other nodes, or add a nodeSelector",
+                "tolerate only the taints of other nodes, or select other nodes",
             )

@@ -37,12 +37,16 @@ _CHARTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 # Labels of these domains, and the derived ones, are not all known here.
 _OTHERS = ("kubernetes.io", "k8s.io", "amazonaws.com", "aws", "karpenter.sh", "nvidia.com")
 _DERIVED = frozenset(["accelerator"])
+# NODES_ALL_TAINTED reports CoreDNS.
+_COREDNS = "cluster.addons.coredns.configuration"
 
 
 @error("PLACEMENT_NOWHERE")
 def _nowhere(context: Context) -> Iterator[Breach]:
     for path, values in placed(context):
         keys = [key for key in ("nodeSelector", "affinity") if values.get(key)]
+        if isinstance(values.get("tolerations"), list | tuple) and path != _COREDNS:
+            keys.append("tolerations")
         if not keys or not all(map(context.types, context.nodes)):
             continue
         fitting = [node for node in context.nodes if _selects(context, node, values)]
@@ -60,7 +64,9 @@ def _nowhere(context: Context) -> Iterator[Breach]:
             yield (
                 field_paths.below(path, keys[0]),
                 f"only {names} match, and the pods do not tolerate the taints there, so they stay Pending; add "
-                "tolerations, or select other nodes",
+                "tolerations, or select other nodes"
+                if keys[0] != "tolerations"
+                else f"the pods do not tolerate the taints of {names}, so they stay Pending; add tolerations",
             )
         elif early and not any(isinstance(node, NodeGroupSpec) for node in fitting):
             yield (
@@ -149,6 +155,18 @@ def _selects(context: Context, node: Node, values: Mapping[str, object]) -> bool
         all(_matches(node, labels, expression) for expression in _expressions(term))
         for term in terms
         if isinstance(term, Mapping)
+    )
+
+
+def certainly_selects(context: Context, node: Node, values: Mapping[str, object]) -> bool:
+    """Return whether a pod without a required affinity, and with a selector of known labels, fits a node."""
+    labels, selector = _labels(context, node), values.get("nodeSelector")
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    if below(values, ("affinity", "nodeAffinity")).get(required):
+        return False
+    return all(
+        str(value) in labels.get(str(key), set())
+        for key, value in (selector.items() if isinstance(selector, Mapping) else ())
     )
 
 

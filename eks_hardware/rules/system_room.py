@@ -82,6 +82,9 @@ def _part(values: Mapping[str, object], key: str) -> Mapping[str, object]:
 
 def _count(values: Mapping[str, object], default: int) -> int:
     given = values.get("replicaCount", values.get("replicas"))
+    scaling = below(values, ("autoScaling",))
+    if scaling.get("enabled") is True:
+        given = scaling.get("minReplicas")
     return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 1000 else default
 
 
@@ -140,24 +143,35 @@ def _rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
 
 
 def _room(context: Context, group: NodeGroupSpec, kind: InstanceType) -> _Room:
-    strategy, kubelet = context.strategy, group.kubelet
+    strategy = context.strategy
     cards = kind.network_cards[0].max_interfaces if kind.network_cards else None
     addresses = (
         pods_with_addresses(cards, kind.ipv4_per_interface) if cards and kind.ipv4_per_interface else _USUAL_PODS
     )
-    kube = kube_reserved(kind.vcpus, addresses)
-    none = Fraction(0)
-    cpu = kind.vcpus - _amount(kubelet.kube_reserved.get("cpu"), kube["cpu"])
-    cpu -= _amount(kubelet.system_reserved.get("cpu"), none)
+    reserved = _reserved(group, kube_reserved(kind.vcpus, addresses))
+    cpu = kind.vcpus - reserved["cpu"]
     memory = memory_of_guest(Fraction(kind.memory_gib) * GIB, arm64=kind.architecture == "arm64")
-    memory -= facts.memory()["host"]["eviction_mib"] * MIB
-    memory -= _amount(kubelet.kube_reserved.get("memory"), kube["memory"])
-    memory -= _amount(kubelet.system_reserved.get("memory"), none)
+    memory -= facts.memory()["host"]["eviction_mib"] * MIB + reserved["memory"]
     most = (
         pods_per_node(group, context.types(group), custom_networking=has_pod_subnets(strategy.network)) or _USUAL_PODS
     )
     here = _daemonsets(context)
     return _Room(cpu - sum(each.cpu for each in here), memory - sum(each.memory for each in here), most - len(here))
+
+
+def _reserved(group: NodeGroupSpec, usual: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Return the CPUs and bytes that the kubelet keeps for itself and the system; user data overrides the fields."""
+    bottlerocket = ami_family(group) == "bottlerocket"
+    given = below(group.user_data, ("kubernetes",) if bottlerocket else ("kubelet", "config"))
+    names = ("kube-reserved", "system-reserved") if bottlerocket else ("kubeReserved", "systemReserved")
+    kube, system = (
+        {**field, **(own if isinstance(own := given.get(name), Mapping) else {})}
+        for name, field in zip(names, (group.kubelet.kube_reserved, group.kubelet.system_reserved), strict=True)
+    )
+    return {
+        name: _amount(kube.get(name), usual[name]) + _amount(system.get(name), Fraction(0))
+        for name in ("cpu", "memory")
+    }
 
 
 def _daemonsets(context: Context) -> list[_Pod]:
@@ -172,6 +186,10 @@ def _daemonsets(context: Context) -> list[_Pod]:
             # The values may set only one of several containers.
             least = Fraction(row["millicores"], 1000), Fraction(row["mib"] * MIB)
             pods.append(_Pod(name, max(cpu, least[0]), max(memory, least[1])))
+    exporter = "prometheus-node-exporter"
+    if "kube-prometheus-stack" in context.charts:
+        cpu, memory = _requests(_part(context.chart_values("kube-prometheus-stack"), exporter), 0, 0)
+        pods.append(_Pod(exporter, cpu, memory))
     return pods
 
 
@@ -259,7 +277,6 @@ def _device_daemonsets(context: Context, node: Node) -> Iterator[str]:
         "dcgm-exporter": hardware is Hardware.NVIDIA_GPU,
         "neuron-helm-chart": hardware.is_neuron,
         "aws-efa-k8s-device-plugin": node.efa,
-        "kube-prometheus-stack": True,
     }
     for name, runs in wanted.items():
         if runs and name in context.charts:

@@ -159,6 +159,9 @@ def _karpenter(context: Context) -> Iterator[tuple[str, str]]:
     for family in _given(karpenter.ami_versions, ("al2023", "bottlerocket")):
         if family not in open_to:
             yield f"karpenter.ami_versions.{family}", f"no pool uses {family} without its own version or image"
+    spot = any("spot" in pool.capacity for pool in context.pools)
+    if karpenter.feature_gates.spot_to_spot_consolidation and context.pools and not spot:
+        yield "karpenter.feature_gates.spot_to_spot_consolidation", "no pool has Spot capacity"
     for pool in context.pools:
         disruption = pool.disruption
         if disruption.consolidate_after == "never" and "consolidation" in disruption.model_fields_set:

@@ -444,6 +444,7 @@ ELSEWHERE = {
     "node_settings": "node_settings",
     "overlap": "karpenter",
     "placement": "values",
+    "running": "values",
     "platform": "platform",
     "system_room": "room",
     "unused": "room",

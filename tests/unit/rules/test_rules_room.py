@@ -44,6 +44,7 @@ SEVERAL = {"distributed": "single-node"}
 DRIVER = {"nvidia_driver": "580"}
 OWN = {"image_id": "ami-0123456789abcdef0"}
 RELEASE = {"al2023": "v20260810"}
+SPOT_GATE = {"spot_to_spot_consolidation": True}
 CPU_POOL = pools(pool())
 GPU_POOL = pools(gpu_pool(instance_families=["g6"]))
 MANY = {"resources": {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "8Gi"}}}
@@ -60,7 +61,15 @@ def frozen(schedule: str, duration: str) -> dict[str, str]:
     return {"nodes": "0", "schedule": schedule, "duration": duration}
 
 
+BOTTLEROCKET = {"ami": {"family": "bottlerocket"}}
 CPUS = {"requests": {"cpu": "1900m"}}
+
+
+def on_hardware(kind: str) -> dict[str, Any]:
+    return {"nodeSelector": {"hardware-type": kind}, "tolerations": [{"operator": "Exists"}]}
+
+
+EVERYWHERE = kubernetes(charts={"karpenter": {"values": {"tolerations": [{"operator": "Exists"}]}}})
 
 
 def manager(replicas: int = 1, **fields: Any) -> dict[str, Any]:
@@ -103,6 +112,19 @@ CASES = [
         {"node_groups": [system_group("m6i.large", kubelet={"kube_reserved": {"cpu": "1900m"}})]},
         {"node_groups": [system_group("m6i.large", kubelet={"kube_reserved": {"cpu": "200m"}})]},
     ),
+    *(
+        Case(
+            "SYSTEM_NO_ROOM",
+            TYPES,
+            {"node_groups": [system_group("m6i.large", user_data=reserved("7400Mi"), **family)]},
+            {"node_groups": [system_group("m6i.large", user_data=reserved("1Gi"), **family)]},
+            frozenset({"USER_DATA_OVERRIDES"}),
+        )
+        for family, reserved in [
+            ({}, lambda memory: {"kubelet": {"config": {"kubeReserved": {"memory": memory}}}}),
+            (BOTTLEROCKET, lambda memory: {"kubernetes": {"system-reserved": {"memory": memory}}}),
+        ]
+    ),
     Case(
         "SYSTEM_TIGHT",
         TYPES,
@@ -117,6 +139,18 @@ CASES = [
             (
                 prometheus(prometheus={"prometheusSpec": {"resources": {"requests": {"memory": "64Gi"}}}}),
                 prometheus(prometheus={"prometheusSpec": {"resources": {"requests": {"memory": "2Gi"}}}}),
+            ),
+            (
+                configured("aws-ebs-csi-driver", node={"resources": CPUS}),
+                configured("aws-ebs-csi-driver", node={"resources": {"requests": {"cpu": "50m"}}}),
+            ),
+            (
+                prometheus(**{"prometheus-node-exporter": {"resources": CPUS}}),
+                prometheus(**{"prometheus-node-exporter": {"resources": {"requests": {"cpu": "50m"}}}}),
+            ),
+            (
+                configured("coredns", autoScaling={"enabled": True, "minReplicas": 60}),
+                configured("coredns", autoScaling={"enabled": True, "minReplicas": 4}),
             ),
             (manager(replicas=7), manager(replicas=2)),
             (manager(resources={"requests": {"cpu": "3"}}), manager(resources={"requests": {"cpu": "1"}})),
@@ -193,6 +227,18 @@ CASES = [
             ("scale-down-utilization-threshold", 0, 0.5),
         ]
     ),
+    Case(
+        "ACCELERATOR_OPEN",
+        "cluster.addons.coredns.configuration.tolerations",
+        {**gpu_group(), **configured("coredns", **on_hardware("nvidia-gpu"))},
+        {**gpu_group(), **configured("coredns", **on_hardware("cpu"))},
+    ),
+    Case(
+        "ACCELERATOR_OPEN",
+        "kubernetes.charts.karpenter.values.tolerations",
+        {**gpu_group(), **EVERYWHERE, **pools()},
+        {**EVERYWHERE, **GPU_POOL},
+    ),
     Case("ACCELERATOR_OPEN", "node_groups[gpu].accelerator_taint", gpu_group(accelerator_taint=False), gpu_group()),
     *(
         Case(
@@ -219,6 +265,11 @@ CASES = [
         gpu_group(accelerator_taint=False, taints=[{"key": "team", "effect": "NoExecute"}]),
     ),
     # --- without effect
+    off(
+        "karpenter.feature_gates.spot_to_spot_consolidation",
+        pools(pool(), feature_gates=SPOT_GATE),
+        pools(pool(capacity=["spot"]), feature_gates=SPOT_GATE),
+    ),
     off(
         "cluster.logging.retention_days",
         cluster(logging={"types": [], "retention_days": 30}),

@@ -44,6 +44,21 @@ def chart_case(name: str, keys: str, bad: dict[str, Any], good: dict[str, Any], 
     return Case("CHART_VALUE_KIND", path, chart(name, bad, **switches), chart(name, good, **switches))
 
 
+def running(code: str, name: str, keys: str, bad: dict[str, Any], good: dict[str, Any]) -> Case:
+    return Case(code, f"cluster.addons.{name}.configuration.{keys}", addon(name, bad), addon(name, good))
+
+
+def apart(replicas: int, name: str = "replicas") -> dict[str, Any]:
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"a": "b"}}}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return {name: replicas, "affinity": {"podAntiAffinity": required}}
+
+
+BALANCER = "kubernetes.charts.aws-load-balancer-controller.values"
+SNAPSHOTTER = {"sidecars": {"snapshotter": {"forceEnable": True}}}
+GPU_GROUP = {"node_groups": [SYSTEM, group("g6.xlarge")]}
+CRITICAL = {"node_groups": [{**SYSTEM, "taints": [{"key": "CriticalAddonsOnly", "value": "true"}]}]}
+CPU_POOL = pool(instance_families=["m7i"], limits={"cpu": 64})
 # The place of the fault in a toleration, a wrong one and a right one.
 TOLERATIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (".operator", {"key": "a", "operator": "Exist"}, {"key": "a", "operator": "Exists"}),
@@ -210,7 +225,7 @@ CASES = [
         "controller.replicaCount",
         {"controller": {"replicaCount": 0}},
         {"controller": {"replicaCount": 1}},
-    ),
+    )._replace(also=frozenset({"REPLICAS_ZERO"})),
     *(
         chart_case(name, keys, values_at(keys, bad), values_at(keys, good), **{switch: True})
         for (name, switch), keys, bad, good in CHARTS
@@ -538,7 +553,69 @@ CASES = [
         addon("aws-ebs-csi-driver", {"controller": {"podDisruptionBudget": {"maxUnavailable": 0}}}),
         addon("aws-ebs-csi-driver", {"controller": {"podDisruptionBudget": {"maxUnavailable": 1}}}),
     ),
+    Case(
+        "EVICTION_BLOCKED",
+        "cluster.addons.coredns.configuration.podDisruptionBudget",
+        addon("coredns", {"replicaCount": 3, "podDisruptionBudget": {"minAvailable": 3}}),
+        addon("coredns", {"replicaCount": 3, "podDisruptionBudget": {"minAvailable": 2}}),
+    ),
+    # --- software that does not run
+    running("REPLICAS_ZERO", "metrics-server", "replicas", {"replicas": 0}, {"replicas": 1}),
+    Case(
+        "REPLICAS_ZERO",
+        f"{BALANCER}.replicaCount",
+        chart("aws-load-balancer-controller", {"replicaCount": 0}, load_balancer_controller=True),
+        chart("aws-load-balancer-controller", {"replicaCount": 1}, load_balancer_controller=True),
+    ),
+    running("REPLICAS_APART", "metrics-server", "affinity", apart(3), apart(2)),
+    Case(
+        "REPLICAS_APART",
+        "cluster.addons.coredns.configuration.affinity",
+        addon("coredns", apart(5, "replicaCount")),
+        {**addon("coredns", apart(5, "replicaCount")), **pools(CPU_POOL)},
+    ),
+    running(
+        "SOFTWARE_INCOMPLETE",
+        "vpc-cni",
+        "nodeAgent.enabled",
+        {"enableNetworkPolicy": "true", "nodeAgent": {"enabled": False}},
+        {"enableNetworkPolicy": "true", "nodeAgent": {"enabled": True}},
+    ),
+    Case(
+        "SOFTWARE_INCOMPLETE",
+        "cluster.addons.aws-ebs-csi-driver.configuration.sidecars.snapshotter.forceEnable",
+        addon("aws-ebs-csi-driver", SNAPSHOTTER),
+        addon("aws-ebs-csi-driver", SNAPSHOTTER, **{"snapshot-controller": {}}),
+    ),
+    *(
+        Case(
+            "SOFTWARE_INCOMPLETE",
+            f"kubernetes.charts.kube-prometheus-stack.values.{part}.enabled",
+            chart("kube-prometheus-stack", {part: {"enabled": False}}, prometheus=True),
+            chart("kube-prometheus-stack", {part: {"enabled": True}}, prometheus=True),
+        )
+        for part in ("crds", "prometheusOperator")
+    ),
+    *(
+        Case(
+            "VOLUME_DRIVER_KEPT_OFF",
+            f"cluster.addons.{name}.configuration.node.{next(iter(narrow))}",
+            {**addon(name, {"node": narrow}), **GPU_GROUP},
+            addon(name, {"node": narrow}),
+        )
+        for name, narrow in (
+            ("aws-efs-csi-driver", {"tolerations": []}),
+            ("aws-ebs-csi-driver", {"tolerateAllTaints": False}),
+            ("aws-mountpoint-s3-csi-driver", {"tolerations": [{"key": "team", "operator": "Exists"}]}),
+        )
+    ),
     # --- placement
+    Case(
+        "PLACEMENT_NOWHERE",
+        "cluster.addons.metrics-server.configuration.tolerations",
+        {**addon("metrics-server", {"tolerations": []}), **CRITICAL},
+        {**addon("metrics-server", {"tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}]}), **CRITICAL},
+    ),
     *(
         Case(
             "PLACEMENT_NOWHERE",
@@ -613,15 +690,19 @@ def test_rule(case: Case) -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {case.code for case in CASES} == rules_of("addon_values", "chart_needs", "corefile", "placement")
+    assert {case.code for case in CASES} == rules_of("addon_values", "chart_needs", "corefile", "placement", "running")
 
 
 def test_which_rules_warn() -> None:
-    assert warnings_of("addon_values", "chart_needs", "corefile", "placement") == {
+    assert warnings_of("addon_values", "chart_needs", "corefile", "placement", "running") == {
         "ADDON_VALUE_UNKNOWN",
         "EVICTION_BLOCKED",
         "MONITOR_NO_OPERATOR",
+        "REPLICAS_APART",
+        "REPLICAS_ZERO",
+        "SOFTWARE_INCOMPLETE",
         "VOLUME_CLASS",
+        "VOLUME_DRIVER_KEPT_OFF",
     }
 
 

@@ -1,0 +1,158 @@
+"""Rules about values with which an add-on or a chart is installed, but some of its pods do not run, or do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from eks_hardware import facts, field_paths
+from eks_hardware.rules.addon_values import settings
+from eks_hardware.rules.placement import below, placed
+from eks_hardware.rules.registry import Breach, Context, warning
+from eks_hardware.rules.taints import is_open_to
+
+_COUNTS = ("replicas", "replicaCount")
+
+
+# --- replicas
+
+
+@warning("REPLICAS_ZERO")
+def _zero(context: Context) -> Iterator[Breach]:
+    for path, values in _sections(context):
+        for name in _COUNTS:
+            count = values.get(name)
+            # ADDON_WIRING reports CoreDNS, without which nothing works.
+            if (
+                isinstance(count, int)
+                and not isinstance(count, bool)
+                and not count
+                and path != "cluster.addons.coredns.configuration"
+            ):
+                yield (
+                    field_paths.below(path, name),
+                    "with 0 replicas none of its pods run, and requests that its webhooks check fail; set at least 1, "
+                    "or do not install it",
+                )
+
+
+@warning("REPLICAS_APART")
+def _apart(context: Context) -> Iterator[Breach]:
+    grows = any(is_open_to(context, pool) for pool in context.pools) or "cluster-autoscaler" in context.charts
+    if grows or not all(map(context.types, context.strategy.node_groups)):
+        return
+    nodes = sum(group.scaling.initial for group in context.strategy.node_groups if is_open_to(context, group))
+    for path, values in placed(context):
+        terms = below(values, ("affinity", "podAntiAffinity")).get("requiredDuringSchedulingIgnoredDuringExecution")
+        by_host = [
+            each
+            for each in (terms if isinstance(terms, Sequence) and not isinstance(terms, str) else ())
+            if isinstance(each, Mapping) and each.get("topologyKey") == "kubernetes.io/hostname"
+        ]
+        replicas = _replicas(path, values)
+        if by_host and replicas > nodes:
+            yield (
+                field_paths.below(path, "affinity"),
+                f"each of the {replicas} replicas needs its own node, and the groups start {nodes}, so the others stay "
+                "Pending; raise scaling.min, lower the replicas, or use "
+                "preferredDuringSchedulingIgnoredDuringExecution",
+            )
+
+
+def _replicas(path: str, values: Mapping[str, object]) -> int:
+    """Return the replicas that values set, or the recorded ones."""
+    given = next((values[name] for name in _COUNTS if isinstance(values.get(name), int)), None)
+    row = facts.system_pods()["deployments"].get(path.split(".")[2], {})
+    return given if isinstance(given, int) else row.get("replicas", 1)
+
+
+def _sections(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the path and value of all values of each add-on and installed chart, and of each mapping in them."""
+    for name, addon in context.strategy.cluster.addons.items():
+        if addon.enabled:
+            yield f"cluster.addons.{name}.configuration", addon.configuration
+    for chart_name, chart in context.strategy.kubernetes.charts.items():
+        if chart_name in context.charts:
+            yield f"kubernetes.charts.{chart_name}.values", chart.values
+    yield from ((path, value) for path, _, value in settings(context))
+
+
+# --- parts that others need
+
+
+class _Part(NamedTuple):
+    """A part of a chart without which the rest has no effect."""
+
+    chart: str
+    switch: tuple[str, ...]
+    without: str
+
+
+_PARTS = (
+    _Part(
+        "kube-prometheus-stack",
+        ("crds", "enabled"),
+        "without the definitions, the API server refuses the chart's Prometheus and its monitors",
+    ),
+    _Part(
+        "kube-prometheus-stack",
+        ("prometheusOperator", "enabled"),
+        "without the operator, nothing starts Prometheus and Alertmanager",
+    ),
+    _Part("cluster-autoscaler", ("rbac", "create"), "without its roles, the API server refuses its requests"),
+    _Part("aws-load-balancer-controller", ("rbac", "create"), "without its roles, the API server refuses its requests"),
+)
+
+
+@warning("SOFTWARE_INCOMPLETE")
+def _incomplete(context: Context) -> Iterator[Breach]:
+    for part in _PARTS:
+        values = context.chart_values(part.chart) if part.chart in context.charts else {}
+        if below(values, part.switch[:-1]).get(part.switch[-1]) is False:
+            path = field_paths.below(f"kubernetes.charts.{part.chart}.values", *part.switch)
+            yield path, f"{part.without}; remove this line, or ignore this if you install that yourself"
+    snapshots = context.strategy.cluster.addons.get("snapshot-controller")
+    snapshotter = below(context.addon_configuration("aws-ebs-csi-driver"), ("sidecars", "snapshotter"))
+    if snapshotter.get("forceEnable") is True and not (snapshots and snapshots.enabled):
+        yield (
+            "cluster.addons.aws-ebs-csi-driver.configuration.sidecars.snapshotter.forceEnable",
+            "the snapshotter needs the definitions of the add-on snapshot-controller, and without them it only logs "
+            "errors; set cluster.addons.snapshot-controller: {}, or remove this line",
+        )
+    network = context.addon_configuration("vpc-cni")
+    if network.get("enableNetworkPolicy") == "true" and below(network, ("nodeAgent",)).get("enabled") in (
+        False,
+        "false",
+    ):
+        yield (
+            "cluster.addons.vpc-cni.configuration.nodeAgent.enabled",
+            "the node agent enforces network policies, so without it every policy has no effect; remove this line, or "
+            "enableNetworkPolicy",
+        )
+
+
+# --- volumes on nodes with taints
+
+# Drivers whose pods on the nodes tolerate every taint, unless the configuration says otherwise.
+_DRIVERS = ("aws-ebs-csi-driver", "aws-efs-csi-driver", "aws-fsx-csi-driver", "aws-mountpoint-s3-csi-driver")
+
+
+@warning("VOLUME_DRIVER_KEPT_OFF")
+def _kept_off(context: Context) -> Iterator[Breach]:
+    for name in _DRIVERS:
+        node = below(context.addon_configuration(name), ("node",))
+        given = node.get("tolerations")
+        narrow = node.get("tolerateAllTaints") is False or isinstance(given, list | tuple)
+        if not narrow or node.get("tolerateAllTaints") is True:
+            continue
+        tolerations = tuple(given) if isinstance(given, list | tuple) else ()
+        off = [
+            each.name for each in context.nodes if context.types(each) and not is_open_to(context, each, tolerations)
+        ]
+        if off:
+            field = "tolerations" if isinstance(given, list | tuple) else "tolerateAllTaints"
+            yield (
+                f"cluster.addons.{name}.configuration.node.{field}",
+                f"the driver does not run on {', '.join(off[:3])}, because it does not tolerate the taints, so pods "
+                "there cannot mount its volumes and stay in ContainerCreating; remove this line, or tolerate them",
+            )
