@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Chart,
         Charts,
         ChartValues,
+        DerivedChartValues,
         Eks,
         EndpointServices,
         ValueKinds,
@@ -68,6 +69,7 @@ bottlerocket_settings: DataFile[BottlerocketSettings] = DataFile("facts/bottlero
 choices: DataFile[Choices] = DataFile("facts/choices.json")
 charts: DataFile[Charts] = DataFile("facts/charts.json")
 containerd: DataFile[ContainerdFacts] = DataFile("facts/containerd.json")
+derived_chart_values: DataFile[DerivedChartValues] = DataFile("facts/derived_chart_values.json")
 eks: DataFile[Eks] = DataFile("facts/eks.json")
 _endpoint_services: DataFile[EndpointServices] = DataFile("facts/endpoint_services.json")
 iam_policies: DataFile[IamPolicies] = DataFile("facts/iam_policies.json")

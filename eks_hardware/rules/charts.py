@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.printable import quoted
-from eks_hardware.rules.chart_values import derived_values
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.unknown_keys import unknown_keys
 from eks_hardware.suggestions import question
@@ -69,12 +69,29 @@ def _unchecked(context: Context) -> Iterator[Breach]:
 @error("CHART_VALUE_DERIVED")
 def _derived(context: Context) -> Iterator[Breach]:
     for name, chart in context.strategy.kubernetes.charts.items():
-        for place, row in derived_values(name, chart.values):
-            lost = "" if place == row.path else f" (this value also removes {row.path})"
-            yield (
-                f"kubernetes.charts.{name}.values.{place}",
-                f"{place} must not be set{lost}, because {row.reason}; {row.instead}",
-            )
+        rows, seen = facts.derived_chart_values()["charts"].get(name, {}), set[str]()
+        for path, row in rows.items():
+            place = _overridden(chart.values, path)
+            if place and place not in seen:
+                seen.add(place)
+                lost = "" if place == path else f" (this value also removes {path})"
+                yield (
+                    f"kubernetes.charts.{name}.values.{place}",
+                    f"{place} must not be set{lost}, because {row['reason']}; {row['instead']}",
+                )
+
+
+def _overridden(values: Mapping[str, object], path: str) -> str | None:
+    """Return the path of a value if ``values`` has it, or of a parent of it that is not a mapping."""
+    names = path.split(".")
+    at: Any = values
+    for depth, name in enumerate(names, start=1):
+        if name not in at:
+            return None
+        at = at[name]
+        if not isinstance(at, Mapping):
+            return ".".join(names[:depth])
+    return path
 
 
 # --- versions

@@ -262,6 +262,15 @@ class ChartValues(Sourced):
     keys: KeyTree
 
 
+class DerivedChartValue(TypedDict):
+    reason: Text
+    instead: Text
+
+
+class DerivedChartValues(About, Sourced):
+    charts: dict[str, dict[str, DerivedChartValue]]
+
+
 class EdgeZones(Sourced):
     groups: dict[str, list[str]]
 

@@ -7,7 +7,6 @@ from typing import Any
 from eks_hardware import facts
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
-from eks_hardware.rules.chart_values import DERIVED, DerivedValue
 from eks_hardware.rules.unknown_keys import unknown_keys
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
@@ -195,12 +194,15 @@ def nested(path: str, value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-@in_one_test("row", DERIVED, ids=lambda row: f"{row.chart}:{row.path}")
-def test_every_derived_value_is_refused(row: DerivedValue) -> None:
-    values = nested(row.path, "mine")
-    assert unknown_keys(row.chart, values) == [], "the chart has it"
-    found = shown_codes({**pools(), "kubernetes": {"charts": {row.chart: {"values": values}}}})
-    assert ("CHART_VALUE_DERIVED", f"kubernetes.charts.{row.chart}.values.{row.path}") in found
+DERIVED = [(chart, path) for chart, rows in facts.derived_chart_values()["charts"].items() for path in rows]
+
+
+@in_one_test(("chart", "path"), DERIVED, ids=str)
+def test_every_derived_value_is_refused(chart: str, path: str) -> None:
+    values = nested(path, "mine")
+    assert unknown_keys(chart, values) == [], "the chart has it"
+    found = shown_codes({**pools(), "kubernetes": {"charts": {chart: {"values": values}}}})
+    assert ("CHART_VALUE_DERIVED", f"kubernetes.charts.{chart}.values.{path}") in found
 
 
 def test_a_derived_value_names_the_field_to_use() -> None:
