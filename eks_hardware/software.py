@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
@@ -63,8 +62,7 @@ def attends(kind: InstanceType, kernel: str) -> bool | None:
 # --- CUDA and NVIDIA drivers
 
 
-@dataclass(frozen=True)
-class CudaSupport:
+class CudaSupport(NamedTuple):
     """The first CUDA toolkit that supports a GPU, and its last major version and driver branch; None if open."""
 
     first: str
@@ -94,8 +92,7 @@ def driver_for_cuda(cuda: str) -> str | None:
 # --- Neuron
 
 
-@dataclass(frozen=True)
-class SdkRange:
+class SdkRange(NamedTuple):
     """The Neuron SDKs that support a framework on a chip for one use.
 
     ``first`` is None if support began before the SDKs in the facts; ``last`` is None if it continues. ``status`` is a
@@ -141,8 +138,7 @@ def _within(given: str, first: str | None, last: str | None) -> bool:
 # --- images
 
 
-@dataclass(frozen=True)
-class ImageDriver:
+class ImageDriver(NamedTuple):
     """The driver in an EKS image, as a version or a branch, and the image release in which it was read.
 
     ``read`` is False if the requested release is not in the facts. ``release`` is then the newest one that is.

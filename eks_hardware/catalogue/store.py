@@ -111,6 +111,11 @@ class Catalogue:
         """All family names, sorted."""
         return tuple(sorted(self._names_by_family))
 
+    @cached_property
+    def most_vcpus(self) -> int:
+        """The vCPUs of the largest type."""
+        return max(row["vcpus"] for row in self._rows.values())
+
     @property
     def source(self) -> str:
         """Default source of the rows."""

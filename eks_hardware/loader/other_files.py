@@ -23,7 +23,7 @@ _MANIFESTS: MappingType[str, tuple[str, str]] = {
 """Names of other tools' files and what to do about them, by the start of their ``apiVersion``."""
 
 # Groups of Kubernetes itself have no dot, or end in k8s.io.
-_OF_KUBERNETES = re.compile(r"v[0-9]\w*|[a-z]+/v[0-9]\w*|[a-z.]+\.k8s\.io/v[0-9]\w*")
+_OF_KUBERNETES = r"v[0-9]\w*|[a-z]+/v[0-9]\w*|[a-z.]+\.k8s\.io/v[0-9]\w*"
 _FIELDS: tuple[tuple[frozenset[str], str, str], ...] = (
     (frozenset(["managedNodeGroups"]), "an eksctl ClusterConfig", _NODES),
     (frozenset(["AWSTemplateFormatVersion"]), "a CloudFormation template", _INIT),
@@ -36,7 +36,7 @@ _FIELDS: tuple[tuple[frozenset[str], str, str], ...] = (
 """Fields at the top of other files, what these are, and what to do."""
 
 # The first line of a Terraform file that is not a comment: module "eks" {, or region = "us-west-2".
-_HCL = re.compile(r'(module|resource|provider|data|variable|output|locals|terraform)( "[^"]*")* *\{|\w+ = ')
+_HCL = r'(module|resource|provider|data|variable|output|locals|terraform)( "[^"]*")* *\{|\w+ = '
 
 
 def other_file(root: Node) -> tuple[str, Position] | None:
@@ -45,7 +45,7 @@ def other_file(root: Node) -> tuple[str, Position] | None:
     Such a file often has several documents, or tags.
     """
     if isinstance(root, Scalar):
-        what = "a Terraform configuration" if _HCL.match(root.raw) else ""
+        what = "a Terraform configuration" if re.match(_HCL, root.raw) else ""
         return (_message(what, _INIT), root.position) if what else None
     if not isinstance(root, Mapping):
         return None
@@ -60,7 +60,7 @@ def other_file(root: Node) -> tuple[str, Position] | None:
 
 def _manifest(version: str, kind: str) -> str:
     what, fix = next((of for group, of in _MANIFESTS.items() if version.startswith(group)), _KUBERNETES)
-    if (what, fix) == _KUBERNETES and not _OF_KUBERNETES.fullmatch(version):
+    if (what, fix) == _KUBERNETES and not re.fullmatch(_OF_KUBERNETES, version):
         what = f"an object of the kind {{kind}} ({shown(version, 60)})"
     return _message(what.format(kind=kind), fix)
 

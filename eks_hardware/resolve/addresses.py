@@ -22,6 +22,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, InstanceType, address_count
@@ -51,8 +52,7 @@ class _Nodes:
     count: int | None
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(NamedTuple):
     """Addresses that the nodes of one group or pool use in a subnet, for themselves and for pods."""
 
     of: NodeGroupSpec | NodePoolSpec

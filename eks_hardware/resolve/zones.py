@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue
@@ -18,8 +18,7 @@ from eks_hardware.data import Cited
 from eks_hardware.models import NetworkSpec, NodeGroupSpec, NodePoolSpec, NodeTemplate, StorageSpec
 
 
-@dataclass(frozen=True)
-class ZoneChoice:
+class ZoneChoice(NamedTuple):
     """The zones of a network: listed ones in that order or the region's first ones, and added ones with the group."""
 
     base: tuple[str, ...]
@@ -95,8 +94,7 @@ def can_have_control_plane(zone_id: str) -> bool:
     return not is_edge(zone_id) and zone_id not in control_plane_excluded().value
 
 
-@dataclass(frozen=True)
-class Demand:
+class Demand(NamedTuple):
     """A node group's or node pool's requirements on its zones.
 
     Attributes:

@@ -12,20 +12,21 @@ from eks_hardware.rules.access import account_of, principals
 from eks_hardware.rules.cluster import kms_keys
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 
-_ARN = re.compile(r"\barn:(aws[a-z-]*):([a-z0-9-]*):([a-z0-9-]*):([0-9]{12})?:[A-Za-z0-9+=,.@_:/*-]*")
+# Texts, compiled on first use: few strategies have names to check.
+_ARN = r"\barn:(aws[a-z-]*):([a-z0-9-]*):([a-z0-9-]*):([0-9]{12})?:[A-Za-z0-9+=,.@_:/*-]*"
 _REGION_NAME = r"[a-z]{2,4}(?:-[a-z]+)+-[0-9]"
 # The region is before the service in hosts of RDS and EKS, and after it in most others.
-_HOST = re.compile(
+_HOST = (
     r"(?<![A-Za-z0-9-])((?:[A-Za-z0-9_-]+\.)*)(" + _REGION_NAME + r")"
     r"((?:\.[A-Za-z0-9_-]+)*\.(?:amazonaws\.com(?:\.cn)?|api\.aws|on\.aws|compute\.internal))(?![A-Za-z0-9-])"
 )
-_ENDPOINT_SERVICE = re.compile(r"\b(?:cn\.)?com\.amazonaws\.(" + _REGION_NAME + r")\.[a-z0-9.-]+")
+_ENDPOINT_SERVICE = r"\b(?:cn\.)?com\.amazonaws\.(" + _REGION_NAME + r")\.[a-z0-9.-]+"
 # us-west-2a, and us-west-2-lax-1a of a Local Zone
-_ZONE_NAME = re.compile(r"\b(" + _REGION_NAME + r")(?:-[a-z0-9]{2,5}-[0-9])?[a-f]\b")
+_ZONE_NAME = r"\b(" + _REGION_NAME + r")(?:-[a-z0-9]{2,5}-[0-9])?[a-f]\b"
 # --region=us-west-2, and region: us-west-2 in the text of a configuration file
-_REGION_SETTING = re.compile(r"region[\"']?\s*[=: ]\s*[\"']?(" + _REGION_NAME + r")\b", re.IGNORECASE)
+_REGION_SETTING = r"(?i:region[\"']?\s*[=: ]\s*[\"']?(" + _REGION_NAME + r")\b)"
 _ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
-_ZONE_ID = re.compile(r"(?<![a-z0-9]-)\b([a-z]{3,5}[0-9]-)(?:[a-z]{3}[0-9]{1,2}-)?az[0-9]\b")
+_ZONE_ID = r"(?<![a-z0-9]-)\b([a-z]{3,5}[0-9]-)(?:[a-z]{3}[0-9]{1,2}-)?az[0-9]\b"
 
 
 @error("RESERVATION_REGION")
@@ -96,18 +97,18 @@ def _arns(context: Context) -> Iterator[tuple[str, str]]:
     yield from kms_keys(context)
     yield from principals(context)
     for path, _, text in _texts(context):
-        yield from ((path, arn) for arn in dict.fromkeys(found[0] for found in _ARN.finditer(text)))
+        yield from ((path, arn) for arn in dict.fromkeys(found[0] for found in re.finditer(_ARN, text)))
 
 
 def _elsewhere(context: Context, key: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield what a text names in another region or partition, with the region or partition."""
     catalogue, region = context.catalogue, context.strategy.region
-    for found in _ARN.finditer(text):
+    for found in re.finditer(_ARN, text):
         if found[1] != facts.partition(region):
             yield found[0], f"partition {found[1]}"
         elif found[3] and found[3] != region:
             yield found[0], found[3]
-    for found in _HOST.finditer(text):
+    for found in re.finditer(_HOST, text):
         # Pulling an image from the registry of another region works, but not without a way to the internet, and not
         # with the credentials of another partition.
         reached = (
@@ -119,10 +120,10 @@ def _elsewhere(context: Context, key: str, text: str) -> Iterator[tuple[str, str
             yield found[0], found[2]
     yield from _other_domains(region, text)
     for pattern in (_ZONE_NAME, _ENDPOINT_SERVICE, _REGION_SETTING):
-        for found in pattern.finditer(text):
+        for found in re.finditer(pattern, text):
             if found[1] in catalogue.regions and found[1] != region:
                 yield found[1] if pattern is _REGION_SETTING else found[0], found[1]
-    for found in _ZONE_ID.finditer(text):
+    for found in re.finditer(_ZONE_ID, text):
         # Zones that no source lists have the region's prefix, too.
         of_zone = next((each for each in catalogue.regions if catalogue.zone_ids(each)[0].startswith(found[1])), region)
         if of_zone != region:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import zones
@@ -13,8 +13,7 @@ from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.suggestions import several
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """A group or pool from the view of its pods; ``for_whom`` (workload, labels, taints) distinguishes places."""
 
     node: Node

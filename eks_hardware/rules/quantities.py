@@ -34,14 +34,13 @@ class _Amount(NamedTuple):
 
 @error("QUANTITY_UNIT")
 def _unit(context: Context) -> Iterator[Breach]:
-    most = max(context.catalogue.get(name).vcpus for name in context.catalogue.names)
     for each in (*_amounts(context), *_settings(context)):
         number, text = amount_or_none(each.value), str(each.value)
         if each.resource == "cpu":
             if text.endswith(_BINARY):
                 fault = f"cpu must be a number of cores or thousandths of a core, got {text}; write 4 or 500m"
                 yield each.path, fault
-            elif each.of_container and number is not None and number > most:
+            elif each.of_container and number is not None and number > (most := context.catalogue.most_vcpus):
                 fault = f"{text} is a number of cores, and no instance type has more than {most}"
                 yield each.path, f"{fault}; write {text}m for thousandths of a core"
         elif each.resource == "pid" and not text.isdigit():

@@ -22,20 +22,18 @@ _ANY_NAME = "<name>"
 _ANY_CASE = "one in any case of "  # names in capitals
 _NAMES = "names of "  # text of one or more names, separated by commas
 # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (KubernetesDurationValue)
-_PLAIN_DURATION = re.compile(
-    r"(?=.)(([0-9]+\.)?[0-9]+h)?(([0-9]+\.)?[0-9]+m)?(([0-9]+\.)?[0-9]+s)?(([0-9]+\.)?[0-9]+ms)?"
-)
+_PLAIN_DURATION = r"(?=.)(([0-9]+\.)?[0-9]+h)?(([0-9]+\.)?[0-9]+m)?(([0-9]+\.)?[0-9]+s)?(([0-9]+\.)?[0-9]+ms)?"
 # https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
-_QUANTITY = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?")
-_PERCENT = re.compile(r"[0-9]+(\.[0-9]*)?%")
+_QUANTITY = r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?"
+_PERCENT = r"[0-9]+(\.[0-9]*)?%"
 # https://github.com/prometheus-operator/prometheus-operator/blob/main/pkg/apis/monitoring/v1/types.go (ByteSize)
-_PROMETHEUS_DURATION = re.compile(r"0|(?=.)([0-9]+y)?([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?")
-_PROMETHEUS_SIZE = re.compile(r"0|([0-9]*[.])?[0-9]+((K|M|G|T|E|P)i?)?B")
+_PROMETHEUS_DURATION = r"0|(?=.)([0-9]+y)?([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?"
+_PROMETHEUS_SIZE = r"0|([0-9]*[.])?[0-9]+((K|M|G|T|E|P)i?)?B"
 # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (ValidLinuxHostname)
-_HOST_NAME = re.compile(r"(?=.{1,253}$)[0-9a-z][0-9a-z-]{0,62}(\.[0-9a-z][0-9a-z-]{0,62})*")
-_NODE_TAINT = re.compile(r"[A-Za-z0-9_.-]{0,63}:(NoSchedule|PreferNoSchedule|NoExecute)")
+_HOST_NAME = r"(?=.{1,253}$)[0-9a-z][0-9a-z-]{0,62}(\.[0-9a-z][0-9a-z-]{0,62})*"
+_NODE_TAINT = r"[A-Za-z0-9_.-]{0,63}:(NoSchedule|PreferNoSchedule|NoExecute)"
 # https://github.com/aws/amazon-vpc-cni-k8s/blob/b52188387/cmd/aws-vpc-cni/main.go (validateEnvVars)
-_INTERFACE_PREFIX = re.compile(r"(?!(?:eth|vlan|lo)$)[A-Za-z0-9]{1,4}")
+_INTERFACE_PREFIX = r"(?!(?:eth|vlan|lo)$)[A-Za-z0-9]{1,4}"
 # https://pkg.go.dev/strconv#ParseBool
 BOOLEANS: Mapping[str, bool] = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
@@ -70,8 +68,9 @@ def is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _text(value: object, pattern: re.Pattern[str]) -> bool:
-    return isinstance(value, str) and pattern.fullmatch(value) is not None
+def _text(value: object, pattern: str | re.Pattern[str]) -> bool:
+    # Most patterns are texts, compiled on first use: few strategies need them.
+    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
 def _quantity(value: object) -> bool:
@@ -151,7 +150,7 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
         'an amount or a percentage below 100% in quotes, such as "500Mi" or "10%"',
     ),
     "bool text": (lambda value: isinstance(value, str) and value in BOOLEANS, '"true" or "false", in quotes'),
-    "int text": (lambda value: _text(value, re.compile("-?[0-9]{1,9}")), 'a whole number in quotes, such as "5"'),
+    "int text": (lambda value: _text(value, "-?[0-9]{1,9}"), 'a whole number in quotes, such as "5"'),
     "json map text": (_is_json_map, """a mapping in JSON, in quotes, such as '{"team": "ml"}'"""),
     "cidrs text": (_are_networks, "networks separated by commas, such as 10.1.0.0/16,10.2.0.0/16"),
     "interface prefix": (
