@@ -154,7 +154,7 @@ def _other_domains(region: str, text: str) -> Iterator[tuple[str, str]]:
         fits = (
             found[2] in by_partition[facts.partition(named[0])] if named else found[2] in (*own, *by_partition["aws"])
         )
-        elsewhere = named and found[2] not in own and not _HOST.search(found[0])
+        elsewhere = named and found[2] not in own and not re.search(_HOST, found[0])
         if found[1] and (elsewhere or not fits):
             yield found[0], f"partition {next(each for each, some in by_partition.items() if found[2] in some)}"
 
@@ -180,7 +180,7 @@ def _leaves(path: str, value: object, key: str = "") -> Iterator[tuple[str, str,
     if isinstance(value, Mapping):
         variable = value.get("name")  # an environment variable is a mapping of 'name' and 'value'
         for name, each in value.items():
-            if _ZONE_NAME.fullmatch(str(name)) or _ZONE_ID.fullmatch(str(name)):
+            if any(re.fullmatch(pattern, str(name)) for pattern in (_ZONE_NAME, _ZONE_ID)):
                 yield field_paths.below(path, str(name)), "zone", str(name)
             meant = variable if name == "value" and isinstance(variable, str) else str(name)
             yield from _leaves(field_paths.below(path, str(name)), each, meant)

@@ -62,8 +62,9 @@ def _apart(context: Context) -> Iterator[Breach]:
 def _replicas(path: str, values: Mapping[str, object]) -> int:
     """Return the replicas that values set, or the recorded ones."""
     given = next((values[name] for name in _COUNTS if isinstance(values.get(name), int)), None)
-    row = facts.system_pods()["deployments"].get(path.split(".")[2], {})
-    return given if isinstance(given, int) else row.get("replicas", 1)
+    name, known = path.split(".")[2], facts.system_pods()["deployments"]
+    recorded = known[name]["replicas"] if name in known else 1
+    return given if isinstance(given, int) else recorded
 
 
 def _sections(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
