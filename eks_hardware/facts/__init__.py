@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         ValueKinds,
         Zones,
     )
-    from eks_hardware.facts.schemas.iam_policies import IamPolicies
+    from eks_hardware.facts.schemas.iam_policies import IamPolicies, ManagedPolicies
     from eks_hardware.facts.schemas.karpenter import Karpenter
     from eks_hardware.facts.schemas.kubelet import ContainerdFacts, KubeletFacts, SystemSoftware
     from eks_hardware.facts.schemas.measurements import MeasuredModels, Measurements
@@ -75,6 +75,7 @@ _endpoint_services: DataFile[EndpointServices] = DataFile("facts/endpoint_servic
 iam_policies: DataFile[IamPolicies] = DataFile("facts/iam_policies.json")
 karpenter: DataFile[Karpenter] = DataFile("facts/karpenter.json")
 kubelet: DataFile[KubeletFacts] = DataFile("facts/kubelet.json")
+managed_policies: DataFile[ManagedPolicies] = DataFile("facts/managed_policies.json")
 memory: DataFile[Memory] = DataFile("facts/memory.json")
 mig: DataFile[Mig] = DataFile("facts/mig.json")
 model_types: DataFile[ModelTypes] = DataFile("facts/model_types.json")

@@ -41,7 +41,8 @@ _StateKeyArn = Annotated[
     pattern(
         r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/"
         r"(mrk-[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})$",
-        "the ARN of a KMS key, such as arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab",
+        "the ARN of a KMS key whose ID is a UUID of version 1 to 5 (Terraform's backend refuses others), such as "
+        "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab",
     ),
 ]
 

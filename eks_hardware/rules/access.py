@@ -13,9 +13,11 @@ from eks_hardware.resolve.access import has_admin
 from eks_hardware.resolve.node import node_policy_arns
 from eks_hardware.rules.cluster import kms_keys
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
-from eks_hardware.suggestions import did_you_mean
+from eks_hardware.suggestions import did_you_mean, misspelt
 
 _ROLE = re.compile(r"arn:[a-z-]+:iam::([0-9]{12}):role/.+")
+# A name of a namespace; * matches any characters.
+_NAMESPACE = re.compile(r"[a-z0-9*]([a-z0-9*-]{0,61}[a-z0-9*])?")
 _SSO_PATH = "aws-reserved/sso.amazonaws.com/"
 
 
@@ -95,6 +97,19 @@ def _no_permission(context: Context) -> Iterator[Breach]:
             )
 
 
+@warning("ACCESS_NAMESPACE")
+def _namespaces(context: Context) -> Iterator[Breach]:
+    for entry in context.strategy.cluster.access_entries:
+        for above, given in field_paths.items(_entry_path(entry, "policies"), entry.policies):
+            for path, name in field_paths.items(f"{above}.namespaces", given.namespaces):
+                if not _NAMESPACE.fullmatch(name):
+                    yield (
+                        path,
+                        f"no namespace can be called {quoted(name)}, so the policy has no effect there; write "
+                        "lowercase letters, digits and hyphens, or a pattern such as dev-*",
+                    )
+
+
 @error("ACCESS_POLICY_UNKNOWN")
 def _unknown_policy(context: Context) -> Iterator[Breach]:
     known = facts.eks()["access_policies"]
@@ -165,6 +180,12 @@ def _not_a_role(context: Context) -> Iterator[Breach]:
             yield path, f"must be the ARN of an IAM role (arn:aws:iam::<account>:role/<name>), got {arn}; {fix}"
         elif arn and "*" in arn:
             yield path, f"must be the ARN of one role, got {arn}; write the name of the role"
+        elif arn and f":role/{_SSO_PATH}" in arn:
+            yield (
+                path,
+                f"must be a role that Terraform can assume, got {arn}, which only a user of IAM Identity Center can "
+                "assume; sign in with it and set aws.profile, or use your own role",
+            )
         elif arn and ":role/aws-service-role/" in arn:
             yield (
                 path,
@@ -201,6 +222,42 @@ def _account(context: Context) -> Iterator[Breach]:
                 path,
                 f"a policy of a role in {account} must be in that account or managed by AWS, got one in {owner}; copy "
                 f"it to {account}",
+            )
+
+
+def _managed(context: Context) -> Iterator[tuple[str, str, str | None]]:
+    """Yield path, path and name below ``policy/``, and the right ones (or None) of policies that AWS does not list."""
+    known = facts.managed_policies()["managed"]["by_path"]
+    full = {f"{above}{name}".removeprefix("/") for above, names in known.items() for name in names}
+    by_name = {each.rpartition("/")[2]: each for each in sorted(full)}
+    for path, arn in _policy_arns(context):
+        policy_name = arn.split(":", 5)[5].removeprefix("policy/")
+        if arn.split(":")[4] == "aws" and policy_name not in full:
+            last = policy_name.rpartition("/")[2]
+            meant = by_name.get(last) or by_name.get(misspelt(last, by_name) or "")
+            yield path, policy_name, meant
+
+
+@error("MANAGED_POLICY_UNKNOWN")
+def _unknown_managed(context: Context) -> Iterator[Breach]:
+    for path, given, meant in _managed(context):
+        if meant:
+            yield (
+                path,
+                f"AWS manages no policy {quoted(given)}, so IAM refuses to attach it; write "
+                f"arn:{facts.partition(context.strategy.region)}:iam::aws:policy/{meant}",
+            )
+
+
+@warning("MANAGED_POLICY_UNREAD")
+def _unread_managed(context: Context) -> Iterator[Breach]:
+    day = facts.managed_policies()["managed"]["as_of"]
+    for path, given, meant in _managed(context):
+        if not meant:
+            yield (
+                path,
+                f"the list of policies that AWS manages ({day}) has no {quoted(given)}; check it with `aws iam "
+                f"get-policy`",
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -218,6 +219,31 @@ def _monitors(context: Context) -> Iterator[Breach]:
                 "it needs the definitions of the Prometheus Operator, which the strategy does not install, so the "
                 "installation fails or omits it; set kubernetes.prometheus: true, or ignore this if you install them",
             )
+
+
+@error("VALUE_TAG_RESERVED")
+def _reserved_tags(context: Context) -> Iterator[Breach]:
+    for path, key, value in settings(context):
+        if key in _TAGS or path.endswith(_EFS_TAGS):
+            yield from ((field_paths.below(path, str(tag)), _RESERVED) for tag in value if _is_reserved(tag))
+    path = _addon_path("vpc-cni", ("env", "ADDITIONAL_ENI_TAGS"))
+    environment = context.addon_configuration("vpc-cni").get("env")
+    text = environment.get("ADDITIONAL_ENI_TAGS") if isinstance(environment, Mapping) else None
+    try:
+        tags = json.loads(text) if isinstance(text, str) else {}
+    except ValueError:  # ADDON_VALUE reports it.
+        return
+    if isinstance(tags, dict) and any(map(_is_reserved, tags)):
+        yield path, _RESERVED
+
+
+_TAGS = frozenset(["extraVolumeTags", "defaultTags"])
+_EFS_TAGS = "aws-efs-csi-driver.configuration.controller.tags"
+_RESERVED = "AWS reserves tags whose keys start with aws:, and refuses every request with one; choose another key"
+
+
+def _is_reserved(tag: object) -> bool:
+    return str(tag).lower().startswith("aws:")
 
 
 _MONITORS = frozenset(["serviceMonitor", "podMonitor", "prometheusRule"])

@@ -53,6 +53,12 @@ def _state_unsafe(context: Context) -> Iterator[Breach]:
             "directory buckets keep no earlier versions of the state, and HashiCorp has not tested them; use a general "
             "purpose bucket with versioning",
         )
+    if backend.bucket in {bucket.name for bucket in context.strategy.storage.s3_buckets}:
+        yield (
+            "backend.bucket",
+            "storage.s3_buckets gives pods access to the same bucket, so they can read the state and its secrets; use "
+            "another bucket",
+        )
 
 
 @warning("REGION_OFFERINGS_UNREAD")

@@ -83,8 +83,8 @@ def _web_identity(context: Context) -> Iterator[Breach]:
         if key == _ROLE_ANNOTATION and text:
             yield (
                 path,
-                "the cluster has no OIDC provider, so STS refuses the pod's token and the SDK tries nothing else; use a "
-                "Pod Identity association, or ignore this if you create the provider",
+                "the cluster has no OIDC provider, so STS refuses the pod's token, and Pod Identity is not tried; "
+                "remove it and use Pod Identity, or ignore this if you create the provider",
             )
 
 
@@ -133,7 +133,7 @@ def _elsewhere(context: Context, key: str, text: str) -> Iterator[tuple[str, str
 
 @cache
 def _domain_pattern() -> re.Pattern[str]:
-    """Return a pattern of hosts in AWS's domains. The longest domain that fits counts."""
+    """Return a pattern of hosts in AWS's domains; longer domains come first."""
     by_partition = facts.account()["service_domains"]["by_partition"]
     domains = sorted({each for some in by_partition.values() for each in some}, key=len, reverse=True)
     return re.compile(

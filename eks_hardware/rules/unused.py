@@ -16,7 +16,7 @@ from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve.addresses import switched_on
-from eks_hardware.resolve.node import ami_family
+from eks_hardware.resolve.node import ami_family, node_policy_arns
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.addons import cni_number
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, warning
@@ -159,6 +159,10 @@ def _karpenter(context: Context) -> Iterator[tuple[str, str]]:
     for family in _given(karpenter.ami_versions, ("al2023", "bottlerocket")):
         if family not in open_to:
             yield f"karpenter.ami_versions.{family}", f"no pool uses {family} without its own version or image"
+    own = node_policy_arns(facts.partition(context.strategy.region))
+    for path, arn in field_paths.items("karpenter.node_policies", karpenter.node_policies):
+        if arn in own:
+            yield path, "every node role has this policy"
     spot = any("spot" in pool.capacity for pool in context.pools)
     if karpenter.feature_gates.spot_to_spot_consolidation and context.pools and not spot:
         yield "karpenter.feature_gates.spot_to_spot_consolidation", "no pool has Spot capacity"

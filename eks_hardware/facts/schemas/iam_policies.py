@@ -33,6 +33,16 @@ class VolumeKeys(Sourced):
     operations: list[str]
 
 
+class ManagedPolicyNames(Sourced):
+    by_path: dict[str, list[str]]
+
+
+class ManagedPolicies(About):
+    """``facts/managed_policies.json``."""
+
+    managed: ManagedPolicyNames
+
+
 class IamPolicies(About):
     karpenter: KarpenterPolicies
     service_roles: dict[str, ServiceRole]

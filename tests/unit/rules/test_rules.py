@@ -68,6 +68,12 @@ CASES = [
         s3_backend(bucket="state--usw2-az1--x-s3"),
         s3_backend(bucket="state-usw2-az1"),
     ),
+    Case(
+        "STATE_UNSAFE",
+        "backend.bucket",
+        {**s3_backend(bucket="acme"), "storage": {"s3_buckets": [{"name": "acme"}]}},
+        {**s3_backend(bucket="acme"), "storage": {"s3_buckets": [{"name": "acme-data"}]}},
+    ),
     Case("STATE_PARTITION", "backend.region", s3_backend(region="cn-north-1"), s3_backend(region="eu-west-1")),
     Case(
         "STATE_PARTITION",

@@ -48,6 +48,14 @@ def with_keys(count: int) -> list[dict[str, Any]]:
     return [pool(name=f"p{n}", weight=1 + n, disk={"kms_key_arn": f"{key}{n:02}"}) for n in range(count)]
 
 
+def managed(policy: str) -> dict[str, Any]:
+    return pools(node_policies=[f"arn:aws:iam::aws:policy/{policy}"])
+
+
+def limited(namespace: str) -> dict[str, Any]:
+    return entries(access_entry("a", ADMIN, {**VIEW, "namespaces": [namespace]}))
+
+
 CASES = [
     Case("CLUSTER_NO_ADMIN", "cluster", {"cluster": {}}, {"cluster": {"admins": [ADMIN]}}),
     Case(
@@ -197,6 +205,7 @@ CASES = [
         for bad in (
             "arn:aws:iam::111122223333:role/*",
             "arn:aws:iam::111122223333:role/aws-service-role/eks.amazonaws.com/AWSServiceRoleForAmazonEKS",
+            f"arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/{SSO}",
         )
     ),
     Case(
@@ -255,6 +264,24 @@ CASES = [
         for key in ("karpenter.sh/discovery", "kubernetes.io/cluster/other", "kubernetes.io/role/elb")
     ),
     Case("POLICY_SIZE", "karpenter.node_pools", pools(*with_keys(80)), pools(*with_keys(8))),
+    *(
+        Case(code, "karpenter.node_policies[0]", managed(bad), managed(good))
+        for code, bad, good in [
+            ("MANAGED_POLICY_UNKNOWN", "AmazonEBSCSIDriverPolicy", "service-role/AmazonEBSCSIDriverPolicy"),
+            ("MANAGED_POLICY_UNKNOWN", "AmazonS3ReadonlyAccess", "AmazonS3ReadOnlyAccess"),
+            ("MANAGED_POLICY_UNREAD", "OurOwnPolicy", "CloudWatchAgentServerPolicy"),
+        ]
+    ),
+    Case(
+        "MANAGED_POLICY_UNKNOWN",
+        "aws.permissions_boundary_arn",
+        aws(permissions_boundary_arn="arn:aws:iam::aws:policy/PowerUsersAccess"),
+        aws(permissions_boundary_arn="arn:aws:iam::aws:policy/PowerUserAccess"),
+    ),
+    *(
+        Case("ACCESS_NAMESPACE", "cluster.access_entries[a].policies[0].namespaces[0]", limited(bad), limited(good))
+        for bad, good in [("Team_A", "team-a"), ("-team", "team-*"), ("a" * 64, "a" * 63)]
+    ),
     Case("ROLE_POLICIES", "karpenter.node_policies", node_policies(8), node_policies(6)),
 ]
 
@@ -269,7 +296,14 @@ def test_every_rule_has_a_case() -> None:
 
 
 def test_which_rules_warn() -> None:
-    assert warnings_of("access") == {"ACCESS_ENTRY_EMPTY", "CLUSTER_NO_ADMIN", "ROLE_POLICIES", "TAG_DISCOVERY"}
+    assert warnings_of("access") == {
+        "ACCESS_ENTRY_EMPTY",
+        "ACCESS_NAMESPACE",
+        "CLUSTER_NO_ADMIN",
+        "MANAGED_POLICY_UNREAD",
+        "ROLE_POLICIES",
+        "TAG_DISCOVERY",
+    }
 
 
 def test_policies_that_are_known() -> None:

@@ -266,6 +266,11 @@ CASES = [
     ),
     # --- without effect
     off(
+        "karpenter.node_policies[0]",
+        pools(node_policies=["arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy"]),
+        pools(node_policies=["arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy"]),
+    ),
+    off(
         "karpenter.feature_gates.spot_to_spot_consolidation",
         pools(pool(), feature_gates=SPOT_GATE),
         pools(pool(capacity=["spot"]), feature_gates=SPOT_GATE),

@@ -559,6 +559,37 @@ CASES = [
         addon("coredns", {"replicaCount": 3, "podDisruptionBudget": {"minAvailable": 3}}),
         addon("coredns", {"replicaCount": 3, "podDisruptionBudget": {"minAvailable": 2}}),
     ),
+    *(
+        Case("VALUE_TAG_RESERVED", f"{path}{end}", bad, good)
+        for path, end, bad, good in [
+            (
+                "cluster.addons.aws-ebs-csi-driver.configuration.controller.extraVolumeTags",
+                "[aws:team]",
+                addon("aws-ebs-csi-driver", {"controller": {"extraVolumeTags": {"aws:team": "a"}}}),
+                addon("aws-ebs-csi-driver", {"controller": {"extraVolumeTags": {"team": "aws:"}}}),
+            ),
+            (
+                "cluster.addons.aws-efs-csi-driver.configuration.controller.tags",
+                "[AWS:team]",
+                addon("aws-efs-csi-driver", {"controller": {"tags": {"AWS:team": "a"}}}),
+                addon("aws-efs-csi-driver", {"controller": {"tags": {"team": "a"}}}),
+            ),
+            (
+                "cluster.addons.vpc-cni.configuration.env.ADDITIONAL_ENI_TAGS",
+                "",
+                addon("vpc-cni", {"env": {"ADDITIONAL_ENI_TAGS": '{"aws:team": "a"}'}}),
+                addon("vpc-cni", {"env": {"ADDITIONAL_ENI_TAGS": '{"team": "a"}'}}),
+            ),
+            (
+                f"{BALANCER}.defaultTags",
+                "[aws:team]",
+                chart(
+                    "aws-load-balancer-controller", {"defaultTags": {"aws:team": "a"}}, load_balancer_controller=True
+                ),
+                chart("aws-load-balancer-controller", {"defaultTags": {"team": "a"}}, load_balancer_controller=True),
+            ),
+        ]
+    ),
     # --- software that does not run
     running("REPLICAS_ZERO", "metrics-server", "replicas", {"replicas": 0}, {"replicas": 1}),
     Case(
