@@ -10,6 +10,7 @@ from eks_hardware.rules.addon_values import settings
 from eks_hardware.rules.placement import below, placed
 from eks_hardware.rules.registry import Breach, Context, warning
 from eks_hardware.rules.taints import is_open_to
+from eks_hardware.suggestions import did_you_mean
 
 _COUNTS = ("replicas", "replicaCount")
 
@@ -130,6 +131,21 @@ def _incomplete(context: Context) -> Iterator[Breach]:
             "the node agent enforces network policies, so without it every policy has no effect; remove this line, or "
             "enableNetworkPolicy",
         )
+
+
+@warning("AUTOSCALER_ARGUMENT")
+def _arguments(context: Context) -> Iterator[Breach]:
+    name = "cluster-autoscaler"
+    given = below(context.chart_values(name), ("extraArgs",)) if name in context.charts else {}
+    known = facts.charts()["cluster_autoscaler_arguments"]
+    for argument in given:
+        if argument not in (*known["names"], "v") and not argument.startswith(tuple(known["others"])):
+            hint = did_you_mean(argument, known["names"], "check it in the release of your image")
+            yield (
+                field_paths.below(f"kubernetes.charts.{name}.values.extraArgs", argument),
+                f"the recorded autoscaler has no flag --{argument}, and it ends at once for a flag that it does not know; "
+                f"{hint}",
+            )
 
 
 # --- volumes on nodes with taints

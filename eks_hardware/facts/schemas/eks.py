@@ -248,9 +248,15 @@ class ClusterAutoscalerImages(Sourced):
     by_minor: dict[str, str]
 
 
+class ClusterAutoscalerArguments(Sourced):
+    others: list[str]
+    names: list[str]
+
+
 class Charts(About):
     as_of: Day
     charts: dict[str, Chart]
+    cluster_autoscaler_arguments: ClusterAutoscalerArguments
     cluster_autoscaler_images: ClusterAutoscalerImages
 
 

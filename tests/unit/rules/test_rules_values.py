@@ -54,6 +54,11 @@ def apart(replicas: int, name: str = "replicas") -> dict[str, Any]:
     return {name: replicas, "affinity": {"podAntiAffinity": required}}
 
 
+def autoscaler(**arguments: Any) -> dict[str, Any]:
+    return chart("cluster-autoscaler", {"extraArgs": arguments}, cluster_autoscaler=True)
+
+
+AUTOSCALED = {"node_groups": [{**SYSTEM, "scaling": {"min": 2, "max": 4, "autoscaled": True}}]}
 BALANCER = "kubernetes.charts.aws-load-balancer-controller.values"
 SNAPSHOTTER = {"sidecars": {"snapshotter": {"forceEnable": True}}}
 GPU_GROUP = {"node_groups": [SYSTEM, group("g6.xlarge")]}
@@ -629,6 +634,15 @@ CASES = [
     ),
     *(
         Case(
+            "AUTOSCALER_ARGUMENT",
+            f"kubernetes.charts.cluster-autoscaler.values.extraArgs.{wrong}",
+            {**AUTOSCALED, **autoscaler(**{wrong: "10m"})},
+            {**AUTOSCALED, **autoscaler(**{right: "10m"})},
+        )
+        for wrong, right in [("scale-down-delay", "scale-down-delay-after-add"), ("verbosity", "v")]
+    ),
+    *(
+        Case(
             "VOLUME_DRIVER_KEPT_OFF",
             f"cluster.addons.{name}.configuration.node.{next(iter(narrow))}",
             {**addon(name, {"node": narrow}), **GPU_GROUP},
@@ -727,6 +741,7 @@ def test_every_rule_has_a_case() -> None:
 def test_which_rules_warn() -> None:
     assert warnings_of("addon_values", "chart_needs", "corefile", "placement", "running") == {
         "ADDON_VALUE_UNKNOWN",
+        "AUTOSCALER_ARGUMENT",
         "EVICTION_BLOCKED",
         "MONITOR_NO_OPERATOR",
         "REPLICAS_APART",
