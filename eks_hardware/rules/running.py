@@ -143,8 +143,7 @@ def _arguments(context: Context) -> Iterator[Breach]:
             hint = did_you_mean(argument, known["names"], "check it in the release of your image")
             yield (
                 field_paths.below(f"kubernetes.charts.{name}.values.extraArgs", argument),
-                f"the recorded autoscaler has no flag --{argument}, and it ends at once for a flag that it does not know; "
-                f"{hint}",
+                f"the recorded autoscaler has no flag --{argument}, and it ends at once for an unknown flag; {hint}",
             )
 
 
