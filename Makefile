@@ -92,7 +92,7 @@ lint: .venv/.installed types ## ruff, mypy and pyright
 	$(python) -m ruff check .
 	$(python) -m ruff format --check .
 
-types: .venv/.installed node_modules/.installed ## mypy in strict mode on the package, and pyright on all code
+types: .venv/.installed node_modules/.installed ## mypy in strict mode on the package and the tests, and pyright on all code
 	$(python) -m mypy
 	node_modules/.bin/pyright
 

@@ -18,6 +18,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -305,7 +306,7 @@ def test_every_pod_runs_where_the_simulation_says(installation: Installation) ->
             continue
         if workload.kind == DAEMONSET:
             expected = dict.fromkeys(allowed, "Running")
-            assert eventually(lambda of=selector: installation.pods_by_node(of), expected) == expected, workload.name
+            assert eventually(partial(installation.pods_by_node, selector), expected) == expected, workload.name
         else:
             found = installation.pods_by_node(selector)
             assert set(found) <= allowed, workload.name
@@ -375,7 +376,7 @@ def test_queued_jobs_run_on_the_nodes_of_their_flavor(queues: Installation) -> N
     with created(queues, *jobs.values()):
         for source, job in jobs.items():
             name, expected = job["metadata"]["name"], {(source, "Succeeded")}
-            assert eventually(lambda name=name: ran_on(queues, name), expected) == expected, name
+            assert eventually(partial(ran_on, queues, name), expected) == expected, name
         assert assigned_flavors(queues) == {"on-gpus": {"h100"}, "on-cpus": {"cpu"}}
 
 

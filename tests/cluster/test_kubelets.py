@@ -183,7 +183,16 @@ def test_the_gpu_operator_partitions_gpus(
     charts_folder([chart], tmp_path, tools)
     values = tmp_path / "values.yaml"
     values.write_text(json.dumps(release.values, default=dict), encoding="utf-8")
-    command = [tools["helm"], "template", "x", tmp_path / chart.archive, "--namespace", "kube-system", "-f", values]
+    command: list[str | Path] = [
+        tools["helm"],
+        "template",
+        "x",
+        tmp_path / chart.archive,
+        "--namespace",
+        "kube-system",
+        "-f",
+        values,
+    ]
     objects = subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
     cluster.kubectl("apply", "-f", "-", stdin=objects)
     with Kubelets(account.as_account(), cluster):

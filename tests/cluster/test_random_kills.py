@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -52,7 +53,7 @@ def test_a_kill_at_any_moment_leaves_nothing(tools: Mapping[str, Path]) -> None:
         # Short, because the path of a socket has at most 104 characters.
         with tempfile.TemporaryDirectory(prefix="kill-") as folder:
             victim, ports = kill(Path(folder), tools["karpenter"], after, chance)
-            found = eventually(lambda place=Path(folder), used=ports: left(place, used), [])
+            found = eventually(partial(left, Path(folder), ports), [])
         assert found == [], f"seed {seed}, kill {number} of {victim} after {after:.2f} s"
 
 

@@ -78,7 +78,7 @@ class Deployed:
 
     def releases(self) -> dict[str, str]:
         """Return the status of each release."""
-        command = [self.helm, "list", "--all", "--all-namespaces", "--output", "json"]
+        command: list[str | Path] = [self.helm, "list", "--all", "--all-namespaces", "--output", "json"]
         said = subprocess.run(command, env=self.kubernetes.environment(), check=True, capture_output=True).stdout
         return {each["name"]: each["status"] for each in json.loads(said)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,17 @@ from helpers.paths import ROOT
 LONG = f"The group has {'many ' * prose.MOST_WORDS}nodes."
 
 
+def offences_in(name: str) -> list[str]:
+    return [str(each) for each in prose.offences([name])]
+
+
 def test_there_is_nothing_to_rewrite() -> None:
     program = contents(Path(str(module.__file__)) for module in (prose, sentences))
-    found = []
+    found: list[str] = []
     for name in sentences.files():
         # The result for a file depends on nothing else, and reading all of them takes many seconds.
         inputs = [*program, prose.PHRASES.read_bytes(), sys.version, name, (ROOT / name).read_bytes()]
-        found += Answer("prose", inputs).get(lambda name=name: [str(each) for each in prose.offences([name])])
+        found += Answer("prose", inputs).get(partial(offences_in, name))
     assert found == []
 
 

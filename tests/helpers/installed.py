@@ -9,6 +9,7 @@ import zipfile
 from dataclasses import dataclass
 from email import message_from_bytes
 from pathlib import Path
+from typing import Any
 
 from helpers.environments import environment, pip_install
 from helpers.paths import ROOT
@@ -29,7 +30,7 @@ ACCESS = ("--api-access", "93.184.216.34/32")
 """So that a process does not ask for the address of this machine."""
 INIT = ("eks-hardware", "init", "demo", "--hardware", "gpu", "--task", "inference", "--yes", *ACCESS)
 """Creates a project in the working folder."""
-GIT = {
+GIT: dict[str, Any] = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
     **{f"GIT_{who}_{what}": "a@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},

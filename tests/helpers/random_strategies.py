@@ -204,10 +204,10 @@ def node_settings(draw: st.DrawFn, kind: InstanceType, family: str) -> Document:
         "accelerator_taint": st.booleans(),
         "user_data": st.sampled_from(USER_DATA[family]),
     }
-    settings = {name: draw(fields[name]) for name in some(draw, sorted(fields))}
+    settings: Document = {name: draw(fields[name]) for name in some(draw, sorted(fields))}
     if kind.hardware is Hardware.NVIDIA_GPU and rarely(draw):
         profiles = [each for each in mig_profiles(kind) or () if each.endswith("gb")]
-        if profiles and draw(st.booleans()):
+        if bool(profiles) and draw(st.booleans()):
             settings["gpu_sharing"] = {"mig_profile": draw(st.sampled_from(profiles))}
         else:
             slicing = {"replicas": draw(st.sampled_from([2, 4, 48])), "rename": draw(st.booleans())}
@@ -452,7 +452,7 @@ def platforms(draw: st.DrawFn) -> Document:
 def storages(draw: st.DrawFn, region: str) -> Document:
     """Return shared storage."""
     key = f"arn:aws:kms:{region}:111122223333:key/{KMS_ID}"
-    lustre = (
+    lustre: tuple[Document, ...] = (
         {},
         {"size_gib": 2400, "deployment": "scratch-2"},
         {"size_gib": 4800, "throughput_mibps_per_tib": 1000, "kms_key_arn": key},
@@ -540,16 +540,21 @@ def fragments() -> tuple[Document, ...]:
     return tuple(root.plain() for root in roots if root is not None)
 
 
-def laid_over(base: Any, over: Any) -> Any:
+def laid_over(base: Document, over: Document) -> Document:
     """Return ``over`` merged into ``base``, like overlays."""
+    document: Document = _laid_over(base, over)
+    return document
+
+
+def _laid_over(base: Any, over: Any) -> Any:
     if isinstance(base, dict) and isinstance(over, dict):
-        merged = {key: laid_over(base.get(key), value) for key, value in over.items() if value is not None}
+        merged = {key: _laid_over(base.get(key), value) for key, value in over.items() if value is not None}
         return {**{key: value for key, value in base.items() if key not in over}, **merged}
     if _named(base) and _named(over):
         names = [item["name"] for item in over]
         by_name = {item["name"]: item for item in base}
         rest = [item for item in base if item["name"] not in names]
-        return [*rest, *(laid_over(by_name.get(item["name"]), item) for item in over)]
+        return [*rest, *(_laid_over(by_name.get(item["name"]), item) for item in over)]
     return over
 
 
@@ -816,7 +821,8 @@ def mistaken(draw: st.DrawFn, document: Document) -> Document:
         else:
             holder[key] = draw(st.sampled_from(ODD))
 
-    return _changed(document, path, change)
+    changed: Document = _changed(document, path, change)
+    return changed
 
 
 @st.composite

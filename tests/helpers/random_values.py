@@ -171,7 +171,7 @@ CHART_VALUES = st.sampled_from(
         {"aws-load-balancer-controller": {"values": {"resources": {"requests": {"cpu": "many"}}}}},
     ]
 )
-SYSTEMS = st.sampled_from(
+SYSTEMS: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {"instance_types": ["t3.micro"]},
         {"instance_types": ["m7i.large"], "kubelet": {"max_pods": 4}},

@@ -255,9 +255,9 @@ def _styled(text: str) -> Iterator[tuple[int, str]]:
         yield from ((line + first - 1, each) for first, each in _paragraphs(match.group(1).replace("*", " "), r"$^"))
     rest = re.sub(r"/\*.*?\*/", _blank, text, flags=re.DOTALL)
     found = [
-        (number, match.start(), match.group(1))
+        (number, comment.start(), comment.group(1))
         for number, line in enumerate(rest.split("\n"), start=1)
-        if (match := re.search(r"(?:^|\s)//\s*(.*)$", line))
+        if (comment := re.search(r"(?:^|\s)//\s*(.*)$", line))
     ]
     yield from _joined(found)
     yield from _messages(re.sub(r"(^|\s)//.*", r"\1", rest))

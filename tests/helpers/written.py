@@ -33,7 +33,7 @@ def put(folder: Path, *releases: ChartRelease | ObjectRelease, **options: Any) -
 class _Core(yaml.SafeLoader):
     """Reader of unquoted values as in YAML 1.2."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # pyright: ignore[reportIncompatibleVariableOverride]
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 def _value(_: _Core, node: yaml.ScalarNode) -> object:

@@ -53,10 +53,10 @@ def _programs(image: str) -> set[str]:
     for row in pytorch["images"]:
         if row["image"] == image:
             return {"torchrun", *(("fi_info",) if row["efa"] else ())}
-    for row in neuron["images"]:
+    for of_neuron in neuron["images"]:
         for purpose in ("training", "inference"):
-            if row[purpose] == image:
-                efa = ("fi_info",) if purpose in row["efa"] else ()
+            if of_neuron[purpose] == image:
+                efa = ("fi_info",) if purpose in of_neuron["efa"] else ()
                 return {"torchrun", "neuron-ls", "nccom-test", *efa}
     return {"neuron-ls"} if image == first["image"] else set()
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import Any
 
+import helm_python
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -74,7 +75,7 @@ def example_object(name: str, spec: Any) -> Object:
 
 def rendered(objects: list[Object]) -> list[dict[str, Any]]:
     """Return the objects that Helm renders from Terraform's text."""
-    given = helm.helm_python.values_from_yaml(yaml_text(chart_values(objects)))
+    given = helm_python.values_from_yaml(yaml_text(chart_values(objects)))
     return helm.template(CHART, given, release="objects", namespace="default", kubernetes_version=KUBERNETES)
 
 
@@ -100,7 +101,7 @@ def test_lint(objects: list[Object]) -> None:
 @pytest.mark.parametrize("lacking", ["apiVersion", "kind", "metadata"])
 def test_what_is_no_object_is_refused(lacking: str) -> None:
     broken = {key: value for key, value in example_object("a", {}).items() if key != lacking}
-    with pytest.raises(helm.helm_python.HelmError, match=lacking):
+    with pytest.raises(helm_python.HelmError, match=lacking):
         rendered([broken])
 
 
@@ -122,7 +123,7 @@ def test_a_value_arrives_as_it_is(name: str) -> None:
 
 def test_an_object_that_yaml_cannot_hold_is_refused() -> None:
     """Helm's ``toYaml`` hides its errors: without ``required``, the object would be missing."""
-    with pytest.raises(helm.helm_python.HelmError, match="cannot be written"):
+    with pytest.raises(helm_python.HelmError, match="cannot be written"):
         rendered([example_object("a", {"k" * 2000: "value"})])
 
 

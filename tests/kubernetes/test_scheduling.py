@@ -10,7 +10,7 @@ import copy
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -667,7 +667,7 @@ def test_slices_have_names_of_their_own(templates: Templates) -> None:
         assert home not in homes(pod({GPU: 1}, any_taint), found)
     # With one name for both, or without a manager, they cannot be distinguished.
     for key, value in (("mig", {"strategy": "single"}), ("migManager", {"enabled": False})):
-        broken = with_values(whole, "gpu-operator", lambda values, key=key, value=value: values.update({key: value}))
+        broken = with_values(whole, "gpu-operator", partial(dict.update, **{key: value}))
         assert "a100-sevenths" in homes(pod({GPU: 1}, any_taint), nodes(templates["gpu-sharing"], broken))
 
 

@@ -190,7 +190,9 @@ def test_init_asks_at_a_terminal(tmp_path: Path, answers: tuple[str, ...], code:
     rest, said = list(answers), ""
     with subprocess.Popen(
         [sys.executable, "-c", program, "init", "chat"],
-        **dict.fromkeys(("stdin", "stdout", "stderr"), theirs),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
         cwd=tmp_path,
         env={**os.environ, "COLUMNS": "60", "NO_COLOR": "1", "TERM": "dumb"},
     ) as asking:

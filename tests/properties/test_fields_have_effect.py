@@ -218,7 +218,7 @@ _MORE_VALUES: Mapping[Field, Sequence[Any]] = {
     (Needs, "nvidia_driver"): ["999"],
     (Needs, "neuron_sdk"): ["2.1"],
 }
-_BACKENDS = {"local": LocalBackendSpec, "s3": S3BackendSpec, "remote": RemoteBackendSpec}
+_BACKENDS: dict[str, type[BaseModel]] = {"local": LocalBackendSpec, "s3": S3BackendSpec, "remote": RemoteBackendSpec}
 
 
 # --- values
@@ -251,7 +251,8 @@ def all_candidates() -> Mapping[Field, tuple[Any, ...]]:
 
     for field in fields_below(Strategy):
         annotation = field[0].model_fields[field[1]].annotation
-        flags, none = (True, False) if is_flag(annotation) else (), ([],) if holds(annotation, tuple) else ()
+        flags = [True, False] if is_flag(annotation) else []
+        none: list[object] = [[]] if holds(annotation, tuple) else []
         for value in (*_MORE_VALUES.get(field, ()), *flags, *none):
             add(field, value)
         if not any(models_in(annotation)) and not holds(annotation, dict):

@@ -6,7 +6,7 @@ from collections import Counter
 
 from eks_hardware.findings import Severity
 from eks_hardware.rules import RULES, examples
-from eks_hardware.rules.explanations import explanations
+from eks_hardware.rules.explanations import BASE, explanations
 from helpers.cases import in_one_test
 from helpers.paths import ROOT
 from helpers.strategies import TODAY
@@ -32,7 +32,7 @@ def test_no_code_is_explained_twice() -> None:
 
 
 def test_nothing_is_found_in_the_base() -> None:
-    assert examples.findings(examples.BASE, TODAY) == []
+    assert examples.findings(BASE, TODAY) == []
 
 
 def test_says_enough() -> None:

@@ -129,7 +129,7 @@ def rounds(stacks: Sequence[Synthesized]) -> list[Round]:
 @pytest.fixture(scope="session")
 def scanned(stacks: Sequence[Synthesized]) -> Sequence[Synthesized]:
     """Return stacks that differ for checkov."""
-    found = {}
+    found: dict[str, Synthesized] = {}
     for stack in stacks:
         # The emulator's overlay removes unsupported features; nothing else of it is ever deployed.
         if stack.overlay != "local":

@@ -40,7 +40,7 @@ def test_its_nodes_have_the_policies_of_nodes() -> None:
 
 
 def test_a_model_and_ids_of_other_resources() -> None:
-    ids = {"vpc_id": "${aws_vpc.main.id}", "private_subnet_ids": {"usw2-az2": "${aws_subnet.main.id}"}}
+    ids: dict[str, Any] = {"vpc_id": "${aws_vpc.main.id}", "private_subnet_ids": {"usw2-az2": "${aws_subnet.main.id}"}}
     group = adopted(NodeGroupSpec.model_validate(P5EN), **ids).only("aws_eks_node_group")
     assert group["subnet_ids"] == ["${aws_subnet.main.id}"]
 

@@ -544,7 +544,7 @@ def test_no_second_stack_without_charts_of_its_own(tmp_path: Path) -> None:
         ("files", {"delivery": "manifests", **SEPARATE}, 1),
         ("charts", {"delivery": "helm", **SEPARATE}, 2),
     ):
-        karpenter = None if name == "nothing" else {}
+        karpenter: dict[str, Any] | None = None if name == "nothing" else {}
         resolved = resolve(Strategy.model_validate(document(name=name, kubernetes=kubernetes, karpenter=karpenter)))
         assert len(strategy_stacks(app, resolved)) == expected, name
     resolved = resolve(Strategy.model_validate(document(name="same", kubernetes={"delivery": "helm"})))

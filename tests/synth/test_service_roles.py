@@ -78,8 +78,8 @@ def test_a_role_is_at_the_root_unless_a_path_is_given(tmp_path: Path) -> None:
 
     stack = TerraformStack(App(outdir=str(tmp_path)), "roles")
     AwsProvider(stack, "aws", region="us-west-2")
-    for name, given in {"root": {}, "teams": {"settings": IamSettings(path="/teams/")}}.items():
-        Role(stack, name, name=name, assume_role_policy="{}", policy_arns=(), **given)
+    for name, settings in {"root": None, "teams": IamSettings(path="/teams/")}.items():
+        Role(stack, name, name=name, assume_role_policy="{}", policy_arns=(), settings=settings)
     paths = {each["name"]: each["path"] for each in Template.of(stack).resources("aws_iam_role").values()}
     assert paths == {"root": "/", "teams": "/teams/"}
 

@@ -367,8 +367,8 @@ def _endings() -> set[str]:
 def test_guide_and_decisions_name_files_that_exist() -> None:
     endings = _endings()
     for file in (ROOT / "CONTRIBUTING.md", ROOT / "README.md", *(ROOT / "docs" / "adr").glob("*.md")):
-        paths = set(NAMED_PATH.findall(file.read_text(encoding="utf-8"))) - NOT_OURS
-        lacking = [path for path in paths if path.rstrip("/") not in endings and not (ROOT / path).exists()]
+        named = set(NAMED_PATH.findall(file.read_text(encoding="utf-8"))) - NOT_OURS
+        lacking = [path for path in named if path.rstrip("/") not in endings and not (ROOT / path).exists()]
         assert lacking == [], file.name
     guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     tables = re.findall(r"^## (?:Where is what|Follow a field)\n(.*?)(?=^## )", guide, re.DOTALL | re.MULTILINE)

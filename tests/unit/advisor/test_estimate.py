@@ -27,7 +27,8 @@ def fitted(request: Request, name: str) -> Fit:
 
 
 def with_layout(found: Fit, **layout: Any) -> Fit:
-    parallelism = Parallelism(**{"data": 1, "tensor": 1, "pipeline": 1, "sharding": "none"} | layout)
+    usual: dict[str, Any] = {"data": 1, "tensor": 1, "pipeline": 1, "sharding": "none"}
+    parallelism = Parallelism(**usual | layout)
     return replace(found, parallelism=parallelism, devices=parallelism.devices)
 
 

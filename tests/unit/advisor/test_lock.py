@@ -30,7 +30,8 @@ def with_choice(**changes: Any) -> dict[str, Any]:
     return choice(chosen={**lock_document()["choices"][0]["chosen"], **changes})
 
 
-ENTRIES = [entry(), entry("karpenter.node_pools[pool]", **{"efa": True, "workload.latency.per_token_ms": 12.5})]
+LATENCY: dict[str, Any] = {"efa": True, "workload.latency.per_token_ms": 12.5}
+ENTRIES = [entry(), entry("karpenter.node_pools[pool]", **LATENCY)]
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:

@@ -59,7 +59,11 @@ def test_discontinued_software_is_better_than_nothing() -> None:
 
 
 def test_only_mature_software() -> None:
-    said = {"task": "inference", "serving": "batch", "model": {"parameters": "110M", "architecture": "bert"}}
+    said: dict[str, Any] = {
+        "task": "inference",
+        "serving": "batch",
+        "model": {"parameters": "110M", "architecture": "bert"},
+    }
     assert of_family(answer(**said), "inf2").maturity == "beta"
     assert any("--software mature" in each for each in of_family(answer(**said), "inf2").reasons)
     assert {each.maturity for each in answer(**said, software="mature").candidates} == {"mature"}
@@ -273,7 +277,12 @@ def test_spot_of_which_no_price_is_known_costs_no_more_than_on_demand() -> None:
 
 def test_a_small_run_takes_small_hardware() -> None:
     """Not eight of the largest GPUs for a few minutes."""
-    work = {"task": "fine-tuning", "method": "qlora", "model": {"parameters": "8B"}, "training_tokens": "100M"}
+    work: dict[str, Any] = {
+        "task": "fine-tuning",
+        "method": "qlora",
+        "model": {"parameters": "8B"},
+        "training_tokens": "100M",
+    }
     found = answer(**work, budget="cost")
     assert (found.candidates[0].usd_per_hour or 0) < 10
     whole = next(each for each in found.candidates if (each.hours or 0) < 1)
@@ -283,7 +292,7 @@ def test_a_small_run_takes_small_hardware() -> None:
 # --- runs in time
 
 
-RUN = {"task": "training", "model": {"parameters": "70B"}, "training_tokens": "15T"}
+RUN: dict[str, Any] = {"task": "training", "model": {"parameters": "70B"}, "training_tokens": "15T"}
 
 
 def test_a_run_of_years_is_not_recommended_and_the_output_says_what_it_takes() -> None:
@@ -333,7 +342,7 @@ def test_an_amount_of_work_that_is_not_given_is_assumed() -> None:
 # --- users
 
 
-USED = {"task": "inference", "model": {"name": "llama-3.1-8b"}, "context_length": 4096}
+USED: dict[str, Any] = {"task": "inference", "model": {"name": "llama-3.1-8b"}, "context_length": 4096}
 
 
 def test_more_users_cost_more_and_every_replica_is_paid() -> None:
@@ -361,7 +370,12 @@ def test_users_who_think_longer_need_less() -> None:
 
 
 def test_a_format_that_halves_the_price_is_suggested_with_its_caveat() -> None:
-    said = {"task": "inference", "model": {"name": "llama-3.1-70b"}, "precision": "bf16", "budget": "cost"}
+    said: dict[str, Any] = {
+        "task": "inference",
+        "model": {"name": "llama-3.1-70b"},
+        "precision": "bf16",
+        "budget": "cost",
+    }
     text = cheaper_way(answer(**said))
     assert text
     assert text.startswith("--precision ")

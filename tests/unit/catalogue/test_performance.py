@@ -125,8 +125,8 @@ def test_every_figure_has_a_dated_source() -> None:
     assert used == set(TABLE["sources"])
     assert all("https://" in row["url"] for row in TABLE["sources"].values())
     fitted = r"fitted to \d+ calibration rows? of config/performance/measurements, \d{4}-\d\d-\d\d"
-    for row in (*TABLE["utilization"], *TABLE["delays"]):
-        assert "https://" in row["source"] or "our choice" in row["source"] or re.fullmatch(fitted, row["source"]), row
+    for source in (row["source"] for row in (*TABLE["utilization"], *TABLE["delays"])):
+        assert "https://" in source or "our choice" in source or re.fullmatch(fitted, source), source
 
 
 def test_what_is_not_known_is_none(catalogue: Catalogue) -> None:

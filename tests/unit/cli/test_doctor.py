@@ -41,7 +41,7 @@ def connects_to(monkeypatch: pytest.MonkeyPatch, aws: Aws) -> list[dict[str, Any
 
 
 def quota_answers(value: float) -> dict[str, Any]:
-    nothing = {"RequestedQuotas": []}
+    nothing: dict[str, Any] = {"RequestedQuotas": []}
     return {
         "servicequotas:GetServiceQuota": {"Quota": {"Value": value}},
         "servicequotas:ListRequestedServiceQuotaChangeHistoryByQuota": nothing,

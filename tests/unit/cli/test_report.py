@@ -120,7 +120,7 @@ def test_without_output_it_is_wrong_usage() -> None:
 
 
 def test_an_overlay(tmp_path: Path) -> None:
-    pages = []
+    pages: list[str] = []
     for arguments in ([], ["--overlay", "private"]):
         out = tmp_path / f"{len(pages)}.html"
         assert run("development", "--output", str(out), *arguments)[0] == 0

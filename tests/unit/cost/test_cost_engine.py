@@ -346,7 +346,8 @@ def test_a_commitment_is_for_accelerated_nodes_that_always_run() -> None:
     found = commitment(cost(group("p4d.24xlarge", name="always", scaling={"min": 1, "max": 4})), load())
     assert found is not None
     # Two m6i.xlarge of the system group at min, and one p4d.24xlarge.
-    assert (found.level, found.on_demand) == ("min", pytest.approx(2 * 0.192 + 21.95764))
+    assert found.level == "min"
+    assert found.on_demand == pytest.approx(2 * 0.192 + 21.95764)
     assert found.by_term["reserved-3y"] == pytest.approx(2 * 0.08709 + 9.374218)
     assert found.by_term["savings-plan-1y"] is None
 
@@ -360,7 +361,8 @@ def test_a_commitment_counts_types_without_its_price_on_demand_and_leaves_out_sp
         load(),
     )
     assert found is not None
-    assert (found.level, found.on_demand) == ("max", pytest.approx(4 * 0.192 + 2 * 55.04))
+    assert found.level == "max"
+    assert found.on_demand == pytest.approx(4 * 0.192 + 2 * 55.04)
     assert (found.left_out["reserved-1y"], found.left_out["reserved-3y"]) == (("p5.48xlarge",), ())
     one_year = found.by_term["reserved-1y"]
     assert one_year is not None

@@ -12,7 +12,7 @@ from helpers.findings import codes
 from helpers.sections import cluster
 
 NO_CLUSTER = RefusedError("ResourceNotFoundException")
-VERSIONS = {
+VERSIONS: dict[str, Any] = {
     "clusterVersions": [
         {"clusterVersion": "1.36", "versionStatus": "STANDARD_SUPPORT"},
         {"clusterVersion": "1.35", "versionStatus": "STANDARD_SUPPORT"},
@@ -32,7 +32,7 @@ def addon_versions(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def account_with_versions(**answers: Any) -> Any:
-    usual = {
+    usual: dict[str, Any] = {
         "eks:DescribeClusterVersions": VERSIONS,
         "eks:DescribeAddonVersions": addon_versions,
         "eks:DescribeCluster": NO_CLUSTER,

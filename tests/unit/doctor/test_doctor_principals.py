@@ -51,7 +51,7 @@ def account_with_principals() -> Any:
 
 
 def test_all_there() -> None:
-    right = {
+    right: dict[str, Any] = {
         "cluster": {
             "admins": [role_arn("teams/platform")],
             "access_entries": [{"name": "anna", "principal_arn": user("anna")}],
@@ -63,7 +63,7 @@ def test_all_there() -> None:
 
 
 def test_gone() -> None:
-    wrong = {
+    wrong: dict[str, Any] = {
         "cluster": {
             "admins": [role_arn("platform"), role_arn("gone")],
             "access_entries": [{"name": "anna", "principal_arn": user("bert")}],

@@ -109,7 +109,10 @@ def test_fields_in_variables_are_read_each_time(field: str) -> None:
 
 def test_defaults_and_globals_are_read_each_time() -> None:
     versions = facts.eks()["versions"]["supported"]
-    found = {each: facts.eks.cite(lambda file, key=each: file["versions"]["supported"][key]) for each in versions}
+    found = {
+        each: facts.eks.cite(lambda file, key=each: file["versions"]["supported"][key])  # type: ignore[misc]
+        for each in versions
+    }
     assert [each.value for each in found.values()] == list(versions.values())
     assert [each.source.split(",")[0] for each in found.values()] == [
         f"facts/eks.json versions.supported.{each}" for each in versions

@@ -19,7 +19,7 @@ from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.paths import ROOT
 from helpers.strategies import strategy
 
-ALL = {
+ALL: dict[str, Any] = {
     "fsx_lustre": {"size_gib": 4800},
     "efs": {},
     "s3_buckets": [{"name": "data-in"}, {"name": "data-out", "read_only": False}],

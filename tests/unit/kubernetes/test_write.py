@@ -351,8 +351,8 @@ def test_charts_are_pulled_from_their_repositories(tmp_path: Path) -> None:
 def test_a_published_digest_is_of_one_version_in_one_repository(tmp_path: Path, changed: Mapping[str, str]) -> None:
     row = facts.chart("nvidia-device-plugin")
     assert row["archive"] is not None
-    names = ("chart", "repository", "version")
-    release = karpenter_release(key="nvidia-device-plugin", **{name: row[name] for name in names} | dict(changed))
+    published: dict[str, Any] = {"chart": row["chart"], "repository": row["repository"], "version": row["version"]}
+    release = karpenter_release(key="nvidia-device-plugin", **published | dict(changed))
     script = put(tmp_path, release)[PULL_CHARTS].read_text(encoding="utf-8")
     assert (row["archive"]["sha256"] in script) is (not changed)
 

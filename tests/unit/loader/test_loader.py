@@ -348,7 +348,11 @@ def test_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("e.yaml", "large"),
     ]
     (remains,) = reading.remains
-    assert (remains.loaded.file, remains.sections, remains.lists) == ("b.yaml", {"network"}, frozenset())
+    assert (remains.loaded.file, remains.sections, remains.lists) == (
+        "b.yaml",
+        frozenset({"network"}),
+        frozenset[str](),
+    )
 
 
 def test_strategies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,9 @@ def described(**more: Any) -> dict[str, Any]:
 
 def annotated(field: FieldInfo) -> Any:
     """Return the annotation of a field with its limits."""
-    return typing.Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+    described: Any = typing.Annotated
+    parts = (field.annotation, *field.metadata)
+    return described[parts] if field.metadata else field.annotation
 
 
 def models_within(annotation: Any) -> Iterator[type[BaseModel]]:

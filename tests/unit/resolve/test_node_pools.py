@@ -398,7 +398,7 @@ def test_huge_pages_of_efa_nodes_are_told_to_karpenter() -> None:
     assert small.capacity == {"hugepages-2Mi": "3520Mi"}
     assert resolved_pool("p5.48xlarge").overlays == ()
     # Bottlerocket reserves 110 pages of 2 MiB per vCPU, unless its settings have a number.
-    rocket = {"efa": True, "ami": {"family": "bottlerocket"}}
+    rocket: dict[str, Any] = {"efa": True, "ami": {"family": "bottlerocket"}}
     assert [each.capacity for each in resolved_pool("p5.48xlarge", **rocket).overlays] == [{"hugepages-2Mi": "42240Mi"}]
     for pages, told in (("2564", [{"hugepages-2Mi": "5128Mi"}]), ("0", [])):
         settings = {"kernel": {"sysctl": {"vm/nr_hugepages": pages}}}

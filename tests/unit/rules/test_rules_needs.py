@@ -414,7 +414,8 @@ def minor(version: str, step: int) -> str:
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_every_section_has_a_source_and_a_day(section: str) -> None:
-    fact = facts.software()[section]
+    software: Any = facts.software()
+    fact = software[section]
     assert fact["source"].startswith("https://")
     assert fact["as_of"] >= "2026-11-01"
 
@@ -500,9 +501,10 @@ def test_cuda_of_an_architecture(row: dict[str, Any], kind: InstanceType) -> Non
 IMAGES = [
     pytest.param(family, hardware, row["from"], kubernetes, driver, id=f"{family}-{row['from']}-{kubernetes}-{driver}")
     for family in ("al2023", "bottlerocket")
-    for kind, hardware in (("nvidia", Hardware.NVIDIA_GPU), ("neuron", Hardware.TRAINIUM))
-    for row in facts.software()["images"]["by_family"][family][kind]
-    for kubernetes, driver in (row.get("kubernetes") or {"1.34": row["driver"]}).items()
+    for of_family in [facts.software()["images"]["by_family"][family]]
+    for rows, hardware in ((of_family["nvidia"], Hardware.NVIDIA_GPU), (of_family["neuron"], Hardware.TRAINIUM))
+    for row in rows
+    for kubernetes, driver in (row.get("kubernetes") or {"1.34": row.get("driver", "")}).items()
 ]
 
 
