@@ -98,10 +98,10 @@ def test_pods_follow_the_add_ons(server: Cluster) -> None:
         return {f"{each['metadata']['namespace']}/{each['metadata']['name']}": each["spec"] for each in found}
 
     ebs = "controller: {replicaCount: 3, nodeSelector: {a: b}}\nnode: {resources: {requests: {cpu: 1}}}"
-    account = Recorded(
+    account: Any = Recorded(
         coredns="", aws_ebs_csi_driver=ebs, amazon_cloudwatch_observability="{}", unheard_of='{"replicaCount": 2}'
     )
-    names, without = addon_pods.apply(account, server, "mine")  # pyright: ignore[reportArgumentType]
+    names, without = addon_pods.apply(account, server, "mine")
     assert names == ["amazon-cloudwatch-observability", "aws-ebs-csi-driver", "coredns", "unheard-of"]
     assert without == ["unheard-of"]
     controllers, agents = of("deployments"), of("daemonsets")
@@ -120,9 +120,9 @@ def test_pods_follow_the_add_ons(server: Cluster) -> None:
     assert eventually(lambda: sorted(addon_pods.not_running(server)), waiting, seconds=60) == waiting
 
     account.addons = {"coredns": "replicaCount: 1"}
-    addon_pods.apply(account, server, "mine")  # pyright: ignore[reportArgumentType]
+    addon_pods.apply(account, server, "mine")
     assert [spec["replicas"] for spec in of("deployments").values()] == [1]
     assert of("daemonsets") == {}
     account.addons = {}
-    assert addon_pods.apply(account, server, "mine") == ([], [])  # pyright: ignore[reportArgumentType]
+    assert addon_pods.apply(account, server, "mine") == ([], [])
     assert of("deployments") == {}

@@ -32,6 +32,13 @@ def disruption(**fields: Any) -> dict[str, Any]:
     return pools(gpu_pool(instance_families=["g6"], disruption=fields))
 
 
+def reserved_memory(family: str, memory: str) -> dict[str, Any]:
+    """Return user data that reserves memory for the kubelet, or for the system."""
+    if family == "bottlerocket":
+        return {"kubernetes": {"system-reserved": {"memory": memory}}}
+    return {"kubelet": {"config": {"kubeReserved": {"memory": memory}}}}
+
+
 def off(path: str, bad: dict[str, Any], good: dict[str, Any], also: frozenset[str] = frozenset()) -> Case:
     return Case("FIELD_NO_EFFECT", path, bad, good, also)
 
@@ -116,14 +123,12 @@ CASES = [
         Case(
             "SYSTEM_NO_ROOM",
             TYPES,
-            {"node_groups": [system_group("m6i.large", user_data=reserved("7400Mi"), **family)]},
-            {"node_groups": [system_group("m6i.large", user_data=reserved("1Gi"), **family)]},
+            {"node_groups": [system_group("m6i.large", user_data=reserved_memory(family, "7400Mi"), ami=ami)]},
+            {"node_groups": [system_group("m6i.large", user_data=reserved_memory(family, "1Gi"), ami=ami)]},
             frozenset({"USER_DATA_OVERRIDES"}),
         )
-        for family, reserved in [
-            ({}, lambda memory: {"kubelet": {"config": {"kubeReserved": {"memory": memory}}}}),
-            (BOTTLEROCKET, lambda memory: {"kubernetes": {"system-reserved": {"memory": memory}}}),
-        ]
+        for family in ("al2023", "bottlerocket")
+        for ami in [{"family": family}]
     ),
     Case(
         "SYSTEM_TIGHT",
