@@ -175,7 +175,9 @@ class DemoCluster:
             step.update("waiting for their pods")
             addons, self._without_pods = addon_pods.apply(self._account, self._cluster, self._resolved.name)
             _wait(NODES_SECONDS, lambda: addon_pods.not_running(self._cluster), "add-ons do not run")
-            step.result = f"{counted(len(addons), 'add-on')}, with the requests that they have on AWS" if addons else "none"
+            step.result = (
+                f"{counted(len(addons), 'add-on')}, with the requests that they have on AWS" if addons else "none"
+            )
         if self._has_kueue:
             log_dir = self._run_dir / "kubernetes"
             kueue = Kueue(self._cluster, log_dir, program=self._programs[KUEUE])

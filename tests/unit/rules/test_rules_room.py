@@ -68,7 +68,6 @@ def frozen(schedule: str, duration: str) -> dict[str, str]:
     return {"nodes": "0", "schedule": schedule, "duration": duration}
 
 
-BOTTLEROCKET = {"ami": {"family": "bottlerocket"}}
 CPUS = {"requests": {"cpu": "1900m"}}
 
 
