@@ -51,6 +51,8 @@ class Shape:
     embedding_parameters: int | None = None
     intermediate_size: int | None = None  # width of the MLP for one token, all its experts together
     experts: int | None = None  # of a layer; None in other models, and if unknown
+    experts_of_token: int | None = None  # of these, those that one token uses
+    expert_layers: int = 0  # layers with experts
     gated_mlp: bool | None = None  # whether that MLP has a gate (SwiGLU, GeGLU)
 
     @property
@@ -84,6 +86,13 @@ class Shape:
         """Attention heads times the size of a head."""
         return self.attention_heads * self.head_dim
 
+    @property
+    def routed_parameters(self) -> float:
+        """Parameters of the experts that not every token uses; 0 in other models, and if unknown."""
+        if not self.experts or not self.experts_of_token or self.experts_of_token >= self.experts:
+            return 0.0
+        return (self.parameters - self.active_parameters) / (1 - self.experts_of_token / self.experts)
+
 
 class ShapeError(ValueError):
     """A model with an unknown or contradictory shape.
@@ -116,6 +125,8 @@ class Parallelism:
     tensor: int  # devices that share every layer
     pipeline: int  # stages of layers
     sharding: str  # none, zero-1, zero-2 or zero-3 (FSDP); none for inference
+    # Devices that share the experts of a mixture and exchange tokens. Each processes its own sequences. 1: none do.
+    expert: int = 1
 
     @property
     def devices(self) -> int:

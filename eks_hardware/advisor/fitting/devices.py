@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.layout import Pool
 from eks_hardware.advisor.model import Request
-from eks_hardware.catalogue import Accelerator, InstanceType
+from eks_hardware.catalogue import Accelerator, Hardware, InstanceType
 from eks_hardware.resolve.node import pod_addresses, recommended_pods
 from eks_hardware.units import MIB_PER_GIB
 
@@ -104,7 +104,25 @@ def pool_of(request: Request, kind: InstanceType, *, available_gib: float, cores
         pipeline=pipeline,
         stages_in_node=neuron and training and cores == cores_of(kind),
         shardings=shardings,
+        expert_degrees=_expert_degrees(request, kind, most_nodes if many else 1),
     )
+
+
+def _expert_degrees(request: Request, kind: InstanceType, most_nodes: int) -> tuple[int, ...]:
+    """Return how many devices can share the experts of a mixture, ascending: powers of two that divide the experts.
+
+    Neuron shares experts among the devices of tensor parallelism, which exchange the same as without
+    (https://awsdocs-neuron.readthedocs-hosted.com/en/latest/_sources/vllm-neuron/docs/design/parallelism/expert_parallelism.md).
+    """
+    count, experts = kind.accelerator.count if kind.accelerator else 1, request.shape.experts
+    framework, known = request.workload.framework, facts.memory()["inference"]["spreads_experts"]
+    if not request.workload.learns and framework is not None and framework not in known:
+        return ()
+    if not request.shape.routed_parameters or experts is None or kind.hardware is not Hardware.NVIDIA_GPU:
+        return ()
+    degrees = [degree for degree in _DEGREES if degree <= count] if not request.workload.learns else [count]
+    degrees += [count * nodes for nodes in range(2, most_nodes + 1)]
+    return tuple(degree for degree in degrees if degree > 1 and experts % degree == 0)
 
 
 def pads_heads(request: Request) -> bool:

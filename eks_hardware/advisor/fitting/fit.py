@@ -16,11 +16,11 @@ from eks_hardware.advisor.fitting.gates import (
     type_gates,
     weight_format,
 )
-from eks_hardware.advisor.fitting.layout import Layout, Pool, Short, on_nodes, others, serve, train
+from eks_hardware.advisor.fitting.layout import Layout, Pool, Short, on_nodes, others, serve, spread, train
 from eks_hardware.advisor.fitting.memory_inference import InferenceMemory, Serving
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory, TrainingRun
 from eks_hardware.advisor.measured.factors import measured_difference
-from eks_hardware.advisor.model import Fit, Gate, Miss, Request
+from eks_hardware.advisor.model import Fit, Gate, Miss, Parallelism, Request
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.units import GIB
 
@@ -100,20 +100,26 @@ class Fitter:
         return self._choose(self.request, iter(fits)) if fits else None
 
     def wider(self, fit: Fit, why: str) -> Iterator[Fit]:
-        """Yield the same replica on more devices of its node, fewest first: each device reads less.
+        """Yield the same replica on more devices of its node, and with its experts spread, fewest devices first.
 
-        ``why`` is the end of a note on the fit: ``on 8 devices to be fast; 4 have enough memory``.
+        ``why`` is the middle of a note on the fit: ``on 8 devices to be fast; 4 have enough memory``. If ``fit`` is
+        already wider, to meet a latency target, the note says so.
         """
         found = self._found.get(self._key(fit.kind))
-        if fit.nodes > 1 or not isinstance(found, _Found) or isinstance(found.memory, TrainingMemory):
+        if not isinstance(found, _Found) or isinstance(found.memory, TrainingMemory):
             return
-        least = fit.parallelism.tensor
-        for tensor in found.pool.degrees:
-            if tensor > least:
-                layout = Layout(nodes=1, parallelism=replace(fit.parallelism, tensor=tensor))
-                wide = self._fit_of(fit.kind, found, layout, self._gates[_family(fit.kind)])
-                note = f"on {tensor} devices {why}; {least} {'has' if least == 1 else 'have'} enough memory"
-                yield replace(wide, notes=(*wide.notes, note))
+        now, smallest = fit.parallelism.devices, found.layout.parallelism.devices
+        enough = f"{smallest} {'has' if smallest == 1 else 'have'} enough memory"
+        if now > smallest:
+            enough += f", and {now} meet the latency target"
+        degrees = found.pool.degrees if fit.nodes == 1 else ()
+        layouts = [Layout(nodes=1, parallelism=_tensor_parallel(tensor)) for tensor in degrees if tensor > now]
+        layouts += spread(found.memory, found.pool, Layout(nodes=fit.nodes, parallelism=fit.parallelism))
+        for layout in sorted(layouts, key=lambda each: each.parallelism.devices):
+            wide = self._fit_of(fit.kind, found, layout, self._gates[_family(fit.kind)])
+            devices = layout.parallelism.devices
+            more = (f"on {devices} devices {why}; {enough}",) if devices > now else ()
+            yield replace(wide, notes=(*wide.notes, *more))
 
     def remedied(self, miss: Miss) -> Miss:
         """Return the miss with a tested remedy, or unchanged if a gate refuses the type."""
@@ -217,7 +223,7 @@ class Fitter:
             memory=parts,
             memory_gib=sum(part.gib for part in parts),
             available_gib=found.available_gib,
-            replicas_per_node=max(1, chip.count // parallelism.tensor) if chip and alone else 1,
+            replicas_per_node=max(1, chip.count // parallelism.devices) if chip and alone else 1,
             notes=(*self._layout_notes(kind, layout, found.cores), *said, *unknown, *self._more_notes(kind, layout)),
             batch_size=batch,
         )
@@ -225,7 +231,8 @@ class Fitter:
     # --- notes on a layout that fits
 
     def _layout_notes(self, kind: InstanceType, layout: Layout, cores: int) -> Iterator[str]:
-        """Yield notes on a layout on Neuron. ``cores`` of a device share a copy."""
+        """Yield notes on a layout. ``cores`` of a device share a copy."""
+        yield from _experts_note(self.request, layout.parallelism)
         if not kind.hardware.is_neuron:
             return
         shares, heads = layout.parallelism.tensor * cores, self.request.shape.attention_heads
@@ -296,6 +303,29 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
         graphs=kind.hardware is Hardware.NVIDIA_GPU,
     )
     return InferenceMemory(serving)
+
+
+def _experts_note(request: Request, layout: Parallelism) -> Iterator[str]:
+    """Yield where the experts of a mixture are, if it is on several devices."""
+    shape = request.shape
+    if layout.devices == 1 or shape.active_parameters >= shape.parameters:
+        return
+    if layout.expert > 1:
+        own = "batch" if request.workload.learns else "sequences and attention"
+        options = (
+            ""
+            if request.workload.learns
+            else (f" (vLLM: --data-parallel-size {layout.expert} --enable-expert-parallel)")
+        )
+        yield f"experts spread over {layout.expert} devices, each with its own {own}{options}"
+    elif layout.sharding == "zero-3":
+        yield "experts are sharded like all weights, and every device gathers them (no expert parallelism)"
+    elif layout.tensor > 1:
+        yield f"each expert is split over {layout.tensor} devices (tensor parallelism, no expert parallelism)"
+
+
+def _tensor_parallel(devices: int) -> Parallelism:
+    return Parallelism(data=1, tensor=devices, pipeline=1, sharding="none")
 
 
 def _family(kind: InstanceType) -> tuple[str | None, ...]:

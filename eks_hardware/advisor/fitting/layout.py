@@ -7,7 +7,7 @@ node before several. The smallest layout is not always the cheapest: `others` yi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from eks_hardware.advisor.fitting.memory_inference import InferenceMemory
@@ -31,6 +31,8 @@ class Pool:
     pipeline: bool  # whether pipeline stages can be spread over nodes
     stages_in_node: bool  # whether one node can run several stages
     shardings: tuple[str, ...]  # sharding levels, the least first; training only
+    # Numbers of devices that can share the experts of a mixture, ascending: of a node, and of several nodes.
+    expert_degrees: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +86,10 @@ def on_nodes(
 ) -> Iterator[Layout]:
     """Yield training layouts that fit on a number of nodes.
 
-    Includes every tensor parallel degree with the least sharding that fits. If each pass gathers weights and
-    ``larger_batches`` are allowed, the batch is the largest power of two that fits the remaining memory. There is no
-    pipeline if ``smallest``, the layout from :func:`train`, needs none.
+    Includes every tensor parallel degree with the least sharding that fits. If each pass gathers weights, the experts
+    of a mixture can be spread over data-parallel devices. If ``larger_batches`` are allowed, the batch is then the
+    largest power of two that fits the remaining memory. There is no pipeline if ``smallest``, the layout from
+    :func:`train`, needs none.
     """
     tried: set[tuple[int, int]] = set()
     for layout in _training_layouts(memory, pool, nodes):
@@ -99,6 +102,9 @@ def on_nodes(
         larger = larger_batches and layout.sharding == "zero-3"
         batches = memory.most_batches(layout, pool.available_gib * GIB, pool.host_gib * GIB) if larger else 1
         yield Layout(nodes=nodes, parallelism=layout, batches=batches)
+        for expert in pool.expert_degrees if layout.sharding == "zero-3" else ():
+            if layout.data % expert == 0:
+                yield Layout(nodes=nodes, parallelism=replace(layout, expert=expert), batches=batches)
 
 
 def _first(memory: TrainingMemory, pool: Pool, nodes: int) -> Parallelism | None:
@@ -161,16 +167,46 @@ def _stages(pool: Pool, nodes: int, *, layers: int) -> Iterator[int]:
 
 
 def serve(memory: InferenceMemory, pool: Pool) -> Layout | Short:
-    """Return the layout on the fewest devices of one node that fit a replica, or on several nodes as stages."""
+    """Return the layout on the fewest devices of one node that fit a replica, or on several nodes.
+
+    On the same devices, tensor parallelism comes before spread experts. On several nodes, stages come first.
+    """
     room = pool.available_gib * GIB
     best = Short(missing_gib=float("inf"), devices=0)
-    most = min(pool.most_nodes, memory.serving.shape.layers) if pool.pipeline else 1
-    joined = [(pool.degrees[-1], nodes) for nodes in range(2, most + 1)] if pool.degrees else []
-    for tensor, nodes in (*((degree, 1) for degree in pool.degrees), *joined):
-        layout = Parallelism(data=1, tensor=tensor, pipeline=nodes, sharding="none")
-        need = sum(memory.need(layout))
+    for layout in _serving_layouts(memory, pool):
+        need = sum(memory.need(layout.parallelism))
         if need <= room:
-            return Layout(nodes=nodes, parallelism=layout)
-        tried = Short(missing_gib=(need - room) / GIB, devices=layout.devices)
+            return layout
+        tried = Short(missing_gib=(need - room) / GIB, devices=layout.parallelism.devices)
         best = min(best, tried, key=lambda short: short.missing_gib)
     return best
+
+
+def spread(memory: InferenceMemory, pool: Pool, smallest: Layout) -> Iterator[Layout]:
+    """Yield layouts that fit and spread the experts, on the nodes of ``smallest`` and on at least its devices."""
+    least = smallest.parallelism.devices
+    for layout in _spread(memory, pool, smallest.nodes):
+        fits = sum(memory.need(layout.parallelism)) <= pool.available_gib * GIB
+        if fits and layout.parallelism.devices >= least and layout.parallelism != smallest.parallelism:
+            yield layout
+
+
+def _serving_layouts(memory: InferenceMemory, pool: Pool) -> Iterator[Layout]:
+    spread_in_node = {layout.parallelism.devices: layout for layout in _spread(memory, pool, 1)}
+    for tensor in pool.degrees:
+        yield Layout(nodes=1, parallelism=_layout(1, tensor, 1, "none"))
+        if tensor in spread_in_node:
+            yield spread_in_node[tensor]
+    most = min(pool.most_nodes, memory.serving.shape.layers) if pool.pipeline else 1
+    for nodes in range(2, most + 1 if pool.degrees else 2):
+        yield Layout(nodes=nodes, parallelism=_layout(1, pool.degrees[-1], nodes, "none"))
+        yield from _spread(memory, pool, nodes)
+
+
+def _spread(memory: InferenceMemory, pool: Pool, nodes: int) -> Iterator[Layout]:
+    """Yield layouts in which each device of so many nodes has its own sequences and a part of the experts."""
+    for degree in pool.expert_degrees:
+        needed = -(-degree // pool.devices)
+        if needed == nodes and 1 < degree <= memory.serving.sequences:
+            layout = Parallelism(data=degree, tensor=1, pipeline=1, sharding="none", expert=degree)
+            yield Layout(nodes=nodes, parallelism=layout)

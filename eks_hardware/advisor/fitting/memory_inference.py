@@ -82,18 +82,17 @@ class InferenceMemory:
         quantized = serving.weight_format in facts.memory()["formats"]["quantized"]
         each = formats["bf16"] if quantized else formats[serving.weight_format]
         self._tables = each * (shape.embedding_parameters or 0)
+        self._routed = formats[serving.weight_format] * shape.routed_parameters
         computed = kv_value_bytes(serving.weight_format)
         self.value_bytes = kv_value_bytes(serving.weight_format, serving.kv_format)
         self._caches = shape.generates is not False
         values = shape.kv_values(serving.context_length) if self._caches else 0
         self.cache = float(self.value_bytes * values * serving.sequences)
         self._attention_head = float(each * shape.layers * shape.hidden_size * shape.head_dim)
-        tokens = serving.context_length * serving.sequences
-        self.tokens = min(tokens, fact["batched_tokens"]) if self._caches else tokens
         inner = facts.memory()["activations"]["inner_gated" if shape.gated_mlp is not False else "inner_plain"]
-        self._outer = self.tokens * computed * fact["width_of_token"] * shape.hidden_size * serving.cores
-        self._inner = self.tokens * computed * inner * shape.mlp_width
-        self._scores = 4.0 * serving.sequences * (shape.vocabulary or 0) if self._caches else 0.0
+        self._outer_of_token = computed * fact["width_of_token"] * shape.hidden_size * serving.cores
+        self._inner_of_token = computed * inner * shape.mlp_width
+        self._batched: int = fact["batched_tokens"]
         self._graphs = fact["graphs_gib"] * GIB if serving.graphs else 0.0
 
     def cache_share(self, tensor: int) -> float:
@@ -116,16 +115,34 @@ class InferenceMemory:
         """Return the bytes of one device under a layout."""
         layers, tensor = self.serving.shape.layers, layout.tensor
         stage = -(-layers // layout.pipeline) / layers
-        weights = ((self.weights - self._tables + self.padding(tensor)) * stage + self._tables) / tensor
-        cache = self.cache * stage * self.cache_share(tensor)
-        return Bytes(weights, cache, self._outer + self._inner / tensor + self._scores, self._graphs)
+        spread = self._routed * stage * (1 - 1 / layout.expert)  # experts that are on other devices
+        weights = ((self.weights - self._tables + self.padding(tensor)) * stage + self._tables - spread) / tensor
+        cache = self.cache * stage * self._share_of_cache(layout)
+        tokens, sequences = self.tokens(layout), self._sequences(layout)
+        scores = 4.0 * sequences * (self.serving.shape.vocabulary or 0) if self._caches else 0.0
+        active = tokens * (self._outer_of_token + self._inner_of_token / tensor) + scores
+        return Bytes(weights, cache, active, self._graphs)
+
+    def tokens(self, layout: Parallelism) -> int:
+        """Return the most tokens of a device in one pass."""
+        tokens = self.serving.context_length * self._sequences(layout)
+        return min(tokens, self._batched) if self._caches else tokens
+
+    def _sequences(self, layout: Parallelism) -> int:
+        """Return the sequences of a device: with experts spread over devices, each has its own."""
+        return -(-self.serving.sequences // layout.data)
+
+    def _share_of_cache(self, layout: Parallelism) -> float:
+        return self.cache_share(layout.tensor) * self._sequences(layout) / self.serving.sequences
 
     def parts(self, layout: Parallelism) -> tuple[MemoryPart, ...]:
         """Return the parts with their calculations, in GiB."""
         serving, shape = self.serving, self.serving.shape
-        devices = layout.tensor * layout.pipeline
+        devices = layout.devices
         each = f" / {devices} devices" if devices > 1 else ""
-        share = self.cache_share(layout.tensor) / layout.pipeline
+        if layout.expert > 1:
+            each = f", of them {billions(int(shape.routed_parameters))} in experts / {layout.expert} devices"
+        share = self._share_of_cache(layout) / layout.pipeline
         per_token = self.value_bytes * shape.kv_values(1)
         more = self.padding(layout.tensor)
         padded = f" and {more / GIB:.3g} GiB of repeated or empty heads" if more else ""
@@ -133,7 +150,7 @@ class InferenceMemory:
             "weights": f"{billions(shape.parameters)} parameters in {serving.weight_format}{padded}{each}",
             "KV cache": f"{serving.sequences} x {serving.context_length} tokens x {per_token} bytes{_window(shape)}"
             + (f" x {share:.3g} per device" if devices > 1 else ""),
-            "activations": f"{self.tokens} tokens in one pass",
+            "activations": f"{self.tokens(layout)} tokens in one pass",
             "overhead": "CUDA graphs and libraries",
         }
         return tuple(

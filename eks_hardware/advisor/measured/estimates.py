@@ -36,9 +36,12 @@ def outcome(row: MeasurementRow, shape: Shape | None = None) -> Outcome:
     reason = row.get("not_expressed")
     if reason is None and kind.hardware is Hardware.CPU:
         reason = "the speed of CPUs is unknown"
+    shape = shape or model_shape(row["model"])
+    if reason is None and row.get("expert", 1) > 1 and not shape.routed_parameters:
+        reason = "the experts of the model are unknown"
     if reason is not None:
         return Outcome(row=row, chip=chip, estimate=None, reason=reason)
-    estimate = _Setup(row, kind, shape or model_shape(row["model"])).estimate()
+    estimate = _Setup(row, kind, shape).estimate()
     return Outcome(row=row, chip=chip, estimate=estimate, reason="a figure is unknown" if estimate is None else None)
 
 
@@ -67,11 +70,13 @@ class _Setup:
         assert kind.accelerator is not None
         self.row, self.kind, self.shape = row, kind, shape
         self.trains = trains(row)
+        expert = row.get("expert", 1)
         self.layout = Parallelism(
-            data=row["devices"] // (tensor * pipeline) if self.trains else 1,
+            data=row["devices"] // (tensor * pipeline) if self.trains else expert,
             tensor=tensor,
             pipeline=pipeline,
             sharding=row.get("sharding", "none"),
+            expert=expert,
         )
         self.nodes = -(-row["devices"] // kind.accelerator.count)
 

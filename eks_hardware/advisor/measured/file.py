@@ -75,6 +75,9 @@ class Row(StrategyModel):
     devices: Degree = Field(description="Accelerators in use.")
     tensor: Degree = Field(default=1, description="Devices that share every layer.")
     pipeline: Degree = Field(default=1, description="Stages of layers.")
+    expert: Degree = Field(
+        default=1, description="Devices that share the experts of a mixture, each with its own sequences."
+    )
     sharding: Sharding | None = Field(default=None, description="Training: what data-parallel devices share.")
     precision: WeightFormat = Field(description="Format of the weights.")
     kv_cache: Literal["fp8"] | None = Field(default=None, description="Format of the KV cache; default: 16 bits.")
@@ -131,6 +134,10 @@ class Row(StrategyModel):
         if self.devices % (self.tensor * self.pipeline):
             by = f"tensor x pipeline, which is {self.tensor * self.pipeline}"
             raise _wrong("devices", f"must be a multiple of {by}, got {self.devices}; correct one of them")
+        if self.expert > 1 and self.output_tokens is not None and self.devices != self.expert:
+            raise _wrong("expert", f"must be 'devices' for serving, which is {self.devices}, got {self.expert}")
+        if self.devices % self.expert:
+            raise _wrong("expert", f"must divide 'devices', which is {self.devices}, got {self.expert}; correct one")
         return self
 
 

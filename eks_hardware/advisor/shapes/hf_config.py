@@ -90,6 +90,8 @@ def from_hf_config(config: object) -> Shape:
         embedding_parameters=counted.embeddings,
         intermediate_size=width,
         experts=experts.count if experts else None,
+        experts_of_token=experts.used if experts else None,
+        expert_layers=sizes.layers - experts.dense_layers if experts else 0,
         gated_mlp=row.get("gated", True),
         quantized_to=_quantization(outer, text, estimated),
         estimated=tuple(estimated),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -18,7 +19,7 @@ from eks_hardware.advisor.fitting.memory_inference import (
 from eks_hardware.advisor.measured.factors import Factor, Work, said
 from eks_hardware.advisor.model import Fit, Parallelism, Request, Shape
 from eks_hardware.advisor.speed import throughput
-from eks_hardware.advisor.speed.exchange import Exchange, exchange
+from eks_hardware.advisor.speed.exchange import Exchange, exchange, network_of_device
 from eks_hardware.advisor.speed.throughput import Devices, Estimate, Weights
 from eks_hardware.catalogue import Accelerator
 from eks_hardware.catalogue.performance import performance
@@ -192,6 +193,8 @@ class _Replica:
     context_length: int
     sequences: int  # concurrent
     of_a_node: int  # replicas of a node
+    nodes: int  # of the replica
+    network_gb_per_second: float | None  # of each device, between nodes
     of_prompts: Factor | None  # of the user's measurements, like the following
     of_tokens: Factor | None
     of_passes: Factor | None
@@ -208,6 +211,8 @@ def _replica(request: Request, fit: Fit, accelerator: Accelerator) -> _Replica:
         context_length=context_length(request.workload),
         sequences=concurrent_sequences(request.workload),
         of_a_node=fit.replicas_per_node,
+        nodes=fit.nodes,
+        network_gb_per_second=network_of_device(fit.kind) if fit.nodes > 1 else None,
         of_prompts=_measured(request, fit, "prompt"),
         of_tokens=_measured(request, fit, "generation"),
         of_passes=_measured(request, fit, "encoder"),
@@ -219,16 +224,20 @@ def _serving(replica: _Replica) -> Speed:
     """Return the speed of inference. Pipeline stages work on different sequences: one group per stage at a time."""
     accelerator, shape, precision = replica.accelerator, replica.shape, replica.precision
     known = performance(accelerator)
-    groups = min(replica.layout.pipeline, replica.sequences)
+    layout = replica.layout
+    groups = min(layout.pipeline, replica.sequences)
     devices = Devices(
-        count=replica.layout.tensor,
+        count=layout.tensor * layout.data,
         peak_tflops_each=known.peak_tflops(precision),
         bandwidth_gb_per_second_each=known.bandwidth_gb_per_second,
         kind=accelerator.kind,
         name=accelerator.name,
         link_gb_per_second=known.link_gb_per_second,
+        spread_experts=layout.expert > 1,
+        nodes=replica.nodes if layout.expert > 1 else 1,
+        network_gb_per_second=replica.network_gb_per_second,
     )
-    weights = weights_of(shape, precision)
+    weights = replace(weights_of(shape, precision), copies=layout.data)
     prompt = further = None
     if shape.generates is False:
         one, first = _answering(replica, devices, weights)
@@ -258,15 +267,18 @@ def weights_of(shape: Shape, precision: str) -> Weights:
     table_bytes = shape.looked_up * weight_bytes_of_tables(precision)
     read = shape.parameters - shape.looked_up
     attention = 2 * shape.layers * shape.hidden_size * shape.head_dim * (shape.attention_heads + shape.kv_heads)
+    shared = read - shape.routed_parameters if shape.routed_parameters else attention + shape.output_parameters
     return Weights(
         active_parameters=max(1, shape.active_parameters - shape.looked_up),
         total_parameters=max(1, read),
         bytes_per_parameter=(weight_bytes(shape, precision) - table_bytes) / max(1, read),
-        shared_parameters=attention + shape.output_parameters,
+        shared_parameters=shared,
         output_parameters=min(shape.output_parameters, shape.active_parameters - shape.looked_up),
         precision=precision,
         layers=shape.layers,
         experts=shape.experts or 0,
+        experts_of_token=shape.experts_of_token or 0,
+        expert_layers=shape.expert_layers,
         width=shape.hidden_size,
     )
 
@@ -278,13 +290,16 @@ def _generating(
 
     Half of the context is prompt and half output. On average, a sequence has half of its output. Neuron reads the cache
     of the whole context, for which the model is compiled, and one prompt at a time. GPUs read several short prompts in
-    one pass.
+    one pass. With experts spread over devices, each device has its own prompts and sequences: the one with the most of
+    them decides.
     """
     shape, context = replica.shape, replica.context_length
     prompt = max(context // 2, 1)
     answer = max(context - prompt, 1)
     value_bytes = kv_value_bytes(replica.precision, replica.kv_format)
-    repeated = devices.count * cache_share(shape, devices.count, replica.cores)
+    own = replica.layout.data
+    most = math.ceil(at_once / own)  # sequences of a device or a group of devices
+    repeated = devices.count * cache_share(shape, devices.count, replica.cores) if own == 1 else own * most / at_once
     decode = throughput.decode_tokens_per_second(
         devices,
         weights,
@@ -294,14 +309,15 @@ def _generating(
     )
     decode = _faster(decode, replica.of_tokens, "tokens")
     width = shape.layers * shape.attention_size
-    prefill = throughput.prefill_seconds(devices, weights, prompt_tokens=prompt, attention_width=width)
-    together = min(max(1, int(at_once)), max(1, facts.memory()["inference"]["batched_tokens"] // prompt))
+    prefill = throughput.prefill_seconds(devices, weights, prompt_tokens=prompt, attention_width=width, prompts=own)
+    together = min(max(1, int(at_once) // own), max(1, facts.memory()["inference"]["batched_tokens"] // prompt))
+    each = prefill
     if devices.kind != "neuron" and together > 1:
         each = throughput.prefill_seconds(
-            devices, weights, prompt_tokens=prompt, attention_width=width, prompts=together
+            devices, weights, prompt_tokens=prompt, attention_width=width, prompts=together * own
         )
-    else:
-        each = prefill
+    if prefill.value is not None:
+        prefill = replace(prefill, value=prefill.value * own)  # of one pass, in which every device reads a prompt
     prefill, each = (_shorter(one, replica.of_prompts, "prompts") for one in (prefill, each))
     served = throughput.served_tokens_per_second(output_tokens=answer, prefill=each, decode=decode)
     first = throughput.first_token_seconds(devices, prefill)

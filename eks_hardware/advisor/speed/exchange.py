@@ -1,4 +1,4 @@
-"""The time that training needs to exchange weights between devices, and with the memory of the node."""
+"""The time that training needs to exchange weights and tokens between devices, and with the memory of the node."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from eks_hardware import facts
+from eks_hardware.advisor.fitting.defaults import batch_size, sequence_length
 from eks_hardware.advisor.fitting.fit import memory_of
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory
 from eks_hardware.advisor.model import Fit, Request
+from eks_hardware.advisor.speed.throughput import Devices, expert_exchange_seconds
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.catalogue.performance import performance
 
@@ -19,6 +21,8 @@ _GIGA = 1e9
 # Frozen weights have no gradients (https://arxiv.org/abs/1910.02054 §7.2.2).
 _WITH_GRADIENTS = 3
 _FROZEN = 2
+# Tokens are sent to their experts and back in the forward pass, and their gradients in the backward pass.
+_PASSES_OF_TOKENS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,46 +39,78 @@ class _Link(NamedTuple):
 
     name: str
     peak: str  # its bandwidth in words
-    sent: float  # bytes of a pass
-    speed: float | None  # gigabytes per second of them; None if unknown
+    seconds: float | None  # of a pass; None if the bandwidth is unknown
 
 
 def exchange(request: Request, fit: Fit) -> Exchange:
     """Return the minimum time that a pass spends exchanging weights, and what it offloads to the memory of the node.
 
-    Fully sharded training (ZeRO-3, FSDP) gathers weights. Other layouts exchange gradients once per step, which many
-    passes share, or within a layer. That is not counted, and neither is the update of an offloaded optimizer.
+    Fully sharded training (ZeRO-3, FSDP) gathers weights. With experts spread over devices, a device gathers only its
+    own, and tokens are sent to the experts instead. Other layouts exchange gradients once per step, which many passes
+    share, or within a layer. That is not counted, and neither is the update of an offloaded optimizer.
     """
     links = [*_between_devices(request, fit), *_to_host(request, fit)]
-    times = [(link.sent / (link.speed * _GIGA), f"{link.name}, {link.peak}") for link in links if link.speed]
+    times = [(link.seconds, f"{link.name}, {link.peak}") for link in links if link.seconds is not None]
     seconds, slowest = max(times, key=lambda item: item[0], default=(0.0, ""))
+    unknown = (link.name for link in links if link.seconds is None)
     return Exchange(
         seconds=seconds,
         over=slowest,
-        unknown=tuple(
-            f"the time for {link.name} is not included: the bandwidth is unknown" for link in links if not link.speed
-        ),
+        unknown=tuple(f"the time for {name} is not included: the bandwidth is unknown" for name in unknown),
     )
 
 
 def _between_devices(request: Request, fit: Fit) -> Iterator[_Link]:
-    if fit.parallelism.sharding != "zero-3":
-        return
-    method = request.workload.method
-    frozen = method in ("lora", "qlora")
-    width = facts.memory()["formats"]["bytes"]["nf4" if method == "qlora" else "bf16"]
-    layout = fit.parallelism
-    each = (_FROZEN if frozen else _WITH_GRADIENTS) * width * request.shape.parameters / layout.pipeline
+    layout, chip = fit.parallelism, fit.kind.accelerator
+    of_node = chip.count if chip else 1
+    nodes_of_experts = max(1, layout.expert * layout.tensor // of_node)
     if fit.nodes > layout.pipeline:
         gbps = network_gbps(fit.kind)
-        yield _Link("the network of a node", f"{gbps or 0:g} Gbps", each, gbps and gbps / _BITS)
-    chip = fit.kind.accelerator
+        sent = _gathered(request, fit, nodes_of_experts)
+        tokens = _of_tokens(request, fit, nodes_of_experts) if nodes_of_experts > 1 else 0.0
+        if sent or tokens:
+            seconds = sent * _BITS / (gbps * _GIGA) + tokens if gbps else None
+            yield _Link("the network of a node", f"{gbps or 0:g} Gbps", seconds)
     if chip and fit.devices > fit.nodes * layout.tensor:
         known = performance(chip)
         peak = known.link_gb_per_second
+        sent = _gathered(request, fit, layout.expert)
+        tokens = _of_tokens(request, fit, 1) if layout.expert > 1 and nodes_of_experts == 1 else 0.0
         # Vendors count both directions, and a device receives only its part of each layer.
         name = f"{known.link or 'the links'} between the devices"
-        yield _Link(name, f"{peak or 0:g} GB/s", each, peak and peak / 2 * layout.tensor)
+        if sent or tokens:
+            seconds = sent / (peak / 2 * layout.tensor * _GIGA) + tokens if peak else None
+            yield _Link(name, f"{peak or 0:g} GB/s", seconds)
+
+
+def _gathered(request: Request, fit: Fit, parts: int) -> float:
+    """Return the bytes of the weights that a pass gathers, with one of so many ``parts`` of the experts."""
+    layout, method, shape = fit.parallelism, request.workload.method, request.shape
+    if layout.sharding != "zero-3":
+        return 0.0
+    width = facts.memory()["formats"]["bytes"]["nf4" if method == "qlora" else "bf16"]
+    held = shape.parameters - shape.routed_parameters * (1 - 1 / parts)
+    return (_FROZEN if method in ("lora", "qlora") else _WITH_GRADIENTS) * width * held / layout.pipeline
+
+
+def _of_tokens(request: Request, fit: Fit, nodes: int) -> float:
+    """Return the seconds in which a pass sends tokens to experts on the devices of so many nodes, and back."""
+    layout, shape, chip = fit.parallelism, request.shape, fit.kind.accelerator
+    assert chip is not None
+    batch = (fit.batch_size or batch_size(request.workload)) * sequence_length(request) / layout.tensor
+    devices = Devices(
+        count=layout.expert,
+        peak_tflops_each=None,
+        kind=chip.kind,
+        name=chip.name,
+        link_gb_per_second=performance(chip).link_gb_per_second,
+        nodes=nodes,
+        network_gb_per_second=network_of_device(fit.kind),
+    )
+    one = expert_exchange_seconds(
+        devices, width=shape.hidden_size, experts_of_token=shape.experts_of_token or 0, tokens=batch * layout.expert
+    )
+    return _PASSES_OF_TOKENS * shape.expert_layers / layout.pipeline * one
 
 
 def _to_host(request: Request, fit: Fit) -> Iterator[_Link]:
@@ -86,7 +122,14 @@ def _to_host(request: Request, fit: Fit) -> Iterator[_Link]:
     batches = (fit.batch_size or memory.run.batch_size) / memory.run.batch_size
     peak = performance(chip).host_gb_per_second
     sent = memory.host_traffic(fit.parallelism, batches=batches)
-    yield _Link("PCIe to the memory of the node", f"{peak or 0:g} GB/s", sent, peak and peak / 2)
+    seconds = sent / (peak / 2 * _GIGA) if peak else None
+    yield _Link("PCIe to the memory of the node", f"{peak or 0:g} GB/s", seconds)
+
+
+def network_of_device(kind: InstanceType) -> float | None:
+    """Return each device's share of its node's network in gigabytes per second, in one direction; None if unknown."""
+    gbps, count = network_gbps(kind), kind.accelerator.count if kind.accelerator else 0
+    return gbps / _BITS / count if gbps and count else None
 
 
 def network_gbps(kind: InstanceType) -> float | None:

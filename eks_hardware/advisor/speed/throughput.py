@@ -55,6 +55,9 @@ class Devices:
     kind: str = "gpu"  # or neuron: selects the measured shares of the peaks and the delays
     name: str | None = None  # of the accelerator: selects its own shares and delays
     link_gb_per_second: float | None = None  # between the devices, both directions together
+    spread_experts: bool = False  # whether they share the experts of a mixture, and each has its own sequences
+    nodes: int = 1
+    network_gb_per_second: float | None = None  # of a device's share of its node's network; only between nodes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +72,10 @@ class Weights:
     precision: str | None = None  # format: selects the measured share of its kernels
     layers: int = 0  # each layer delays a pass
     experts: int = 0  # of a layer; 0 in other models, and if unknown
+    experts_of_token: int = 0  # of these, those that one token uses
+    expert_layers: int = 0  # layers with experts
     width: int = 0  # numbers per token that devices exchange after each half of a layer
+    copies: int = 1  # of the shared parameters: each of so many devices reads its own
 
     @property
     def has_experts(self) -> bool:
@@ -86,7 +92,7 @@ class Weights:
         routed = self.total_parameters - shared
         passed = 1.0 if routed <= 0 else (self.active_parameters - shared) / routed
         share = 1.0 if passed >= 1 else -math.expm1(tokens * math.log1p(-passed))
-        return (shared + routed * share) * self.bytes_per_parameter
+        return (shared * self.copies + routed * share) * self.bytes_per_parameter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,6 +287,35 @@ def layer_exchange_seconds(devices: Devices, *, width: int, tokens: float) -> fl
     return row["microseconds"] * _MICRO + (sent / (speed * _GIGA) if speed else 0.0)
 
 
+def expert_exchange_seconds(
+    devices: Devices, *, width: int, experts_of_token: int, tokens: float, sent_bytes: float = _WIDE
+) -> float:
+    """Return the seconds in which the tokens of a layer are sent to the devices of their experts, and back.
+
+    Every device sends each of its tokens once for each of the token's experts on another device, and receives the
+    result in 16 bits. Between nodes, the network takes longer than the links within a node, which work at the same
+    time. Source: https://github.com/perplexityai/pplx-garden/blob/main/docs/fabric-lib.md (measured on EFA).
+
+    Args:
+        devices: those that share the experts.
+        width: numbers of a token.
+        experts_of_token: experts that one token uses.
+        tokens: of all devices together.
+        sent_bytes: bytes of a number on the way to the experts.
+    """
+    if devices.count == 1:
+        return 0.0
+    between = devices.nodes > 1
+    row = delay("expert exchange between nodes" if between else "expert exchange", devices.kind, devices.name)
+    if row is None:
+        return 0.0
+    peak = devices.network_gb_per_second if between else devices.link_gb_per_second and devices.link_gb_per_second / 2
+    speed = row["link_share"] * peak if peak and "link_share" in row else row.get("gb_per_second")
+    elsewhere = 1 - 1 / devices.nodes if between else 1 - 1 / devices.count
+    sent = tokens / devices.count * experts_of_token * elsewhere * width * (sent_bytes + _WIDE)
+    return row["microseconds"] * _MICRO + (sent / (speed * _GIGA) if speed else 0.0)
+
+
 def served_tokens_per_second(*, output_tokens: float, prefill: Estimate, decode: Estimate) -> Estimate:
     """Estimate the output tokens per second of a server that reads a prompt for every answer.
 
@@ -322,7 +357,10 @@ def _pass_seconds(devices: Devices, weights: Weights, work: _Pass) -> Estimate:
     routed = _reached("experts", devices) if weights.has_experts else None
     memory = devices.count * bandwidth * _GIGA * reading["share"]
     compute = devices.count * peak * _TERA * computing["share"] * (routed["share"] if routed else 1.0)
-    read, computed, cached = work.weights_read / memory, work.flops / compute, work.cache_read / memory
+    spread = utilization("spread experts", devices.kind, devices.name) if devices.spread_experts else None
+    slower = spread["share"] if spread else 1.0
+    read, computed = work.weights_read / memory / slower, work.flops / compute / slower
+    cached = work.cache_read / memory
     notes = [
         f"limited by memory: {_share(reading)} of {bandwidth:,g} GB/s per device{_measured(reading)}"
         if read + cached >= computed
@@ -330,6 +368,11 @@ def _pass_seconds(devices: Devices, weights: Weights, work: _Pass) -> Estimate:
     ]
     if routed and computed > read:
         notes.append(f"experts reach {_share(routed)} of the speed of other layers{_measured(routed)}")
+    if spread:
+        notes.append(
+            f"experts spread over {devices.count} devices: {_share(spread)} of that, because devices wait for the one "
+            f"with the most tokens{_measured(spread)}"
+        )
     waits = tuple(_delays(devices, weights, work))
     notes += [f"{wait.seconds * 1000:,.3g} ms for {wait.what} (fitted)" for wait in waits]
     total = max(read, computed) + cached + sum(wait.seconds for wait in waits)
@@ -350,12 +393,25 @@ def _delays(devices: Devices, weights: Weights, work: _Pass) -> Iterator[_Delay]
     seconds = {
         "one pass": _delay("pass", devices) if work.step == "encoder" else 0.0,
         f"starting {weights.layers} layers": weights.layers * _of_layer(devices, weights, work),
-        "choosing the tokens": work.tokens * _delay("sequence", devices) if work.step == "decode" else 0.0,
+        "choosing the tokens": work.tokens / weights.copies * _delay("sequence", devices)
+        if work.step == "decode"
+        else 0.0,
     }
     if work.step == "prefill" and weights.experts:
         one_by_one = weights.layers * weights.experts * _delay("expert in a prompt", devices)
         seconds[f"{weights.experts} experts of each layer, one after the other"] = one_by_one
-    if devices.count > 1:
+    if devices.spread_experts:
+        seconds[f"sending tokens to the experts on {devices.count} devices, and back"] = (
+            weights.expert_layers
+            * expert_exchange_seconds(
+                devices,
+                width=weights.width,
+                experts_of_token=weights.experts_of_token,
+                tokens=work.tokens,
+                sent_bytes=min(_WIDE, max(1.0, weights.bytes_per_parameter)),
+            )
+        )
+    elif devices.count > 1:
         seconds[f"exchanges between {devices.count} devices"] = weights.layers * layer_exchange_seconds(
             devices, width=weights.width, tokens=work.tokens
         )

@@ -147,9 +147,11 @@ def _why(recommendation: Recommendation, chosen: Candidate) -> Iterator[str]:
     yield f"Memory on {on}: {fit.memory_gib:.1f} of {fit.available_gib:.1f} GiB ({parts})."
     if fit.devices > 1 or fit.nodes > 1:
         laid = fit.parallelism
+        of = f"{fit.devices} devices" if fit.devices else f"{fit.nodes} nodes"
+        experts = f"expert {laid.expert}, " if laid.expert > 1 else ""
         yield (
-            f"Layout on {fit.devices or fit.nodes} {'devices' if fit.devices else 'nodes'}: data {laid.data}, tensor "
-            f"{laid.tensor}, pipeline {laid.pipeline}, sharding {laid.sharding}."
+            f"Layout on {of}: data {laid.data}, {experts}tensor {laid.tensor}, pipeline {laid.pipeline}, "
+            f"sharding {laid.sharding}."
         )
     if chosen.usd_per_hour is None:
         yield f"Price in {chosen.region}: unknown."

@@ -519,7 +519,7 @@ def _of_available(best: Candidate) -> str:
 
 def _layout(best: Candidate) -> Iterator[tuple[str, str]]:
     fit, layout = best.fit, best.fit.parallelism
-    ways = {"data": layout.data, "tensor": layout.tensor, "pipeline": layout.pipeline}
+    ways = {"data": layout.data, "expert": layout.expert, "tensor": layout.tensor, "pipeline": layout.pipeline}
     words = [f"{name} {count}" for name, count in ways.items() if count > 1]
     if layout.sharding != "none":
         words.append(layout.sharding)

@@ -45,6 +45,7 @@ class MeasurementRow(TypedDict):
     devices: int  # accelerators in use, on as few nodes as possible; 0 for CPU
     tensor: NotRequired[int]  # devices that share every layer; default 1
     pipeline: NotRequired[int]  # stages of layers; default 1
+    expert: NotRequired[int]  # devices that share the experts, each with its own sequences; default 1
     sharding: NotRequired[Literal["none", "zero-1", "zero-2", "zero-3"]]
     precision: Literal["fp32", "fp16", "bf16", "fp8", "nvfp4", "mxfp4", "int8", "int4"]  # of the weights
     kv_cache: NotRequired[Literal["fp8"]]  # format of the KV cache; default 16 bits

@@ -174,6 +174,7 @@ class InferenceDefaults(TypedDict):
 class Inference(Sourced):
     utilization: float
     batched_tokens: int
+    spreads_experts: list[str]  # frameworks that spread the experts of a mixture over data-parallel devices
     graphs_gib: float
     width_of_token: float
     most_nodes: int

@@ -97,6 +97,20 @@ def test_other_layouts_exchange_nothing_in_a_pass() -> None:
         assert exchange(request, with_layout(found, data=8, sharding=sharding)).seconds == 0
 
 
+def test_spread_experts_are_not_gathered() -> None:
+    """Experts over the 16 devices of two nodes: a node gathers half of them, and tokens cross the network."""
+    request = asking(REGION, task="training", model={"name": "qwen3-235b-a22b"}, sequence_length=4096)
+    found = replace(fitted(request, "p5.48xlarge"), nodes=8, batch_size=1)
+    layout: dict[str, Any] = {"data": 64, "sharding": "zero-3"}
+    whole, spread = (
+        exchange(request, with_layout(found, **layout, **more)) for more in ({"expert": 1}, {"expert": 16})
+    )
+    held = request.shape.parameters - request.shape.routed_parameters / 2
+    tokens = 2 * 94 * (180e-6 + 4096 * 8 / 2 * 4096 * (2 + 2) / (0.82 * 50e9))
+    assert whole.seconds == pytest.approx(3 * 2 * request.shape.parameters / 400e9)
+    assert spread.seconds == pytest.approx(3 * 2 * held / 400e9 + tokens)
+
+
 def test_a_slow_network_makes_many_small_nodes_slow() -> None:
     """The same GPUs in nodes with 25 Gbps or 400: computing takes the same time, communication does not."""
     request = asking(REGION, **TRAINING)

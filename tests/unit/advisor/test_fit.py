@@ -152,6 +152,33 @@ def test_several_nodes_only_where_one_is_too_small() -> None:
     assert fit_of(request_for("llama-3.1-70b"), "p5.4xlarge").nodes == 2
 
 
+@in_one_test(
+    ("model", "said", "name", "layout"),
+    [
+        # Tensor parallelism repeats the latent cache on each device; with few sequences it fits.
+        ("deepseek-v3", {"concurrent_sequences": 32}, "p5en.48xlarge", (1, 8, 1)),
+        ("deepseek-v3", {"concurrent_sequences": 256}, "p5en.48xlarge", (8, 1, 8)),
+        ("deepseek-v3", {"concurrent_sequences": 256, "framework": "tgi"}, "p5en.48xlarge", None),
+        ("deepseek-v3", {"concurrent_sequences": 512}, "trn2.48xlarge", None),  # no data-parallel attention
+        ("mixtral-8x7b", {"concurrent_sequences": 32}, "p5.48xlarge", (1, 2, 1)),
+    ],
+)
+def test_experts_are_spread_where_the_cache_fits_no_other_way(
+    model: str, said: dict[str, Any], name: str, layout: tuple[int, int, int] | None
+) -> None:
+    precision = "fp8" if model == "deepseek-v3" else "bf16"
+    found = Fitter(request_for(model, context_length=8192, precision=precision, **said)).on(CATALOGUE.get(name))
+    ways = (
+        (found.parallelism.data, found.parallelism.tensor, found.parallelism.expert)
+        if isinstance(found, Fit) and found.nodes == 1
+        else None
+    )
+    assert ways == layout
+    if ways and ways[2] > 1:
+        assert isinstance(found, Fit)
+        assert "--data-parallel-size 8 --enable-expert-parallel" in " ".join(found.notes)
+
+
 @pytest.mark.parametrize("sequences", [1, 4, 8])
 def test_llama_70b_on_24_neuroncores(sequences: int) -> None:
     """The measurements of https://huggingface.co/docs/optimum-neuron/en/benchmarks/inferentia-llama3.3-70b."""

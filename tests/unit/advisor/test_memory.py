@@ -126,6 +126,18 @@ def test_padded_heads_have_weights() -> None:
     assert InferenceMemory(serving("deepseek-v3")).padding(8) == 0
 
 
+def test_spread_experts_are_on_one_device_and_everything_else_is_on_all() -> None:
+    """DeepSeek V3 in fp8: 654e9 of 671e9 parameters in experts. 100 sequences are 13 of a device, not repeated."""
+    memory = InferenceMemory(serving("deepseek-v3", weight_format="fp8", sequences=100))
+    layout = Parallelism(data=8, tensor=1, pipeline=1, sharding="none", expert=8)
+    shared, experts = memory.weights - 653.9e9, 653.9e9
+    assert memory.need(layout).weights == pytest.approx(shared + experts / 8, rel=0.001)
+    alone = memory.need(ALONE)
+    assert memory.need(layout).cache == pytest.approx(alone.cache * 13 / 100)
+    assert memory.need(Parallelism(data=1, tensor=8, pipeline=1, sharding="none")).cache == alone.cache
+    assert memory.parts(layout)[0].how == "671e9 parameters in fp8, of them 654e9 in experts / 8 devices"
+
+
 # --- training
 
 

@@ -12,12 +12,15 @@ import pytest
 
 from eks_hardware import facts
 from eks_hardware.advisor.speed.throughput import (
+    Devices,
     Estimate,
+    expert_exchange_seconds,
     served_tokens_per_second,
     usd_per_million_tokens,
 )
 from eks_hardware.catalogue.performance import delay, utilization
 from eks_hardware.facts.schemas.catalogue import DelayRow, UtilizationRow
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 from helpers.speeds import (
     PREFILL,
@@ -196,6 +199,30 @@ def test_prefill_by_hand(changes: dict[str, Any], seconds: float) -> None:
     found = prefill_seconds(**PREFILL | changes)
     assert value(found) == pytest.approx(seconds)
     assert ("attention within the prompt is not counted" in found.assumptions) is ("attention_width" not in changes)
+
+
+@in_one_test(
+    ("tokens", "nodes", "microseconds"),
+    [
+        (128, 1, 49.7 + 64.2),
+        (4096, 1, 1052.4 + 1396.7),
+        (128, 2, 214.8 + 241.5),
+        (128, 4, 229.1 + 335.0),
+        (128, 8, 266.7 + 391.2),
+        (4096, 2, 3196.7 + 5379.1),
+        (4096, 4, 4619.0 + 8271.5),
+        (4096, 8, 5334.3 + 9779.3),
+    ],
+)
+def test_tokens_are_sent_to_their_experts_as_fast_as_measured_on_efa(
+    tokens: int, nodes: int, microseconds: float
+) -> None:
+    """DeepSeek V3 on nodes of eight H200, with EFA: pplx-garden, docs/fabric-lib.md, dispatch and combine."""
+    devices = Devices(
+        count=8 * nodes, peak_tflops_each=None, link_gb_per_second=900, nodes=nodes, network_gb_per_second=50
+    )
+    found = expert_exchange_seconds(devices, width=7168, experts_of_token=8, tokens=tokens * 8 * nodes, sent_bytes=1)
+    assert found * 1e6 == pytest.approx(microseconds, rel=0.05)
 
 
 def test_neuron_computes_the_experts_of_a_prompt_one_by_one() -> None:
