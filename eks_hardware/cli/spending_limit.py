@@ -45,13 +45,11 @@ class Offer:
 
     @property
     def in_words(self) -> str:
-        """The monthly cost in US dollars: one amount, or its bounds if a price is unknown."""
-        least = _usd(self.usd_per_month)
-        if not self._cost.unknown("max"):
-            return f"{least} USD"
-        names = joined([", ".join(line.unpriced) or line.name for line in self._cost.unknown("max")], "and")
-        most = "" if self.at_most is None else f" and at most {_usd(self.at_most)}"
-        return f"at least {least}{most} USD (the price of {names} is unknown)"
+        """The monthly cost at maximum size: one amount, or its bounds and what has no price."""
+        amount = self._cost.in_words("max", lambda usd: f"{_usd(usd)} USD", hours=HOURS_PER_MONTH)
+        unknown = [", ".join(line.unpriced) or line.name for line in self._cost.unknown("max")]
+        why = f" (no price of {joined(unknown, 'and')})" if unknown else ""
+        return f"{amount} a month at maximum size{why}"
 
     @cached_property
     def _cost(self) -> StrategyCost:
@@ -115,7 +113,7 @@ def _enough(text: str, offers: Sequence[Offer], region: str) -> float | None:
     if not bounds:
         raise WrongAnswerError(
             f"must be {NONE}, because no price bounds the cost with {offers[0].name}, got {text}: it is "
-            f"{offers[0].in_words} a month at maximum size; set a budget in the file when you know the price"
+            f"{offers[0].in_words}; set a budget in the file when you know the price"
         )
     most = min(bounds)
     least = bounds[most]
@@ -141,10 +139,7 @@ def _number(offers: Sequence[Offer], limit: float | None, *, asks: bool) -> int:
         if limit is None or (each.at_most is not None and each.at_most <= limit):
             return ""
         over = "over" if each.usd_per_month > limit or each.at_most is not None else "which may be over"
-        return (
-            f"with {each.name}, the cluster costs {each.in_words} a month at its maximum size, {over} the spending "
-            f"limit of {_usd(limit)} USD"
-        )
+        return f"with {each.name}, the cluster costs {each.in_words}, {over} the spending limit of {_usd(limit)} USD"
 
     numbers = range(1, len(offers) + 1)
     within = [str(each) for each in numbers if not fault(each)]

@@ -75,7 +75,7 @@ def test_without_a_number_the_first_hardware_within_the_limit_is_used() -> None:
     number = costs.index(cheapest) + 1
     assert (
         f"Number {number} is the first within the spending limit: with g6.xlarge, the cluster costs {costs[0]:,} USD "
-        f"a month at its maximum size, over the spending limit of {cheapest:,} USD." in " ".join(said.split())
+        f"a month at maximum size, over the spending limit of {cheapest:,} USD." in " ".join(said.split())
     )
     assert math.ceil(monthly_cost()) == cheapest
     code, said = outcome(*gpus, "--max-usd-per-month", str(cheapest - 1))
@@ -103,7 +103,8 @@ def test_hardware_of_unknown_price_is_not_within_a_limit() -> None:
     code, said = outcome(*options, "--max-usd-per-month", "50000")
     assert (code, Path("demo.yaml").exists()) == (2, False)
     assert "must be none, because no price bounds the cost with trn2.48xlarge, got 50000: it is at least " in said
-    assert "trn2.48xlarge is unknown) a month at maximum size; set a budget in the file" in said
+    assert " USD / at most unknown a month at maximum size (no price of " in said
+    assert "trn2.48xlarge); set a budget in the file" in said
     assert outcome(*options, "--max-usd-per-month", "none")[0] == 0
 
 
