@@ -86,3 +86,17 @@ def test_a_replica_uses_the_devices_of_its_node_that_make_it_faster() -> None:
     assert on_its_node("p5.48xlarge", **large) == 8
     assert on_its_node("trn2.48xlarge", **large) == 16
     assert on_its_node("p5.48xlarge", parameters="1B", layers=16, hidden_size=2048, attention_heads=32) < 8
+
+
+def test_a_replica_widened_twice_says_how_many_devices_have_enough_memory() -> None:
+    """One device has enough memory. Two meet the target, but four have not been tried for memory alone."""
+    name = "p5.48xlarge"
+    large = {"parameters": "30B", "layers": 60, "hidden_size": 6656, "attention_heads": 64, "kv_heads": 8}
+    fitter = Fitter(request(0.9 * on_one_device(name, **large), **large))
+    smallest = fitter.on(load().get(name))
+    assert isinstance(smallest, Fit)
+    quick = quick_enough(fitter, smallest)
+    assert not isinstance(quick, Miss)
+    assert quick[0].notes[-1] == "on 2 devices to meet the latency target; 1 has enough memory"
+    wide, _ = fastest(fitter, *quick)
+    assert wide.notes[-1] == "on 8 devices to be fast; 1 has enough memory, and 2 meet the latency target"
