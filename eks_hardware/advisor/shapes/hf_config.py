@@ -15,6 +15,7 @@ from eks_hardware import facts
 from eks_hardware.advisor.model import Shape, ShapeError
 from eks_hardware.advisor.shapes.hf_fields import Fields, read_text, shown
 from eks_hardware.advisor.shapes.hf_parameters import Dimensions, Experts, Latent, count
+from eks_hardware.advisor.shapes.vision import vision_parameters
 from eks_hardware.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def from_hf_config(config: object) -> Shape:
     if not 1 <= counted.parameters <= _MOST_PARAMETERS:
         message = f"its dimensions result in {counted.parameters:.1e} parameters, more than any model has; fix them"
         raise ShapeError("HF_CONFIG_FIELD", message)
-    seen = _vision_parameters(outer, estimated)
+    seen = vision_parameters(outer, sizes.hidden, estimated)
     kind = row.get("kind", "decoder")
     with_cache, with_window, window = _cached_layers(fields, row, sizes)
     experts = sizes.experts
@@ -248,23 +249,6 @@ def _cached_layers(fields: Fields, row: ModelType, sizes: Dimensions) -> tuple[i
     elif how == "use_sliding_window":
         windowed = max(0, layers - fields.exact("max_window_layers", default=layers))
     return layers - windowed, windowed, window if windowed else None
-
-
-def _vision_parameters(config: Mapping[str, object], estimated: list[str]) -> int:
-    """Return the parameters of the vision part, as far as its dimensions are given."""
-    vision = config.get("vision_config")
-    if not isinstance(vision, Mapping):
-        return 0
-    fields = Fields(vision)
-    layers = fields.number("layers") or fields.exact("depth", most=10_000)
-    # Qwen2-VL's hidden_size is the width of the text part.
-    hidden = fields.exact("embed_dim", most=1_000_000) or fields.number("hidden size")
-    if not layers or not hidden:
-        estimated.append("the vision part is not counted: its dimensions are missing")
-        return 0
-    width = fields.number("intermediate size") or 4 * hidden
-    estimated.append("the vision part is counted as a plain transformer, without the projector to the text part")
-    return layers * (4 * hidden * hidden + 2 * hidden * width)
 
 
 def _quantization(outer: Mapping[str, object], text: Mapping[str, object], estimated: list[str]) -> str | None:

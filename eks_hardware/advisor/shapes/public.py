@@ -59,6 +59,12 @@ def shape_of_name(written: str) -> Shape:
         raise ShapeError("MODEL_NAME", f"{MUST}, got {quoted(written)}; {_meant(written)}", "name")
     row = rows()[name]
     shape = replace(from_hf_config(row["config"]), source=row["repository"])
+    if row.get("vision_is_rest"):
+        parameters, dense = row["parameters"] or shape.parameters, shape.active_parameters == shape.parameters
+        # The tokens of a text do not pass the vision part, but all parameters of a dense model count as used.
+        shape = replace(
+            shape, parameters=parameters, active_parameters=parameters if dense else shape.active_parameters
+        )
     if row.get("embeds"):
         return replace(shape, generates=False, layers_with_cache=0, layers_with_window=0)
     return shape

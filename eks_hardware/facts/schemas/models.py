@@ -41,6 +41,28 @@ class ModelTypesTable(Sourced):
     rows: dict[str, ModelType]
 
 
+class VisionType(TypedDict):
+    patch: int
+    gated: NotRequired[bool]
+    norm: NotRequired[str]
+    attention_bias: NotRequired[bool]
+    mlp_bias: NotRequired[bool]
+    frames: NotRequired[int]
+    patch_bias: NotRequired[bool]
+    image: NotRequired[int]
+    position_rows: NotRequired[int]
+    class_token: NotRequired[bool]
+    outer_norms: NotRequired[int]
+    global_layers: NotRequired[int]
+    tiles: NotRequired[int]
+    tables_of_tiles: NotRequired[int]
+
+
+class VisionTypes(Sourced):
+    projectors: dict[str, str]
+    rows: dict[str, VisionType]
+
+
 class PublicModel(TypedDict):
     name: str
     parameters: int
@@ -60,6 +82,7 @@ class PublicModels(Sourced):
 
 class ModelTypes(About):
     types: ModelTypesTable
+    vision: VisionTypes
     public: PublicModels
 
 
@@ -75,6 +98,7 @@ class NamedModel(TypedDict):
     parameters: int | None
     sources: list[str]
     note: NotRequired[Text]
+    vision_is_rest: NotRequired[bool]  # the config has only the text part; the vision part is the rest of `parameters`
     embeds: NotRequired[bool]  # a decoder that returns one vector for each text and generates nothing
     config: dict[str, object]
 

@@ -73,6 +73,21 @@ def test_caches(name: str, full: int, windowed: int, window: int | None) -> None
     assert (shape.layers_with_cache, shape.layers_with_window, shape.window) == (full, windowed, window)
 
 
+@in_one_test(
+    ("name", "parameters"),
+    [
+        # elements of the checkpoints, with the vision part and its projector
+        ("qwen3-vl-2b", 2_127_532_032),
+        ("qwen3-vl-235b-a22b", 235_670_022_896),
+        ("gemma-3-27b", 27_432_406_640),
+        ("llama-4-scout", 108_641_793_536),
+        ("mistral-small-3.1-24b", 24_011_361_280),
+    ],
+)
+def test_models_that_read_images_include_their_vision_part(name: str, parameters: int) -> None:
+    assert shape_of_name(name).parameters == parameters
+
+
 def test_models_for_embeddings_generate_nothing() -> None:
     shape = shape_of_name("intfloat/e5-mistral-7b-instruct")
     assert (shape.architecture, shape.generates, shape.layers_with_cache) == ("mistral", False, 0)
