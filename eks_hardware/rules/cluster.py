@@ -53,11 +53,12 @@ def _state_unsafe(context: Context) -> Iterator[Breach]:
             "directory buckets keep no earlier versions of the state, and HashiCorp has not tested them; use a general "
             "purpose bucket with versioning",
         )
-    if backend.bucket in {bucket.name for bucket in context.strategy.storage.s3_buckets}:
+    mounted = next((each for each in context.strategy.storage.s3_buckets if each.name == backend.bucket), None)
+    if mounted:
+        access = "read" if mounted.read_only else "read and overwrite"
         yield (
             "backend.bucket",
-            "storage.s3_buckets gives pods access to the same bucket, so they can read the state and its secrets; use "
-            "another bucket",
+            f"storage.s3_buckets lets pods {access} everything in this bucket, and so the state; use another bucket",
         )
 
 
