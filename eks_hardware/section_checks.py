@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from eks_hardware.catalogue import load
@@ -16,6 +16,7 @@ from eks_hardware.findings import Finding, StrategyError, errors_in
 from eks_hardware.loader import parse_strategy
 from eks_hardware.models import ClusterSpec, KarpenterSpec, NetworkSpec, NodeGroupSpec, Strategy
 from eks_hardware.models.node_lists import NODE_LISTS
+from eks_hardware.resolve import ResolvedNodeGroup
 from eks_hardware.resolve.zones import is_edge, region_code
 from eks_hardware.rules import check_part
 from eks_hardware.suggestions import did_you_mean
@@ -127,6 +128,37 @@ def _check(
     strategy = Strategy.model_construct(version=1, name=cluster_name, region=region, node_groups=(), **given)
     found = check_part(strategy, lists=lists, sections=_OF_THE_CLUSTER - {section})
     return _warnings(path, found, (section, "region"))
+
+
+def misfits(group: ResolvedNodeGroup) -> Iterator[str]:
+    """Yield the values of a resolved group that do not fit each other, and that EKS or EC2 refuses.
+
+    A group of a checked strategy has none, unless it was changed after it was resolved.
+    """
+    if not group.min_size <= group.desired_size <= group.max_size or group.max_size < 1:
+        sizes = f"{group.min_size}, {group.desired_size} and {group.max_size}"
+        yield f"min_size <= desired_size <= max_size must hold, with max_size at least 1, got {sizes}; change one"
+    if not group.zone_ids:
+        yield "zone_ids must have at least one zone, got none; name the zones that offer its types"
+    if not group.instance_types:
+        yield "instance_types must have at least one type, got none; add one"
+    block = group.capacity_type == "CAPACITY_BLOCK"
+    if block and (group.capacity_target is None or not group.instance_type_in_launch_template):
+        yield (
+            "capacity_type CAPACITY_BLOCK must have a capacity_target, and its type in the launch template "
+            "(instance_type_in_launch_template); resolve a group with capacity: capacity-block"
+        )
+    for name in group.instance_types:
+        kind = load().find(name)  # Types that the catalogue lacks are not judged.
+        if kind is None:
+            continue
+        if kind.architecture != group.architecture:
+            yield f"architecture must be that of {name}, {kind.architecture}, got {group.architecture}; change one"
+        if not group.image_id and not kind.withdrawn and group.ami_type not in kind.ami_types:
+            fitting = " or ".join(kind.ami_types) or "your own image in image_id"
+            yield f"ami_type {group.ami_type} does not support {name}; use {fitting}"
+        if group.efa_interfaces and not kind.supports_efa:
+            yield f"efa_interfaces must be empty, because {name} has no EFA; remove them, or choose another type"
 
 
 def _warnings(path: str, found: Iterable[Finding], about: tuple[str, ...]) -> tuple[Finding, ...]:

@@ -15,7 +15,7 @@ from eks_hardware.constructs.node_groups.launch_template import launch_template
 from eks_hardware.constructs.resources.warnings import add_warnings
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import ResolvedNodeGroup, resolve, resolve_node_group
-from eks_hardware.section_checks import check_group
+from eks_hardware.section_checks import check_group, misfits
 from eks_hardware.spellings import eks_effect
 
 _AUTO_SCALING_ROLE = "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
@@ -31,8 +31,8 @@ class NodeGroup(Construct):
     Args:
         scope: parent construct or stack.
         id_: construct id, part of the Terraform addresses.
-        resolved: the group (``eks_hardware.resolve.resolve_node_group``). The rules of ``eks-hardware validate`` are
-            not checked for a group that you resolve yourself; ``from_config`` checks them.
+        resolved: the group (``eks_hardware.resolve.resolve_node_group``). If you resolve or change it yourself, only
+            its own values are compared with each other; ``from_config`` checks the rules of ``eks-hardware validate``.
         cluster: the cluster that the nodes join.
         network: the subnets of the nodes, by zone id.
         role: the role of its nodes.
@@ -40,7 +40,8 @@ class NodeGroup(Construct):
 
     Raises:
         ValueError: ``NODE_GROUP_ZONE`` if the network lacks a private subnet in one of the group's zones,
-            ``NODE_GROUP_EFA_SECURITY_GROUP`` if the group has EFA interfaces and ``efa_security_group_id`` is None.
+            ``NODE_GROUP_EFA_SECURITY_GROUP`` if the group has EFA interfaces and ``efa_security_group_id`` is None,
+            ``NODE_GROUP_RESOLVED`` if values of the group do not fit each other or its types.
 
     Examples:
         In an existing cluster:
@@ -82,6 +83,8 @@ class NodeGroup(Construct):
         efa_security_group_id: str | None = None,
     ) -> None:
         super().__init__(scope, id_)
+        if faults := "\n".join(misfits(resolved)):
+            raise ValueError(f"NODE_GROUP_RESOLVED {self.node.path}: {faults}")
         self._resolved = resolved
         self.placement_group = None
         self.launch_template = template = launch_template(

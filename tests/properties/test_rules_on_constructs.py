@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from eks_hardware.rules.explanations import BASE, Explanation, explanations, is_
 from eks_hardware.validation import load_strategy
 from helpers.cases import in_one_test
 from helpers.paths import TESTS
-from helpers.strategies import TODAY
+from helpers.strategies import TODAY, resolved_shipped
 
 DEPENDS = {
     "the network": """
@@ -33,10 +35,11 @@ DEPENDS = {
         AUTOSCALER_MISSING AUTOSCALER_TAKES_GROUP CHART_KUBERNETES_VERSION CONTROLLER_NO_WAY_OUT
         FIELD_NO_EFFECT GPU_OPERATOR_BOTTLEROCKET KUBERNETES_API_PRIVATE KUBERNETES_NO_ADMIN
         KUBERNETES_PRIVATE_CHARTS KUEUE_TAINTS MIG_NEEDS_OPERATOR MONITOR_NO_OPERATOR PLACEMENT_NOWHERE PODS_TOO_FEW
+        SOFTWARE_INCOMPLETE
     """,
     "all nodes": """
         ACCELERATOR_OPEN ADDON_VERSION ADDON_WIRING KARPENTER_NO_ROOM NODES_ALL_TAINTED NODE_REPAIR_NO_AGENT
-        POD_SUBNET_MISSING SUBNET_NODES SUBNET_PODS SYSTEM_NO_ROOM SYSTEM_TIGHT
+        POD_SUBNET_MISSING REPLICAS_APART SUBNET_NODES SUBNET_PODS SYSTEM_NO_ROOM SYSTEM_TIGHT VOLUME_DRIVER_KEPT_OFF
     """,
     "the Kubernetes version": """
         POOL_AMI_KUBERNETES
@@ -134,3 +137,22 @@ def test_a_construct_finds_nothing_that_the_whole_strategy_does_not_have(
     strategy = load_strategy(file).strategy
     whole = {each.code for each in check(strategy, today=TODAY)}
     assert set().union(*map(raised_codes, checks(strategy))) <= whole
+
+
+@in_one_test(
+    ("changes", "fault"),
+    [
+        ({"min_size": 5, "desired_size": 2}, "min_size <= desired_size"),
+        ({"max_size": 0, "desired_size": 0}, "max_size at least 1"),
+        ({"zone_ids": ()}, "zone_ids"),
+        ({"instance_types": ()}, "instance_types"),
+        ({"architecture": "arm64"}, "architecture must be that of p5.48xlarge"),
+        ({"ami_type": "AL2023_x86_64_STANDARD"}, "use AL2023_x86_64_NVIDIA or BOTTLEROCKET"),
+        ({"instance_types": ("m7i.large",), "ami_type": "AL2023_x86_64_STANDARD"}, "m7i.large has no EFA"),
+        ({"capacity_type": "CAPACITY_BLOCK"}, "capacity_target"),
+    ],
+)
+def test_a_resolved_group_that_was_changed(changes: dict[str, object], fault: str) -> None:
+    group = resolved_shipped("gpu-training").node_groups[1]
+    assert list(section_checks.misfits(replace(group, instance_types=("p99.metal",)))) == []
+    assert any(re.search(fault, each) for each in section_checks.misfits(replace(group, **changes)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_hardware.testing import Absent, Contains, Matches, Template, differences
+from helpers.strategies import resolved_shipped
 
 if TYPE_CHECKING:
     from eks_hardware._cdk import TerraformStack
@@ -503,3 +505,12 @@ def test_fails_for_a_network_without_subnets(define: Callable[..., Any], monkeyp
     monkeypatch.setitem(globals(), "PRIVATE", {})
     with pytest.raises(ValueError, match=r"^NODE_GROUP_ZONE \S+/nodes: the network has no private subnets"):
         define()
+
+
+def test_fails_for_a_resolved_group_that_was_changed(stack: TerraformStack) -> None:
+    from eks_hardware.constructs.node_groups import NodeGroup
+
+    group = dataclasses.replace(resolved_shipped("gpu-training").node_groups[1], ami_type="AL2023_ARM_64_STANDARD")
+    parts = {name: part for name, part in _parts(stack).items() if name in ("cluster", "network", "role")}
+    with pytest.raises(ValueError, match=r"^NODE_GROUP_RESOLVED stack/nodes: ami_type AL2023_ARM_64_STANDARD"):
+        NodeGroup(stack, "nodes", resolved=group, **parts)
