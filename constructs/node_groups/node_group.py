@@ -40,7 +40,7 @@ class NodeGroup(Construct):
 
     Raises:
         ValueError: ``NODE_GROUP_ZONE`` if the network lacks a private subnet in one of the group's zones,
-            ``NODE_GROUP_EFA_SECURITY_GROUP`` if the group has EFA interfaces and ``efa_security_group_id`` is None,
+            ``NODE_GROUP_EFA_SECURITY_GROUP`` if the group has EFA interfaces and ``efa_security_group_id`` is None.
             ``NODE_GROUP_RESOLVED`` if values of the group do not fit each other or its types.
 
     Examples:
