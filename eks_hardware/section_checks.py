@@ -137,7 +137,7 @@ def misfits(group: ResolvedNodeGroup) -> Iterator[str]:
     """
     if not group.min_size <= group.desired_size <= group.max_size or group.max_size < 1:
         sizes = f"{group.min_size}, {group.desired_size} and {group.max_size}"
-        yield f"min_size, desired_size and max_size must not decrease, max_size must be positive, got {sizes}; change one"
+        yield f"min_size, desired_size and max_size must not decrease, and not all be 0, got {sizes}; change one"
     if not group.zone_ids:
         yield "zone_ids must have at least one zone, got none; name the zones that offer its types"
     if not group.instance_types:

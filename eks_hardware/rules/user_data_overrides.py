@@ -75,7 +75,7 @@ def _overrides(context: Context) -> Iterator[Breach]:
             }
             overridden |= {path: _OWN_FLAGS[name] for path, name, _ in kubelet_flags(node) if name in _OWN_FLAGS}
             for path, field in overridden.items():
-                what = "this overrides the field, and checks and derived values do not see it"
+                what = "this overrides the field, and most checks and derived values do not see it"
                 if isinstance(node, NodePoolSpec):
                     what = "Karpenter overrides this, or calculates with another value"
                 yield path, f"{what}; set {field} of the {noun(node)} instead"

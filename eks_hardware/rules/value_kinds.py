@@ -11,7 +11,7 @@ import base64
 import ipaddress
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from eks_hardware import facts
@@ -213,9 +213,21 @@ def _of_kind(value: object, kind: str, path: tuple[str, ...]) -> Iterator[WrongV
             for wrong in _of_kind(each, inner, path):
                 yield WrongValue(path, f"a list of {_PLURALS.get(inner, inner)}", wrong.value)
     else:
-        found = [_fits(value, part) for part in kind.split(" or ")]
+        parts = kind.split(" or ")
+        found = [_fits(value, part) for part in parts]
         if not any(fits for fits, _ in found):
-            yield WrongValue(path, " or ".join(words for _, words in found), value)
+            yield from _inside(value, parts, path) or [
+                WrongValue(path, " or ".join(words for _, words in found), value)
+            ]
+
+
+def _inside(value: object, parts: Sequence[str], path: tuple[str, ...]) -> list[WrongValue]:
+    """Return what is wrong inside a list or map that one of several kinds can be."""
+    for part in parts:
+        container, _, inner = part.partition(" of ")
+        if inner in facts.value_kinds()["objects"]["kinds"] and _KINDS[container][0](value):
+            return list(_objects(value, container, inner, path))
+    return []
 
 
 def _objects(value: Any, container: str, inner: str, path: tuple[str, ...]) -> Iterator[WrongValue]:

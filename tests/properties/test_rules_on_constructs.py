@@ -143,7 +143,7 @@ def test_a_construct_finds_nothing_that_the_whole_strategy_does_not_have(
     ("changes", "fault"),
     [
         ({"min_size": 5, "desired_size": 2}, "must not decrease"),
-        ({"max_size": 0, "desired_size": 0}, "max_size must be positive"),
+        ({"max_size": 0, "desired_size": 0}, "not all be 0"),
         ({"zone_ids": ()}, "zone_ids"),
         ({"instance_types": ()}, "instance_types"),
         ({"architecture": "arm64"}, "architecture must be that of p5.48xlarge"),

@@ -61,7 +61,7 @@ BOTTLEROCKET_VALUES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"container-registry": {"mirrors": {"docker.io": ["https://a.example"]}}},
     ),
     (
-        "container-registry.mirrors",
+        "container-registry.mirrors[0]",
         {"container-registry": {"mirrors": [{"registry": "docker.io"}]}},
         {"container-registry": {"mirrors": [MIRROR]}},
     ),
