@@ -55,7 +55,6 @@ OPTIONS = {
     "training_tokens": ("--tokens",),
     "within": ("--within",),
     "nodes": ("--nodes",),
-    "software": ("--software",),
     "precision": ("--precision",),
     "budget": ("--priority", "--budget"),
     "region": ("--region",),
@@ -117,12 +116,6 @@ _DECORATORS = (
         shell_complete=completers.words_of("precision"),
         help=f"Format of the weights: {joined(get_args(WeightFormat), 'or')}; default: {DEFAULT_FORMAT}, or the "
         "checkpoint's.",
-    ),
-    click.option(
-        "--software",
-        metavar="LEVEL",
-        shell_complete=completers.words_of("software"),
-        help="Software of the hardware to consider: mature, supported (default: not discontinued) or any.",
     ),
     click.option(
         *OPTIONS["budget"],

@@ -63,7 +63,7 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
     if draft.maturity != "mature":
         stands = "software of unknown maturity" if draft.maturity == "unknown" else f"software: {draft.maturity}"
         why = f"; {draft.maturity_why}" if draft.maturity_why else ""
-        yield Prominent(f"{stands}{why} (--software mature leaves it out)")
+        yield Prominent(f"{stands}{why} (software: mature in a workload file leaves it out)")
     if draft.fit.used > facts.ranking()["tight_fit"]["share"]:
         yield Prominent(f"tight fit: uses {draft.fit.used:.0%} of the memory of a device")
     yield from draft.fit.notes

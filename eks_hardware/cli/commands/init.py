@@ -48,7 +48,7 @@ def _valid_name(context: click.Context, _: click.Parameter, name: str) -> str:
 
 
 _SECTIONS = {
-    "More about the workload": ("users", "training_tokens", "within", "nodes", "precision", "software", "budget"),
+    "More about the workload": ("users", "training_tokens", "within", "nodes", "precision", "budget"),
     "The project": ("api_access", "admin_roles", "state", "output", "project", "force"),
 }
 

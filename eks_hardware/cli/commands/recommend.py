@@ -38,7 +38,7 @@ def _print_policy(context: click.Context, _: click.Parameter, wanted: bool) -> N
 
 
 _SECTIONS = {
-    "More about the workload": ("file", "users", "training_tokens", "software"),
+    "More about the workload": ("file", "users", "training_tokens"),
     "Ranking and estimates": ("measurements", "policy", "print_policy"),
     "Display": ("top", "everything", "help"),
     "The written strategy": ("pick", "api_access", "project", "force"),
@@ -132,7 +132,7 @@ def recommend(
 ) -> None:
     """Recommend hardware for a model: what fits, what it costs, and why other types do not fit.
 
-    A workload file has the same fields and more: method, latency, framework, tokens of a training run, hardware to
+    A workload file has the same fields and more: method, latency, framework, maturity of the software, hardware to
     choose from. Options override the file.
 
     If nothing fits, the closest types are shown.

@@ -65,7 +65,7 @@ def test_only_mature_software() -> None:
         "model": {"parameters": "110M", "architecture": "bert"},
     }
     assert of_family(answer(**said), "inf2").maturity == "beta"
-    assert any("--software mature" in each for each in of_family(answer(**said), "inf2").reasons)
+    assert any("software: mature" in each for each in of_family(answer(**said), "inf2").reasons)
     assert {each.maturity for each in answer(**said, software="mature").candidates} == {"mature"}
 
 

@@ -399,7 +399,7 @@ def test_a_method_of_fine_tuning_is_a_task(method: str, tmp_path: Path) -> None:
         ("--task training --model 8B --within 5", "error: --within must be"),
         ("--task lora --model 8B --within 5d", "error: --within: requires"),
         ("--task inference --model 8B --nodes 5", "error: --nodes: is only for"),
-        ("--task inference --model 8B --software old", "error: --software must be"),
+        ("--task inference --model 8B --software mature", "error: unknown option --software"),
         ("--task training --model 8B --context 0", "error: --context must be at least 1, got 0"),
         ("--task inference --model 8B --capacity cash", "error: --capacity must be one of"),
         ("--task inference --model 8B --precision fp9", 'did you mean fp8?'),
