@@ -116,11 +116,11 @@ def _constant_code(select: object) -> CodeType | None:
 @cache
 def _source(name: str, keys: tuple[str, ...]) -> str:
     """Return file and place of a value, with the innermost ``source`` and ``as_of`` on the way to it."""
-    found: Any = read(name)
-    said: dict[str, str] = {}
+    content: Any = read(name)
+    origin: dict[str, str] = {}
     for key in (*keys, None):
-        if isinstance(found, dict):
-            said |= {each: found[each] for each in ("source", "as_of") if isinstance(found.get(each), str)}
-        found = found if key is None else found[key]
+        if isinstance(content, dict):
+            origin |= {each: content[each] for each in ("source", "as_of") if isinstance(content.get(each), str)}
+        content = content if key is None else content[key]
     # In this order, wherever each of the two was found.
-    return ", ".join([f"{name} {'.'.join(keys)}", *(said[each] for each in ("source", "as_of") if each in said)])
+    return ", ".join([f"{name} {'.'.join(keys)}", *(origin[each] for each in ("source", "as_of") if each in origin)])

@@ -134,21 +134,21 @@ def from_aws(session: Any, *, prices: bool = True, today: datetime.date | None =
 
 def _ask_prices(session: Any, regions: Iterable[str], as_of: str, warnings: list[str]) -> build_prices.Prices:
     """Request all prices of instances. If AWS refuses to list rates of Savings Plans, a warning says so."""
-    found = build_prices.Prices(source=_AWS_PRICES, as_of=as_of)
+    prices = build_prices.Prices(source=_AWS_PRICES, as_of=as_of)
     refused = False
     client_error = import_module("botocore.exceptions").ClientError
     for region in regions:
         commitments: Commitments
-        found.on_demand[region], commitments = listed_prices(session, region)
+        prices.on_demand[region], commitments = listed_prices(session, region)
         if not refused:
             try:
-                add_savings_plans(session, region, found.on_demand[region], commitments)
+                add_savings_plans(session, region, prices.on_demand[region], commitments)
             except client_error as error:
                 refused = True
                 warnings.append(f"prices of Savings Plans were not read: {error}")
-        found.commitments[region] = commitments
-        found.spot[region] = spot_prices(session, region)
-    return found
+        prices.commitments[region] = commitments
+        prices.spot[region] = spot_prices(session, region)
+    return prices
 
 
 def prices_from_aws(session: Any, regions: Iterable[str] = (), *, today: datetime.date | None = None) -> Built:

@@ -72,22 +72,22 @@ def read(path: Path, as_of: str | None = None) -> Prices:
         changed = datetime.date.fromtimestamp(path.stat().st_mtime).isoformat()
     except (OSError, UnicodeDecodeError) as error:
         raise PriceFileError(f"{path}: {error}") from None
-    found = Prices(source=path.name, as_of=as_of or changed)
+    prices = Prices(source=path.name, as_of=as_of or changed)
     try:
         content = json.loads(text) if text.lstrip().startswith(("{", "[")) else None
         if content is None:
-            _read_csv(text, found)
+            _read_csv(text, prices)
         elif isinstance(content, list):
-            _read_vantage(content, found)
+            _read_vantage(content, prices)
         elif "SpotPriceHistory" in content:
-            _read_spot_history(content["SpotPriceHistory"], found, dated=as_of is not None)
+            _read_spot_history(content["SpotPriceHistory"], prices, dated=as_of is not None)
         elif "PriceList" in content:
-            _read_products(content["PriceList"], found, dated=as_of is not None)
+            _read_products(content["PriceList"], prices, dated=as_of is not None)
         elif "searchResults" in content:
             for rate in content["searchResults"]:
-                add_savings_rate(rate, found.commitments)
+                add_savings_rate(rate, prices.commitments)
         elif "config" in content:
-            _read_spot_page(content["config"]["regions"], found)
+            _read_spot_page(content["config"]["regions"], prices)
         else:
             raise KeyError("PriceList or SpotPriceHistory")
     except (KeyError, TypeError, ValueError) as error:
@@ -95,7 +95,7 @@ def read(path: Path, as_of: str | None = None) -> Prices:
             f"{path}: must be a file of prices in a format that `eks-hardware instances refresh --help` lists; got "
             f"{error!r}"
         ) from None
-    return found
+    return prices
 
 
 def _read_csv(text: str, found: Prices) -> None:

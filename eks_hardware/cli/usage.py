@@ -57,19 +57,19 @@ def _unknown_command(error: NoSuchCommand) -> str:
 
 
 def _wrong_value(error: BadParameter) -> str:
-    name, said = _name(error), error.message.rstrip(".")
+    name, message = _name(error), error.message.rstrip(".")
     type_ = error.param.type if error.param else None
-    if (match := _NOT_A_CHOICE.fullmatch(said)) and isinstance(type_, click.Choice):
+    if (match := _NOT_A_CHOICE.fullmatch(message)) and isinstance(type_, click.Choice):
         return f"{name} must be one of {', '.join(map(str, type_.choices))}, got {quoted(match['given'])}"
-    if (match := _OUT_OF_RANGE.fullmatch(said)) and isinstance(type_, click.IntRange):
+    if (match := _OUT_OF_RANGE.fullmatch(message)) and isinstance(type_, click.IntRange):
         least, most = type_.min, type_.max
         limits = f"from {least} to {most}" if most is not None else f"at least {least}"
         return f"{name} must be {limits}, got {match['given']}"
-    if match := _NOT_A_NUMBER.fullmatch(said):
+    if match := _NOT_A_NUMBER.fullmatch(message):
         return f"{name} must be a whole number, got {quoted(match['given'])}"
-    if match := _NO_FILE.fullmatch(said):
+    if match := _NO_FILE.fullmatch(message):
         return f"{name} {quoted(match['given'])}: {match['why'].lower()}"
-    return f"{name}{' ' if said.startswith('must ') else ': '}{said}"
+    return f"{name}{' ' if message.startswith('must ') else ': '}{message}"
 
 
 def _wrong_number_of_values(error: BadOptionUsage) -> str:

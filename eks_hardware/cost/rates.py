@@ -107,12 +107,12 @@ def _listed(
     price: GlobalPrice | RegionalPrice, region: str, name: str | None = None, *, units_per_month: float | None = None
 ) -> Figure | None:
     """Return the figure of a price. With ``units_per_month`` the price is per month of one unit."""
-    found: float | dict[str, float] | None = None
+    amounts: float | dict[str, float] | None = None
     if "regions" in price:
-        found = price["regions"].get(region)
+        amounts = price["regions"].get(region)
     elif facts.partition(region) == "aws":
-        found = price["every_region"]
-    usd = found.get(name or "") if isinstance(found, dict) else found
+        amounts = price["every_region"]
+    usd = amounts.get(name or "") if isinstance(amounts, dict) else amounts
     if usd is None:
         return None
     usd_per_hour = usd if units_per_month is None else usd * units_per_month / HOURS_PER_MONTH

@@ -96,12 +96,12 @@ def _headline(changes: Changes) -> str:
 
 
 def _point(point: Point) -> str:
-    said = point.sentence
-    verb = f"**{said.verb.lower()}**" if said.verb.isupper() else said.verb
-    causes = f"{'; '.join(map(code, said.causes))}: " if said.causes else ""
-    name = f" {code(said.name)}" if said.name else ""
+    parts = point.sentence
+    verb = f"**{parts.verb.lower()}**" if parts.verb.isupper() else parts.verb
+    causes = f"{'; '.join(map(code, parts.causes))}: " if parts.causes else ""
+    name = f" {code(parts.name)}" if parts.name else ""
     more = f" (and {point.more} more like this)" if point.more else ""
-    return ": ".join([f"{code(said.owner)}: {causes}the {said.noun}{name} is {verb}", *said.consequences]) + more
+    return ": ".join([f"{code(parts.owner)}: {causes}the {parts.noun}{name} is {verb}", *parts.consequences]) + more
 
 
 def _size(lines: Iterable[str]) -> int:

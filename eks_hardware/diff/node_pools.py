@@ -44,10 +44,10 @@ def pool_changes(
     prevent that. Source: https://karpenter.sh/docs/concepts/disruption/#manual-methods
     """
     old, new = _by_kind(before), _by_kind(after)
-    found: list[PoolChange] = []
+    changes: list[PoolChange] = []
     for name, pool in new["NodePool"].items():
         if name not in old["NodePool"]:
-            found.append(PoolChange(name, "created"))
+            changes.append(PoolChange(name, "created"))
             continue
         rows: list[tuple[str, Nodes]] = [
             (f"{kind} {field}", nodes)
@@ -58,12 +58,12 @@ def pool_changes(
             version = " -> ".join(kubernetes_versions)
             rows.append((f"kubernetes_version {version}", facts.replacements()["karpenter"]["kubernetes_version"]))
         if uninstalled:
-            found.append(PoolChange(name, "replaced", tuple(field for field, _ in rows), "all"))
+            changes.append(PoolChange(name, "replaced", tuple(field for field, _ in rows), "all"))
         elif rows:
             most = _NODES[max(_NODES.index(each) for _, each in rows)]
-            found.append(PoolChange(name, "changed", tuple(field for field, _ in rows), most, _held(pool)))
+            changes.append(PoolChange(name, "changed", tuple(field for field, _ in rows), most, _held(pool)))
     gone = (PoolChange(name, "deleted", nodes="all") for name in old["NodePool"] if name not in new["NodePool"])
-    return (*found, *gone)
+    return (*changes, *gone)
 
 
 def _by_kind(bundle: Bundle) -> dict[str, dict[str, Object]]:

@@ -127,13 +127,13 @@ def _together(items: Sequence[_Translated]) -> list[Finding]:
     for item in items:
         if item.kind == "missing" and not item.place.is_reset():
             missing.setdefault(item.place.parent_path, []).append(item)
-    several = {path: found for path, found in missing.items() if len(found) > 1}
-    merged = {id(finding) for found in several.values() for finding in found}
+    several = {path: errors for path, errors in missing.items() if len(errors) > 1}
+    merged = {id(finding) for errors in several.values() for finding in errors}
     findings = [item.finding for item in items if id(item) not in merged]
-    for path, found in several.items():
-        names = joined([shown(finding.place.key) for finding in found], "and")
+    for path, errors in several.items():
+        names = joined([shown(finding.place.key) for finding in errors], "and")
         message = f"required fields {names} are missing; add them"
-        findings.append(replace(found[0].finding, path=path, message=message))
+        findings.append(replace(errors[0].finding, path=path, message=message))
     return findings
 
 

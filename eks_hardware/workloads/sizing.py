@@ -178,18 +178,18 @@ def _huge_pages(target: Target, kind: InstanceType, share: Fraction) -> int:
 def _most(target: Target, devices: int, counts: dict[InstanceType, int], resource: str | None) -> int:
     """Return the maximum number of pods at the same time: of a group at its maximum, of a pool within its limits."""
     node = target.node
-    found = []
+    at_once = []
     for kind, count in counts.items():
         if count < devices:
             continue
         pods = count // devices if devices else 1
         if isinstance(node, ResolvedNodeGroup):
-            found.append(node.max_size * pods)
+            at_once.append(node.max_size * pods)
             continue
         capacity = {**node_capacity(kind), **({resource: Fraction(count)} if resource else {})}
         limits = [math.floor(amount(value) / capacity[name]) for name, value in node.limits.items() if name in capacity]
-        found.append(min(limits, default=1_000_000) * pods)
-    return min(found) if isinstance(node, ResolvedNodeGroup) else max(found)
+        at_once.append(min(limits, default=1_000_000) * pods)
+    return min(at_once) if isinstance(node, ResolvedNodeGroup) else max(at_once)
 
 
 def _check_nodes(target: Target, request: Request, pod_size: Size) -> None:

@@ -58,18 +58,18 @@ def lock(
     relocked = _relocked(strategies, laid_over, upgrade=groups or ("all" if upgrade else ()), compare=check)
     if not check:
         try:
-            for loaded, found in relocked:
-                changed = _write(loaded, found)
+            for loaded, locked in relocked:
+                changed = _write(loaded, locked)
                 if format_ == "text":
-                    _show_written(loaded, found, changed=changed)
+                    _show_written(loaded, locked, changed=changed)
         except LockError as error:
             _refuse(error)
     if format_ == "json":
-        print_json({"files": [_content(loaded, found) for loaded, found in relocked]})
+        print_json({"files": [_content(loaded, locked) for loaded, locked in relocked]})
     elif check:
-        for loaded, found in relocked:
-            _compare(loaded, found)
-    if check and any(_is_behind(found) for _, found in relocked):
+        for loaded, locked in relocked:
+            _compare(loaded, locked)
+    if check and any(_is_behind(locked) for _, locked in relocked):
         raise Exit(FAILED)
 
 

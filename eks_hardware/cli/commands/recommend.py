@@ -152,28 +152,28 @@ def recommend(
     if output is None and any(needing.values()):
         fail(f"{next(name for name, given in needing.items() if given)} requires --output FILE")
     request, only = _with_files(options, file)
-    found = recommend(request, only=only)
-    cheaper = cheaper_way(found, only=only)
+    ranked = recommend(request, only=only)
+    cheaper = cheaper_way(ranked, only=only)
     if output and project:
         output.parent.mkdir(parents=True, exist_ok=True)
-    writes = output and found.candidates
+    writes = output and ranked.candidates
     asks = api_access is None and at_terminal()
     # Users read the ranking before they answer. Without a question, the file is written first: it exists even if stdout
     # closes early, and errors are not hidden below a long table.
-    written = _written(found, output, pick, api_access, force) if output and writes and not asks else None
+    written = _written(ranked, output, pick, api_access, force) if output and writes and not asks else None
     if format_ == "json":
-        print_json(recommendation.content(found, cheaper))
+        print_json(recommendation.content(ranked, cheaper))
     else:
-        recommendation.show(found, top=top, everything=everything, pick=pick, cheaper=cheaper)
+        recommendation.show(ranked, top=top, everything=everything, pick=pick, cheaper=cheaper)
     if output and writes and asks:
-        written = _written(found, output, pick, api_access, force)
+        written = _written(ranked, output, pick, api_access, force)
     if isinstance(written, UnknownAddressError):
         raise written
-    if not found.candidates:
+    if not ranked.candidates:
         raise Exit(FAILED)
     if output and written:
-        said, private_in = written
-        tell(f"\n{said}")
+        summary, private_in = written
+        tell(f"\n{summary}")
         folder = _project_around(output, project, private_in, force=force)
         file = strategy_path(folder, output.stem) if folder else output
         show_next(output.stem, file, folder, created=folder is not None, private_in=private_in, err=True)

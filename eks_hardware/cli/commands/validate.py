@@ -68,16 +68,16 @@ def validate(
     named, default_overlays = read_environment(os.environ)
     chosen = [named_strategy(file, named) for file in files] or named
     if all_overlays:
-        found, checked = _with_all_overlays(chosen)
+        validation, checked = _with_all_overlays(chosen)
     else:
-        found, checked = validate(chosen, list(overlays) or default_overlays, adoptions=True), {}
-    failed = found.shown if strict else found.errors
+        validation, checked = validate(chosen, list(overlays) or default_overlays, adoptions=True), {}
+    failed = validation.shown if strict else validation.errors
     if sarif:
-        _write_sarif(found, sarif)
+        _write_sarif(validation, sarif)
     if format_ == "json":
         from eks_hardware.validation.json import as_json as report
 
-        content = report(found)
+        content = report(validation)
         if failed:
             content["error"] = summary(failed)
         if all_overlays:
@@ -85,14 +85,14 @@ def validate(
         if quotas:
             from eks_hardware.cli.output.quotas import quotas_as_json
 
-            content["quotas"] = [quotas_as_json(strategy) for strategy in _sound(found)]
+            content["quotas"] = [quotas_as_json(strategy) for strategy in _sound(validation)]
         print_json(content)
     elif str(sarif) != "-":
-        _print(found, checked)
+        _print(validation, checked)
         if quotas:
             from eks_hardware.cli.output.quotas import quota_table
 
-            for strategy in _sound(found):
+            for strategy in _sound(validation):
                 click.echo(f"\n{quota_table(strategy, width() or UNKNOWN_WIDTH)}")
     if failed:
         raise Exit(exit_code(failed))

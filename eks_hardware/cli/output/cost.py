@@ -92,11 +92,11 @@ def _oldest_content(cost: StrategyCost) -> dict[str, object] | None:
 
 
 def _commitment_content(cost: StrategyCost) -> dict[str, object] | None:
-    found = commitment(cost, load())
-    return found and {
-        "level": found.level,
-        "usd_per_hour": {"on-demand": found.on_demand, **found.by_term},
-        "on_demand_types": {term: list(names) for term, names in found.left_out.items()},
+    committed = commitment(cost, load())
+    return committed and {
+        "level": committed.level,
+        "usd_per_hour": {"on-demand": committed.on_demand, **committed.by_term},
+        "on_demand_types": {term: list(names) for term, names in committed.left_out.items()},
     }
 
 
@@ -297,13 +297,13 @@ def _unknowns(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
 
 def _commitments(cost: StrategyCost) -> Iterator[str]:
     """Yield one line: what the On-Demand nodes cost with each commitment, if one of its prices is known."""
-    found = commitment(cost, load())
-    if found is None or not any(found.by_term.values()):
+    committed = commitment(cost, load())
+    if committed is None or not any(committed.by_term.values()):
         return
 
-    now = usd(found.on_demand * HOURS_PER_MONTH, 0)
-    parts = "; ".join(_commitment_words(found, title, terms) for title, terms in _COMMITMENTS.items())
-    yield f"nodes at {found.level} that run all month: On-Demand {now}; {parts}"
+    now = usd(committed.on_demand * HOURS_PER_MONTH, 0)
+    parts = "; ".join(_commitment_words(committed, title, terms) for title, terms in _COMMITMENTS.items())
+    yield f"nodes at {committed.level} that run all month: On-Demand {now}; {parts}"
 
 
 def _commitment_words(found: Commitment, title: str, terms: Mapping[Purchase, str]) -> str:

@@ -127,12 +127,12 @@ def _node_groups(eks: dict[str, Any], groups: _Groups) -> None:
         return own_delete(cluster, name)
 
     def route(method: str, path: str, headers: object, body: bytes, query: object) -> object:
-        found = _UPDATE.fullmatch(path)
-        group = eks["_nodegroups"].get("/".join(found.groups())) if found else None
-        if found is None or group is None or method != "POST":
+        match = _UPDATE.fullmatch(path)
+        group = eks["_nodegroups"].get("/".join(match.groups())) if match else None
+        if match is None or group is None or method != "POST":
             return own_route(method, path, headers, body, query)
         group["scalingConfig"].update(json.loads(body).get("scalingConfig", {}))
-        groups.scale(found[1], found[2])
+        groups.scale(match[1], match[2])
         update = {"id": eks["new_uuid"](), "status": "Successful", "type": "ConfigUpdate", "params": [], "errors": []}
         return eks["_json_resp"](200, {"update": update})
 
