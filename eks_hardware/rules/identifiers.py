@@ -172,7 +172,7 @@ def _texts(context: Context) -> Iterator[tuple[str, str, str]]:
         # The name of a directory bucket contains its zone id, and that of others often their region.
         path = field_paths.below(field_paths.item("storage.s3_buckets", bucket.name), "name")
         regions = [each for each in context.catalogue.regions if f"-{each}-" in f"-{bucket.name.replace('.', '-')}-"]
-        yield path, *(("region", regions[0]) if regions else ("name", bucket.name))
+        yield (path, "region", regions[0]) if regions else (path, "name", bucket.name)
 
 
 def _leaves(path: str, value: object, key: str = "") -> Iterator[tuple[str, str, str]]:
