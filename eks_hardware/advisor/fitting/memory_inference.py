@@ -93,6 +93,8 @@ class InferenceMemory:
         self._outer_of_token = computed * fact["width_of_token"] * shape.hidden_size * serving.cores
         self._inner_of_token = computed * inner * shape.mlp_width
         self._batched: int = fact["batched_tokens"]
+        if not self._caches:
+            self._batched = max(fact["encoder_batch_tokens"], serving.context_length)
         self._graphs = fact["graphs_gib"] * GIB if serving.graphs else 0.0
 
     def cache_share(self, tensor: int) -> float:
@@ -126,7 +128,8 @@ class InferenceMemory:
     def tokens(self, layout: Parallelism) -> int:
         """Return the most tokens of a device in one pass."""
         tokens = self.serving.context_length * self._sequences(layout)
-        return min(tokens, self._batched) if self._caches else tokens
+        # Neuron compiles an encoder for all sequences.
+        return min(tokens, self._batched) if self._caches or self.serving.graphs else tokens
 
     def _sequences(self, layout: Parallelism) -> int:
         """Return the sequences of a device: with experts spread over devices, each has its own."""

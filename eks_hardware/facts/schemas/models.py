@@ -198,6 +198,7 @@ class InferenceDefaults(TypedDict):
 class Inference(Sourced):
     utilization: float
     batched_tokens: int
+    encoder_batch_tokens: int
     spreads_experts: list[str]  # frameworks that spread the experts of a mixture over data-parallel devices
     graphs_gib: float
     width_of_token: float

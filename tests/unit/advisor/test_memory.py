@@ -126,6 +126,18 @@ def test_padded_heads_have_weights() -> None:
     assert InferenceMemory(serving("deepseek-v3")).padding(8) == 0
 
 
+@in_one_test(
+    ("length", "sequences", "graphs", "tokens"),
+    [(512, 8, True, 4096), (512, 64, True, 16_384), (512, 64, False, 32_768), (32_768, 2, True, 32_768)],
+)
+def test_a_server_of_an_encoder_reads_some_tokens_at_once(
+    length: int, sequences: int, graphs: bool, tokens: int
+) -> None:
+    """On GPUs. Neuron compiles the model for all sequences."""
+    memory = InferenceMemory(serving("bert-base", context_length=length, sequences=sequences, graphs=graphs))
+    assert memory.tokens(ALONE) == tokens
+
+
 def test_spread_experts_are_on_one_device_and_everything_else_is_on_all() -> None:
     """DeepSeek V3 in fp8: 654e9 of 671e9 parameters in experts. 100 sequences are 13 of a device, not repeated."""
     memory = InferenceMemory(serving("deepseek-v3", weight_format="fp8", sequences=100))
