@@ -310,8 +310,9 @@ class _Search:
         if nodes := request.workload.nodes:
             wide = self._fitter.on_nodes(kind, nodes)
             if wide is None:
-                least = f"needs {fitted.nodes} nodes" if fitted.nodes > nodes else "cannot be joined without EFA"
-                return _miss(kind, "NODES", f"{kind.name}: the run {least}; the request has {nodes} nodes")
+                fewest = self._fitter.fewest_nodes(kind) or fitted.nodes
+                least = f"the run needs {fewest} nodes" if fewest > nodes else "its nodes cannot be joined without EFA"
+                return _miss(kind, "NODES", f"{kind.name}: {least}; the request has {nodes} nodes")
             on_these = speed(request, wide)
             if is_planned(request.workload) and on_these.tokens_per_second is None:
                 return _unknown_duration(kind)

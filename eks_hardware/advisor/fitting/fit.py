@@ -79,6 +79,11 @@ class Fitter:
             self._fits[kind.name] = self._fit(kind)
         return self._fits[kind.name]
 
+    def fewest_nodes(self, kind: InstanceType) -> int | None:
+        """Return the fewest nodes of a type that the request fits on; None if it does not fit."""
+        found = self._found.get(self._key(kind))
+        return found.layout.nodes if isinstance(found, _Found) else None
+
     def on_nodes(self, kind: InstanceType, nodes: int) -> Fit | None:
         """Return a fit of training on exactly so many nodes of a type that the request fits on; None if there is none.
 

@@ -11,6 +11,7 @@ from eks_hardware.advisor.ranking.draft import Draft
 from eks_hardware.advisor.ranking.limits import span
 from eks_hardware.advisor.ranking.policy import Branch, Match, way_of
 from eks_hardware.advisor.ranking.score import Scored
+from eks_hardware.catalogue import load
 from eks_hardware.printable import ratio
 
 if TYPE_CHECKING:
@@ -85,11 +86,12 @@ def _cost(draft: Draft, scored: Scored, basis: Basis) -> str:
         return "price unknown" if draft.usd_per_hour is None else f"cost {_BASIS_WORDS[basis]} unknown"
     if scored.times_the_cheapest < 1 / _SAME:
         return f"costs less {_BASIS_WORDS[basis]} than all of known speed"
+    lowest = f"lowest cost {_BASIS_WORDS[basis]}{' of known speed' if scored.undercut else ''}"
     if scored.times_the_cheapest < _SAME:
-        return f"lowest cost {_BASIS_WORDS[basis]}"
+        return lowest
     if scored.times_the_cheapest < _CLOSE:
-        return f"close to the lowest cost {_BASIS_WORDS[basis]}"
-    return f"{ratio(scored.times_the_cheapest)} the lowest cost {_BASIS_WORDS[basis]}"
+        return f"close to the {lowest}"
+    return f"{ratio(scored.times_the_cheapest)} the {lowest}"
 
 
 def _speed(draft: Draft, scored: Scored) -> str:
@@ -155,6 +157,11 @@ def notes_of(
 def _of_first(request: Request, best: Sequence[Candidate]) -> Iterator[str]:
     """Yield notes about the first candidate, and about fields that would change the result."""
     workload, first, rules = request.workload, best[0], facts.ranking()
+    if load().offerings_known(first.region) == "nothing":
+        yield Prominent(
+            f"no source lists the types that {first.region} sells: check with "
+            f"`aws ec2 describe-instance-type-offerings --region {first.region}`"
+        )
     if first.hours is not None and first.hours < rules["run"]["least_hours"]:
         yield rules["run"]["why"]
     if first.fit.kind.supports_capacity_block and first.purchase != "capacity-block":

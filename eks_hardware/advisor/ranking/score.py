@@ -50,6 +50,7 @@ class Scored:
     times_the_cheapest: float | None  # its cost divided by the lowest of those that can be first; None if unknown
     times_slower: float | None  # the best speed within the budget's limit divided by its own; None if unknown
     compared_up_to: float | None = None  # that limit, in times the lowest cost; None if none is faster at any price
+    undercut: bool = False  # whether hardware of unknown speed, which is not compared, costs less than the lowest cost
 
 
 def basis_of(workload: WorkloadSpec, weighed: Iterable[Weighed]) -> Basis:
@@ -88,6 +89,7 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     fastest, any_price = _fastest(weighed, dearer, compared_up_to)
     usual = _usual_price(weighed)
     certain = {id(candidate) for candidate in sure}
+    undercut = any(times is not None and times < 1 for times in dearer)
     found = []
     for each, times in zip(weighed, dearer, strict=True):
         slower = _times(fastest, each.speed)
@@ -112,6 +114,7 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
                 times_the_cheapest=times,
                 times_slower=slower,
                 compared_up_to=None if any_price else compared_up_to,
+                undercut=undercut,
             )
         )
     if workload.budget != "performance" and basis == "usd_per_hour":

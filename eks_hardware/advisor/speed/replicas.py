@@ -25,6 +25,16 @@ class Replicas:
     sequences: int  # of one replica
     nodes: int  # of all replicas
 
+    @property
+    def spreads(self) -> bool:
+        """Whether each replica spreads the experts of a mixture over devices that exchange tokens."""
+        return self.fit.parallelism.expert > 1
+
+    @property
+    def effort(self) -> tuple[int, bool]:
+        """The nodes, and whether replicas spread their experts: fewer nodes count first."""
+        return self.nodes, self.spreads
+
 
 def replicas(fitter_for: Callable[[int], Fitter], kind: InstanceType, sequences: int) -> Replicas | Miss:
     """Return the replicas on a type for some concurrent sequences, or the miss of the smallest replica.
@@ -40,11 +50,12 @@ def replicas(fitter_for: Callable[[int], Fitter], kind: InstanceType, sequences:
             missed = found
             continue
         fit, estimated = found
-        nodes = fit.nodes_for(count)
-        if best is not None and nodes >= best.nodes:
+        tried = Replicas(fit=fit, speed=estimated, count=count, sequences=each, nodes=fit.nodes_for(count))
+        if best is None or tried.effort < best.effort:
+            best = tried
+        elif not best.spreads:
             break  # smaller replicas repeat the weights more often
-        best = Replicas(fit=fit, speed=estimated, count=count, sequences=each, nodes=nodes)
-        if nodes == 1:
+        if best.effort == (1, False):
             break
     if best is None and missed is None:
         raise AssertionError("there is at least one replica")

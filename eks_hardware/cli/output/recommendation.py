@@ -424,7 +424,9 @@ def _choice(best: Candidate) -> str:
     if best.usd_per_run is not None and best.hours is not None:
         run = best.usd_per_run
         short_run = f"{run / _MILLION:.1f}M" if run >= _MILLION else usd(run)
-        price += f", ${short_run} in {span(max(best.hours, 1.0))}"
+        took = span(best.hours)
+        counted = f"({took}, counted as 1 hour)" if best.hours < 1 and took != span(1.0) else f"in {took}"
+        price += f", ${short_run} {counted}"
     bought = "" if best.purchase == "on-demand" else f", {best.purchase}"
     return f"{_CHOSEN} {best.hardware}{bought} in {best.region}: {price}"
 

@@ -20,7 +20,7 @@ ASKED: dict[str, list[dict[str, Any]]] = yaml.safe_load(
 def check(question: dict[str, Any]) -> None:
     only = tuple(question["ask"].get("only", ()))
     said = {name: value for name, value in question["ask"].items() if name != "only"}
-    best = best_of_families(answer(**said, only=only).candidates)
+    best = best_of_families(answer(*question.get("regions", ()), only=only, **said).candidates)
     assert best, "nothing fits"
     families = [each.fit.kind.family for each in best]
     first = best[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -330,6 +331,16 @@ def test_a_number_of_nodes_is_kept_and_too_few_say_how_many_it_takes() -> None:
     assert "the request has 64 nodes" in few.unreasonable.text
 
 
+def test_too_few_nodes_say_the_fewest_that_the_run_fits_on() -> None:
+    """Not the number that is cheapest per token, which spreads the experts."""
+    asked: Any = {"task": "fine-tuning", "method": "full", "model": {"name": "deepseek-v3"}}
+    few = answer(**asked, nodes=2, training_tokens="1B", only=("p6-b200",))
+    found = re.search(r"the run needs ([0-9]+) nodes", few.nearest[0].text)
+    assert found
+    enough = answer(**asked, nodes=int(found[1]), training_tokens="1B", only=("p6-b200",))
+    assert [each.nodes for each in enough.candidates] == [int(found[1])]
+
+
 def test_an_amount_of_work_that_is_not_given_is_assumed() -> None:
     found = answer(task="training", model={"parameters": "1B"}).candidates[0]
     assert run_tokens(asking("us-west-2", task="training", model={"parameters": "1B"})) == 20e9
@@ -337,6 +348,22 @@ def test_an_amount_of_work_that_is_not_given_is_assumed() -> None:
     assert found.usd_per_run
     adapters = answer(task="fine-tuning", method="lora", model={"parameters": "8B"}).candidates[0]
     assert (adapters.hours, adapters.usd_per_run) == (None, None)
+
+
+# --- regions
+
+
+def test_a_region_whose_offers_no_source_lists_says_so() -> None:
+    said: Any = {"task": "inference", "model": {"name": "qwen2.5-7b"}}
+    assert "describe-instance-type-offerings --region cn-north-1" in " ".join(answer("cn-north-1", **said).notes)
+    assert "describe-instance-type-offerings" not in " ".join(answer("us-gov-west-1", **said).notes)
+
+
+def test_the_lowest_cost_is_that_of_known_speed_if_a_cpu_costs_less() -> None:
+    found = answer("eu-west-1", task="inference", model={"name": "clip-vit-large-patch14"}).candidates
+    known = [each for each in found if each.tokens_per_second is not None]
+    assert min(each.usd_per_hour or 0 for each in found) < min(each.usd_per_hour or 0 for each in known)
+    assert "lowest cost per hour of known speed" in " ".join(known[0].reasons)
 
 
 # --- users

@@ -475,6 +475,16 @@ def test_weights_in_fp8_on_an_a100_are_a_caution() -> None:
     assert "caution no fp8 arithmetic: A100 (8.0) has kernels for fp8 weights, which compute in 16 bits" in shown
 
 
+def test_a_run_of_less_than_an_hour_costs_an_hour_and_says_so() -> None:
+    options = "--task full --model llama-3.1-8b --tokens 20M --region us-east-1 --priority cost"
+    shown = run(*options.split()).out
+    last = shown.splitlines()[-1]
+    assert (
+        found := re.search(r": \$([0-9.]+)/h, \$([0-9.]+) \(([0-9.]+ hours|minutes), counted as 1 hour\)$", last)
+    ), last
+    assert found[1] == found[2]
+
+
 def test_gpus_without_bf16_train_in_fp16() -> None:
     """The line names the others: the choice has a caution."""
     asked = ("--task", "lora", "--model", "8B", "--region", "us-west-2", "--top", "7")
