@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
@@ -57,6 +58,10 @@ def _state_key(value: str) -> str:
         raise invalid(
             "state_key", "must not start or end with '/' or contain '//'", fix="write it like team/cluster.tfstate"
         )
+    depths = list(itertools.accumulate(-1 if part == ".." else 1 for part in value.split("/")[:-1]))
+    if min(depths, default=0) < 0:
+        # https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
+        raise invalid("state_key", "must not have more '..' than names before them", fix="write it without '..'")
     # The lock file has the key with .tflock at its end: https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
     most = _KEY_BYTES - len(".tflock")
     if (length := len(value.encode())) > most:

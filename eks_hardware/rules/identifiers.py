@@ -25,6 +25,8 @@ _ENDPOINT_SERVICE = r"\b(?:cn\.)?com\.amazonaws\.(" + _REGION_NAME + r")\.[a-z0-
 _ZONE_NAME = r"\b(" + _REGION_NAME + r")(?:-[a-z0-9]{2,5}-[0-9])?[a-f]\b"
 # --region=us-west-2, and region: us-west-2 in the text of a configuration file
 _REGION_SETTING = r"(?i:region[\"']?\s*[=: ]\s*[\"']?(" + _REGION_NAME + r")\b)"
+# Names of values that are secret themselves, not the name or the key of a Kubernetes secret.
+_SECRET = r"(?i)(\w*[_-])?(\w*password|passwd|client_?secret|api_?key|secret_?access_?key|auth_?token|bearer_?token)"
 _ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
 _ZONE_ID = r"(?<![a-z0-9]-)\b([a-z]{3,5}[0-9]-)(?:[a-z]{3}[0-9]{1,2}-)?az[0-9]\b"
 
@@ -85,6 +87,17 @@ def _web_identity(context: Context) -> Iterator[Breach]:
                 path,
                 "the cluster has no OIDC provider, so STS refuses the pod's token, and Pod Identity is not tried; "
                 "remove it and use Pod Identity, or ignore this if you create the provider",
+            )
+
+
+@warning("VALUE_SECRET")
+def _secret(context: Context) -> Iterator[Breach]:
+    for path, key, text in _texts(context):
+        if text and re.fullmatch(_SECRET, key.rpartition(".")[2]):
+            yield (
+                path,
+                "it is stored in Terraform's state in plain text; refer to a Kubernetes secret instead, such as "
+                "existingSecret, or ignore this if it is not secret",
             )
 
 

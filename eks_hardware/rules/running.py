@@ -42,21 +42,29 @@ def _apart(context: Context) -> Iterator[Breach]:
     grows = any(is_open_to(context, pool) for pool in context.pools) or "cluster-autoscaler" in context.charts
     if grows or not all(map(context.types, context.strategy.node_groups)):
         return
-    nodes = sum(group.scaling.initial for group in context.strategy.node_groups if is_open_to(context, group))
+    groups = [group for group in context.strategy.node_groups if is_open_to(context, group) and group.scaling.initial]
+    nodes = sum(group.scaling.initial for group in groups)
+    zones = {zone for group in groups for zone in group.zones}
+    # Without zones, a group is in all of the network.
+    domains = {
+        "kubernetes.io/hostname": (nodes, "node"),
+        **({"topology.kubernetes.io/zone": (len(zones), "zone")} if all(group.zones for group in groups) else {}),
+    }
     for path, values in placed(context):
         terms = below(values, ("affinity", "podAntiAffinity")).get("requiredDuringSchedulingIgnoredDuringExecution")
-        by_host = [
-            each
+        apart = [
+            domains[str(each.get("topologyKey"))]
             for each in (terms if isinstance(terms, Sequence) and not isinstance(terms, str) else ())
-            if isinstance(each, Mapping) and each.get("topologyKey") == "kubernetes.io/hostname"
+            if isinstance(each, Mapping) and each.get("topologyKey") in domains
         ]
         replicas = _replicas(path, values)
-        if by_host and replicas > nodes:
+        if apart and replicas > min(apart)[0]:
+            count, what = min(apart)
+            raised = "raise scaling.min" if what == "node" else "add zones"
             yield (
                 field_paths.below(path, "affinity"),
-                f"each of the {replicas} replicas needs its own node, and the groups start {nodes}, so the others stay "
-                "Pending; raise scaling.min, lower the replicas, or use "
-                "preferredDuringSchedulingIgnoredDuringExecution",
+                f"each of the {replicas} replicas needs its own {what}, and the groups have {count}, so the others "
+                f"stay Pending; {raised}, lower the replicas, or use preferredDuringSchedulingIgnoredDuringExecution",
             )
 
 

@@ -83,6 +83,11 @@ def _silent(context: Context) -> Iterator[tuple[str, str]]:
             yield from _off_below(addon.configuration, f"cluster.addons.{name}.configuration")
     for chart_name, chart in strategy.kubernetes.charts.items():
         yield from _off_below(chart.values, f"kubernetes.charts.{chart_name}.values")
+    for team in strategy.kubernetes.teams:
+        defaults = team.container_defaults
+        if defaults and not defaults.requests and not defaults.limits:
+            path = field_paths.below(field_paths.item("kubernetes.teams", team.name), "container_defaults")
+            yield path, "it has neither requests nor limits"
     yield from _addon_pairs(context)
     yield from _karpenter(context)
     yield from _nodes(context)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -152,7 +153,7 @@ def test_a_construct_finds_nothing_that_the_whole_strategy_does_not_have(
         ({"capacity_type": "CAPACITY_BLOCK"}, "capacity_target"),
     ],
 )
-def test_a_resolved_group_that_was_changed(changes: dict[str, object], fault: str) -> None:
+def test_a_resolved_group_that_was_changed(changes: dict[str, Any], fault: str) -> None:
     group = resolved_shipped("gpu-training").node_groups[1]
     assert list(section_checks.misfits(replace(group, instance_types=("p99.metal",)))) == []
     assert any(re.search(fault, each) for each in section_checks.misfits(replace(group, **changes)))

@@ -178,6 +178,19 @@ CASES = [
         with_web_identity(WEB_IDENTITY),
         with_web_identity("example.com/role"),
     ),
+    *(
+        Case("VALUE_SECRET", f"{CHART}.{path}", balancer(**wrong), balancer(**right))
+        for path, wrong, right in [
+            ("adminPassword", {"adminPassword": "hunter2"}, {"adminPassword": ""}),
+            ("auth.clientSecret", {"auth": {"clientSecret": "a1"}}, {"auth": {"existingSecret": "auth"}}),
+            (
+                "env[0].value",
+                {"env": [{"name": "DB_PASSWORD", "value": "hunter2"}]},
+                {"env": [{"name": "PASSWORD_FILE", "value": "/run/secret"}]},
+            ),
+            ("db.api_key", {"db": {"api_key": "a1"}}, {"db": {"passwordKey": "password"}}),
+        ]
+    ),
     argument("zone=us-east-1-bos-1a", "zone=us-west-2-lax-1a, node-pool-1b"),
     Case("IDENTIFIER_ACCOUNT", "cluster.admins[0]", with_admin(OTHER_ACCOUNT), with_admin(ACCOUNT)),
     Case(
@@ -211,7 +224,7 @@ def test_rule(case: Case) -> None:
 
 def test_every_rule_has_a_case() -> None:
     assert {case.code for case in CASES} == rules_of("identifiers")
-    assert warnings_of("identifiers") == {"IDENTIFIER_REGION", "IDENTIFIER_ACCOUNT", "IRSA_NO_PROVIDER"}
+    assert warnings_of("identifiers") == {"IDENTIFIER_REGION", "IDENTIFIER_ACCOUNT", "IRSA_NO_PROVIDER", "VALUE_SECRET"}
 
 
 def test_an_image_of_another_region_can_be_pulled_through_the_internet() -> None:

@@ -270,6 +270,11 @@ CASES = [
     ),
     # --- without effect
     off(
+        "kubernetes.teams[ml].container_defaults",
+        kubernetes(teams=[{"name": "ml", "container_defaults": {}}]),
+        kubernetes(teams=[{"name": "ml", "container_defaults": {"requests": {"cpu": "1"}}}]),
+    ),
+    off(
         "karpenter.node_policies[0]",
         pools(node_policies=["arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy"]),
         pools(node_policies=["arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy"]),

@@ -48,8 +48,12 @@ def running(code: str, name: str, keys: str, bad: dict[str, Any], good: dict[str
     return Case(code, f"cluster.addons.{name}.configuration.{keys}", addon(name, bad), addon(name, good))
 
 
-def apart(replicas: int, name: str = "replicas") -> dict[str, Any]:
-    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"a": "b"}}}
+def in_zones(*zones: str) -> dict[str, Any]:
+    return {"node_groups": [{**SYSTEM, "zones": list(zones)}]}
+
+
+def apart(replicas: int, name: str = "replicas", key: str = "kubernetes.io/hostname") -> dict[str, Any]:
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"a": "b"}}}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     return {name: replicas, "affinity": {"podAntiAffinity": required}}
 
@@ -609,6 +613,12 @@ CASES = [
         "cluster.addons.coredns.configuration.affinity",
         addon("coredns", apart(5, "replicaCount")),
         {**addon("coredns", apart(5, "replicaCount")), **pools(CPU_POOL)},
+    ),
+    Case(
+        "REPLICAS_APART",
+        "cluster.addons.metrics-server.configuration.affinity",
+        {**addon("metrics-server", apart(2, key="topology.kubernetes.io/zone")), **in_zones("usw2-az1")},
+        {**addon("metrics-server", apart(2, key="topology.kubernetes.io/zone")), **in_zones("usw2-az1", "usw2-az2")},
     ),
     running(
         "SOFTWARE_INCOMPLETE",
