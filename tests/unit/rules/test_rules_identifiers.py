@@ -80,6 +80,17 @@ def with_key_of(account: str) -> dict[str, Any]:
 OTHER_ACCOUNT = "444455556666"
 ANNOTATION = f"{CHART}.serviceAccount.annotations[example.com/role]"
 WEB_IDENTITY = "eks.amazonaws.com/role-arn"
+# The place of a secret, the values with it, and similar ones without.
+SECRETS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("adminPassword", {"adminPassword": "hunter2"}, {"adminPassword": ""}),
+    ("auth.clientSecret", {"auth": {"clientSecret": "a1"}}, {"auth": {"existingSecret": "auth"}}),
+    (
+        "env[0].value",
+        {"env": [{"name": "DB_PASSWORD", "value": "hunter2"}]},
+        {"env": [{"name": "PASSWORD_FILE", "value": "/run/secret"}]},
+    ),
+    ("db.api_key", {"db": {"api_key": "a1"}}, {"db": {"passwordKey": "password"}}),
+]
 CASES = [
     Case(
         "RESERVATION_REGION",
@@ -178,19 +189,7 @@ CASES = [
         with_web_identity(WEB_IDENTITY),
         with_web_identity("example.com/role"),
     ),
-    *(
-        Case("VALUE_SECRET", f"{CHART}.{path}", balancer(**wrong), balancer(**right))
-        for path, wrong, right in [
-            ("adminPassword", {"adminPassword": "hunter2"}, {"adminPassword": ""}),
-            ("auth.clientSecret", {"auth": {"clientSecret": "a1"}}, {"auth": {"existingSecret": "auth"}}),
-            (
-                "env[0].value",
-                {"env": [{"name": "DB_PASSWORD", "value": "hunter2"}]},
-                {"env": [{"name": "PASSWORD_FILE", "value": "/run/secret"}]},
-            ),
-            ("db.api_key", {"db": {"api_key": "a1"}}, {"db": {"passwordKey": "password"}}),
-        ]
-    ),
+    *(Case("VALUE_SECRET", f"{CHART}.{path}", balancer(**wrong), balancer(**right)) for path, wrong, right in SECRETS),
     argument("zone=us-east-1-bos-1a", "zone=us-west-2-lax-1a, node-pool-1b"),
     Case("IDENTIFIER_ACCOUNT", "cluster.admins[0]", with_admin(OTHER_ACCOUNT), with_admin(ACCOUNT)),
     Case(
