@@ -54,10 +54,23 @@ class _Fault(NamedTuple):
     sure: bool
 
 
+# Names at the top of a Kubernetes object.
+_OBJECT = frozenset(["apiVersion", "kind", "metadata", "spec"])
+
+
 def _node_config_faults(context: Context) -> Iterator[_Fault]:
     config = facts.node_config()["node_config"]["fields"]
     kubelet = facts.node_config()["kubelet_configuration"]["fields"]
     for node in with_user_data(context, "al2023"):
+        if _OBJECT & node.user_data.keys():
+            first = next(name for name in node.user_data if name in _OBJECT)
+            yield _Fault(
+                setting_path(node, (first,)),
+                "user_data is the spec of a NodeConfig, without apiVersion, kind and metadata, so the whole has no "
+                "effect; write only what is below spec",
+                sure=True,
+            )
+            continue
         for found in unknown_below(node.user_data, names_only(config)):
             *above, name = found.path
             siblings = setting(config, above)

@@ -134,6 +134,12 @@ CASES = [
         bottlerocket({"host-containers": {"admin": {"enabled": True, "superpower": True}}}),
         bottlerocket({"host-containers": {"admin": {"enabled": True, "superpowered": True}}}),
     ),
+    Case(
+        "USER_DATA_FIELD",
+        f"{GPU}.apiVersion",
+        al2023(apiVersion="node.eks.aws/v1alpha1", kind="NodeConfig", spec={"featureGates": {}}),
+        al2023(featureGates={}),
+    ),
     Case("USER_DATA_FIELD", f"{GPU}.settings", bottlerocket({"settings": {"motd": "a"}}), bottlerocket({"motd": "a"})),
     # a section of the other image
     Case(
