@@ -228,12 +228,12 @@ def _account(context: Context) -> Iterator[Breach]:
 def _managed(context: Context) -> Iterator[tuple[str, str, str | None]]:
     """Yield path, path and name below ``policy/``, and the right ones (or None) of policies that AWS does not list."""
     known = facts.managed_policies()["managed"]["by_path"]
-    full = {f"{above}{name}".removeprefix("/") for above, names in known.items() for name in names}
-    by_name = {each.rpartition("/")[2]: each for each in sorted(full)}
     for path, arn in _policy_arns(context):
         policy_name = arn.split(":", 5)[5].removeprefix("policy/")
-        if arn.split(":")[4] == "aws" and policy_name not in full:
-            last = policy_name.rpartition("/")[2]
+        above, _, last = f"/{policy_name}".rpartition("/")
+        if arn.split(":")[4] == "aws" and last not in known.get(f"{above}/", ()):
+            full = sorted(f"{folder}{name}".removeprefix("/") for folder, names in known.items() for name in names)
+            by_name = {each.rpartition("/")[2]: each for each in full}
             meant = by_name.get(last) or by_name.get(misspelt(last, by_name) or "")
             yield path, policy_name, meant
 

@@ -7,7 +7,7 @@ nodes wait forever, or until Karpenter launches a node for them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -128,6 +128,7 @@ def _rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
     largest: tuple[int, NodeGroupSpec | None] = (0, None)
     grows = "cluster-autoscaler" in context.charts
     tolerated = facts.addons()["coredns"].get("tolerations", ())
+    everywhere = _daemonsets(context)
     for group in context.strategy.node_groups:
         kinds = context.types(group)
         if not kinds or len(kinds) != len(group.instance_types) or not is_open_to(context, group, tolerated):
@@ -138,11 +139,13 @@ def _rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
             largest = (count, group)
         # The group launches any of its types, and the smallest has the least room.
         smallest = min(kinds, key=lambda kind: (kind.memory_gib, kind.vcpus))
-        rooms += [_room(context, group, smallest) for _ in range(count)]
+        room = _room(context, group, smallest, everywhere)
+        rooms += [replace(room) for _ in range(count)]
     return rooms, largest[1]
 
 
-def _room(context: Context, group: NodeGroupSpec, kind: InstanceType) -> _Room:
+def _room(context: Context, group: NodeGroupSpec, kind: InstanceType, here: list[_Pod]) -> _Room:
+    """Return the room on a node of a type, beside the pods that are on every node."""
     strategy = context.strategy
     cards = kind.network_cards[0].max_interfaces if kind.network_cards else None
     addresses = (
@@ -155,7 +158,6 @@ def _room(context: Context, group: NodeGroupSpec, kind: InstanceType) -> _Room:
     most = (
         pods_per_node(group, context.types(group), custom_networking=has_pod_subnets(strategy.network)) or _USUAL_PODS
     )
-    here = _daemonsets(context)
     return _Room(cpu - sum(each.cpu for each in here), memory - sum(each.memory for each in here), most - len(here))
 
 
@@ -240,10 +242,10 @@ def _no_room(context: Context) -> Iterator[Breach]:
 @warning("SYSTEM_TIGHT")
 def _tight(context: Context) -> Iterator[Breach]:
     rooms, group = _rooms(context)
-    if not rooms or group is None or list(_no_room(context)):
+    if not rooms or group is None:
         return
     pods = _apart(list(_pods(context)), rooms)
-    if unplaced := _first_unplaced(pods, rooms):
+    if (unplaced := _first_unplaced(pods, rooms)) and not list(_no_room(context)):
         text = f"so {unplaced.name} may stay Pending"
         if _has_open_pool(context):
             text += " until Karpenter launches a node for it"
