@@ -130,7 +130,13 @@ def of_moto() -> Aws:
 
 def loaded(*groups: dict[str, Any], **fields: Any) -> LoadedStrategy:
     """Return a strategy without errors, as if it was loaded from a file."""
-    strategy = parse_strategy(yaml.safe_dump(document(*groups, **fields)), file="demo.yaml")
+    return _without_errors(yaml.safe_dump(document(*groups, **fields)))
+
+
+# Most checks of a module look at the same strategy.
+@cache
+def _without_errors(text: str) -> LoadedStrategy:
+    strategy = parse_strategy(text, file="demo.yaml")
     wrong = [each for each in check_rules(strategy.strategy, today=TODAY) if each.severity.value == "error"]
     assert not wrong, "\n".join(map(str, wrong))
     return strategy

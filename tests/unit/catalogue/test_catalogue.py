@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -179,9 +180,13 @@ def test_a_family_that_cannot_be_a_node_has_a_reason(catalogue: Catalogue) -> No
     assert catalogue.unsupported("m1.large") is catalogue.unsupported("t1x.large") is None
 
 
+@cache
+def moto() -> build.Ec2Data:
+    return build.from_moto()
+
+
 def test_every_type_is_a_node_or_has_a_reason(catalogue: Catalogue) -> None:
-    kinds = build.from_moto().types
-    assert [name for name in kinds if name not in catalogue and not catalogue.unsupported(name)] == []
+    assert [name for name in moto().types if name not in catalogue and not catalogue.unsupported(name)] == []
 
 
 def test_only_older_families_lack_prefix_delegation(catalogue: Catalogue) -> None:
@@ -447,7 +452,7 @@ def test_regions_that_ec2s_list_lacks(catalogue: Catalogue) -> None:
 
 
 def test_regions_of_the_list_are_not_added(catalogue: Catalogue) -> None:
-    assert not facts.regions()["regions"].keys() & build.from_moto().zones.keys()
+    assert not facts.regions()["regions"].keys() & moto().zones.keys()
     sold = [row["sold"] for row in facts.regions()["regions"].values() if row["sold"]]
     names = [f"{family}.{size}" for each in sold for family, sizes in each.items() for size in sizes.split()]
     assert [name for name in names if name not in catalogue] == []

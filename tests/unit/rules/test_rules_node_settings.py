@@ -9,7 +9,8 @@ import pytest
 from eks_hardware.catalogue import load
 from eks_hardware.models import Strategy
 from eks_hardware.resolve.node import pods_per_node
-from eks_hardware.rules import check
+from eks_hardware.rules import RULES, check
+from eks_hardware.rules.registry import Context
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
 from helpers.sections import one_group
@@ -370,9 +371,11 @@ def test_what_is_derived_is_never_too_much(custom_networking: bool) -> None:
         derived = pods_per_node(of_type, (kind,), custom_networking=custom_networking)
         if derived is not None and derived >= 4:
             groups.append(group(kind.name, f"g{index}", kubelet={"max_pods": derived}))
-    found = shown_codes({"node_groups": [SYSTEM, *groups], **(PODS_ELSEWHERE if custom_networking else {})})
+    given = document(node_groups=[SYSTEM, *groups], **(PODS_ELSEWHERE if custom_networking else {}))
+    context = Context(Strategy.model_validate(given), load(), TODAY)
     assert len(groups) > 100
-    assert not {"MAX_PODS_ADDRESSES", "MAX_PODS_RECOMMENDED"} & {code for code, _ in found}
+    for code in ("MAX_PODS_ADDRESSES", "MAX_PODS_RECOMMENDED"):
+        assert list(RULES[code].check(context)) == []
 
 
 @pytest.mark.parametrize("fields", [{"kubelet": {"max_pods": 700, "system_reserved": {"cpu": "999"}}}, {"efa": True}])
