@@ -14,8 +14,11 @@ from typing import Any
 import yaml
 
 from eks_hardware import facts
+from eks_hardware.catalogue import load
 from eks_hardware.local.cluster import Cluster
 from eks_hardware.local.readback import Account
+from eks_hardware.resolve.mappings import merged
+from eks_hardware.resolve.system_pods import is_enabled, steps
 
 Map = Mapping[str, Any]
 
@@ -79,51 +82,120 @@ def objects(addons: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     Args:
         addons: the configuration of each add-on, YAML or JSON as EKS takes it, or an empty text.
     """
-    recorded, known = facts.system_pods(), facts.addons()
+    known = facts.addons()
     namespaces = {name: known[name].get("namespace", _NAMESPACE) if name in known else _NAMESPACE for name in addons}
     for namespace in sorted(set(namespaces.values()) - {_NAMESPACE}):
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
     for name, text in addons.items():
         configuration = yaml.safe_load(text) or {}
-        for kind, rows in (("Deployment", recorded["deployments"]), ("DaemonSet", recorded["daemonsets"])):
-            if name in rows:
-                tolerations = known[name].get("tolerations", []) if name in known else []
-                made = workload(kind, name, rows[name], configuration, tolerations=tolerations)
+        tolerations = known[name].get("tolerations", []) if name in known else []
+        for kind, of, row in _rows(name):
+            if is_enabled(steps(configuration, row.get("values", ""))):
+                made = workload(kind, of, row, configuration, software=name, tolerations=tolerations)
                 made["metadata"]["namespace"] = namespaces[name]
                 yield made
 
 
 def workload(
-    kind: str, name: str, row: Map, configuration: Map | None = None, *, tolerations: Sequence[object] = ()
+    kind: str,
+    name: str,
+    row: Map,
+    configuration: Map | None = None,
+    *,
+    software: str = "",
+    tolerations: Sequence[object] = (),
 ) -> dict[str, Any]:
     """Return a Deployment or DaemonSet in ``kube-system`` with recorded requests.
 
+    Values of single sidecars are not read: sidecars have their recorded requests.
+
     Args:
         kind: ``Deployment`` or ``DaemonSet``.
-        name: the add-on or chart.
+        name: its name.
         row: its row in ``config/facts/system_pods.json``.
         configuration: the values that the user sets.
-        tolerations: those of a Deployment's pods by default; pods of a DaemonSet tolerate every taint.
+        software: the add-on or chart, if it has another name.
+        tolerations: those of a Deployment's pods by default.
     """
-    values = (configuration or {}).get(row["values"]) if row.get("values") else configuration
-    given: Map = values if isinstance(values, Mapping) else {}
-    requests = {"cpu": f"{row['millicores']}m", "memory": f"{row['mib']}Mi"}
-    resources = {"requests": {key: amount for key, amount in requests.items() if not amount.startswith("0")}}
+    configuration = configuration or {}
+    given: Map = steps(configuration, row.get("values", ""))[-1]
+    labels = {"k8s-app": name, _LABEL: software or name}
     pod: dict[str, Any] = {
-        "containers": [{"name": "main", "image": "none", "resources": given.get("resources") or resources}],
-        "tolerations": _EVERY_TAINT if kind == "DaemonSet" else tolerations,
-        # As in their charts: they displace pods that took their room.
-        "priorityClassName": "system-node-critical" if kind == "DaemonSet" else "system-cluster-critical",
-        **{key: given[key] for key in _PLACEMENT if given.get(key)},
+        "containers": list(_containers(row, given)),
+        **_placement(kind, row, configuration, given, tolerations),
     }
-    labels = {"k8s-app": row.get("workload", name), _LABEL: name}
+    if row.get("critical", True):
+        # As in their charts: they displace pods that took their room.
+        pod["priorityClassName"] = "system-node-critical" if kind == "DaemonSet" else "system-cluster-critical"
     return {
         "apiVersion": "apps/v1",
         "kind": kind,
-        "metadata": {"name": row.get("workload", name), "namespace": _NAMESPACE, "labels": labels},
+        "metadata": {"name": name, "namespace": _NAMESPACE, "labels": labels},
         "spec": {
-            **({"replicas": given.get("replicaCount", row["replicas"])} if kind == "Deployment" else {}),
+            **({"replicas": _replicas(row, configuration, given)} if kind == "Deployment" else {}),
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": pod},
         },
     }
+
+
+def _rows(addon: str) -> Iterator[tuple[str, str, Map]]:
+    """Yield the kind, name and row of each workload of an add-on."""
+    recorded = facts.system_pods()
+    if addon in recorded["deployments"]:
+        deployment = recorded["deployments"][addon]
+        yield "Deployment", deployment.get("workload", addon), deployment
+    for name, row in recorded["daemonsets"].items():
+        if row["addon"] == addon:
+            yield "DaemonSet", name, row
+
+
+def _containers(row: Map, given: Map) -> Iterator[dict[str, Any]]:
+    """Yield the containers: those with the given resources, and one for all others."""
+    requests = _requests(row["millicores"], row["mib"])
+    resources = merged({"requests": requests} if requests else {}, given.get("resources") or {})
+    for number in range(row.get("containers", 1)):
+        yield {"name": f"main-{number}" if number else "main", "image": "none", "resources": resources}
+    if sidecars := _requests(row.get("sidecar_millicores", 0), row.get("sidecar_mib", 0)):
+        yield {"name": "sidecars", "image": "none", "resources": {"requests": sidecars}}
+
+
+def _requests(millicores: int, mib: int) -> dict[str, object]:
+    amounts = {"cpu": (millicores, "m"), "memory": (mib, "Mi")}
+    return {key: f"{amount}{unit}" for key, (amount, unit) in amounts.items() if amount}
+
+
+def _replicas(row: Map, configuration: Map, given: Map) -> int:
+    """Return the replicas; CoreDNS that scales itself starts with the fewest."""
+    scaling = given.get("autoScaling")
+    if isinstance(scaling, Mapping) and scaling.get("enabled"):
+        return int(scaling.get("minReplicas", row["replicas"]))
+    counts = (values[key] for values in (given, configuration) for key in ("replicaCount", "replicas") if key in values)
+    return int(next(counts, row["replicas"]))
+
+
+def _placement(kind: str, row: Map, configuration: Map, given: Map, tolerations: Sequence[object]) -> dict[str, Any]:
+    """Return the fields of a pod that decide where it runs."""
+    own: Any = tolerations
+    if kind == "DaemonSet":
+        own = configuration.get("tolerations") or row.get("tolerations", _EVERY_TAINT)
+    placement = {"tolerations": own, **{key: given[key] for key in _PLACEMENT if given.get(key)}}
+    if row.get("tolerate_all_taints"):
+        added = given.get("tolerations") or []
+        placement["tolerations"] = _EVERY_TAINT if given.get("tolerateAllTaints", True) else [*tolerations, *added]
+    if "hardware" in row and "affinity" not in placement:
+        placement["affinity"] = _on_types(row)
+    return placement
+
+
+def _on_types(row: Map) -> dict[str, Any]:
+    """Return an affinity to the instance types of a row's hardware."""
+    catalogue, architecture = load(), row.get("architecture")
+    names = [
+        kind.name
+        for kind in map(catalogue.get, catalogue.names)
+        if kind.hardware.value in row["hardware"] and architecture in (None, kind.architecture)
+    ]
+    expression = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": names}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}

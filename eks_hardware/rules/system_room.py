@@ -17,6 +17,7 @@ from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve.addons import addons_of
 from eks_hardware.resolve.node import ami_family, pods_per_node
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
+from eks_hardware.resolve.system_pods import daemonset_pods, requests
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.placement import below, placed_charts
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
@@ -69,8 +70,9 @@ def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
             values = _part(context.chart_values(name), row.get("values", ""))
             software.append((name, _count(values, row["replicas"]), values))
         elif name in enabled:
-            values = _part(context.addon_configuration(name), row.get("values", ""))
-            software.append((name, _count(values, row["replicas"]), values))
+            configuration = context.addon_configuration(name)
+            values = _part(configuration, row.get("values", ""))
+            software.append((name, _count(values, _count(configuration, row["replicas"])), values))
     return software
 
 
@@ -88,17 +90,6 @@ def _count(values: Mapping[str, object], default: int) -> int:
     return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 1000 else default
 
 
-def _requests(values: Mapping[str, object], millicores: int, mib: int) -> tuple[Fraction, Fraction]:
-    """Return the CPUs and bytes that one pod requests: the recorded ones, or those that the values set."""
-    # The container of some charts is one level deeper.
-    resources = values.get("resources") or below(values, ("manager",)).get("resources")
-    given = resources.get("requests") if isinstance(resources, Mapping) else None
-    cpu, memory = Fraction(millicores, 1000), Fraction(mib * MIB)
-    if isinstance(given, Mapping):
-        cpu, memory = _amount(given.get("cpu"), cpu), _amount(given.get("memory"), memory)
-    return cpu, memory
-
-
 def _amount(value: object, default: Fraction) -> Fraction:
     given = amount_or_none(value)
     return default if given is None else given
@@ -107,14 +98,14 @@ def _amount(value: object, default: Fraction) -> Fraction:
 def _pods(context: Context) -> Iterator[_Pod]:
     known = facts.system_pods()["deployments"]
     for name, replicas, values in _software(context):
-        cpu, memory = _requests(values, known[name]["millicores"], known[name]["mib"])
+        cpu, memory = requests(values, known[name])
         for _ in range(replicas):
             yield _Pod(name, cpu, memory)
     for chart, part, values in placed_charts(context):
         if chart in known:
             continue
         # Without requests a pod takes no room that others need.
-        cpu, memory = _requests(values, 0, 0)
+        cpu, memory = requests(values)
         for _ in range(_count(values, 1) if cpu or memory else 0):
             yield _Pod(part or chart, cpu, memory)
 
@@ -128,7 +119,6 @@ def _rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
     largest: tuple[int, NodeGroupSpec | None] = (0, None)
     grows = "cluster-autoscaler" in context.charts
     tolerated = facts.addons()["coredns"].get("tolerations", ())
-    everywhere = _daemonsets(context)
     for group in context.strategy.node_groups:
         kinds = context.types(group)
         if not kinds or len(kinds) != len(group.instance_types) or not is_open_to(context, group, tolerated):
@@ -139,12 +129,12 @@ def _rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
             largest = (count, group)
         # The group launches any of its types, and the smallest has the least room.
         smallest = min(kinds, key=lambda kind: (kind.memory_gib, kind.vcpus))
-        room = _room(context, group, smallest, everywhere)
+        room = _room(context, group, smallest)
         rooms += [replace(room) for _ in range(count)]
     return rooms, largest[1]
 
 
-def _room(context: Context, group: NodeGroupSpec, kind: InstanceType, here: list[_Pod]) -> _Room:
+def _room(context: Context, group: NodeGroupSpec, kind: InstanceType) -> _Room:
     """Return the room on a node of a type, beside the pods that are on every node."""
     strategy = context.strategy
     cards = kind.network_cards[0].max_interfaces if kind.network_cards else None
@@ -158,6 +148,7 @@ def _room(context: Context, group: NodeGroupSpec, kind: InstanceType, here: list
     most = (
         pods_per_node(group, context.types(group), custom_networking=has_pod_subnets(strategy.network)) or _USUAL_PODS
     )
+    here = _daemonsets(context, kind)
     return _Room(cpu - sum(each.cpu for each in here), memory - sum(each.memory for each in here), most - len(here))
 
 
@@ -176,21 +167,13 @@ def _reserved(group: NodeGroupSpec, usual: Mapping[str, Fraction]) -> dict[str, 
     }
 
 
-def _daemonsets(context: Context) -> list[_Pod]:
-    """Return the pods of add-ons on every node, with the requests that the strategy sets for them."""
-    strategy = context.strategy
-    enabled = addons_of(strategy)
-    pods = []
-    for name, row in facts.system_pods()["daemonsets"].items():
-        if name in enabled:
-            values = _part(context.addon_configuration(name), row.get("values", ""))
-            cpu, memory = _requests(values, row["millicores"], row["mib"])
-            # The values may set only one of several containers.
-            least = Fraction(row["millicores"], 1000), Fraction(row["mib"] * MIB)
-            pods.append(_Pod(name, max(cpu, least[0]), max(memory, least[1])))
+def _daemonsets(context: Context, kind: InstanceType) -> list[_Pod]:
+    """Return the pods on every node of a type, with the requests that the strategy sets for them."""
+    configurations = {name: context.addon_configuration(name) for name in addons_of(context.strategy)}
+    pods = [_Pod(name, *each) for name, each in daemonset_pods(configurations, kind)]
     exporter = "prometheus-node-exporter"
     if "kube-prometheus-stack" in context.charts:
-        cpu, memory = _requests(_part(context.chart_values("kube-prometheus-stack"), exporter), 0, 0)
+        cpu, memory = requests(_part(context.chart_values("kube-prometheus-stack"), exporter))
         pods.append(_Pod(exporter, cpu, memory))
     return pods
 
@@ -261,7 +244,10 @@ def _too_few(context: Context) -> Iterator[Breach]:
         most = node.kubelet.max_pods
         if most is None or not context.types(node):
             continue
-        names = [*(pod.name for pod in _daemonsets(context)), *_device_daemonsets(context, node)]
+        names = [
+            *(pod.name for pod in _daemonsets(context, context.types(node)[0])),
+            *_device_daemonsets(context, node),
+        ]
         if len(names) >= most:
             yield (
                 node_path(node, "kubelet.max_pods"),

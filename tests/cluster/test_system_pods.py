@@ -33,9 +33,9 @@ def first_nodes(resolved: ResolvedStrategy, template: Template) -> list[Object]:
     return found
 
 
-def of_chart(name: str, row: Mapping[str, Any]) -> Object:
+def deployment_of(name: str, row: Mapping[str, Any]) -> Object:
     """Return the Deployment of a chart with recorded requests; replicas of Karpenter never share a node."""
-    made = addon_pods.workload("Deployment", name, row)
+    made = addon_pods.workload("Deployment", row.get("workload", name), row, software=name)
     if name == "karpenter":
         apart = {"labelSelector": made["spec"]["selector"], "topologyKey": "kubernetes.io/hostname"}
         made["spec"]["template"]["spec"]["affinity"] = {
@@ -49,15 +49,14 @@ def software(resolved: ResolvedStrategy) -> list[Object]:
     charts = {each.chart for each in bundle_of(resolved.name).charts}
     given = {each.name: json.dumps(each.configuration, default=dict) for each in resolved.cluster.addons}
     rows = facts.system_pods()["deployments"]
-    return [*addon_pods.objects(given), *(of_chart(name, row) for name, row in rows.items() if name in charts)]
+    return [*addon_pods.objects(given), *(deployment_of(name, row) for name, row in rows.items() if name in charts)]
 
 
 def test_a_new_cluster_has_room_for_its_own_software(server: Cluster, templates: Mapping[str, Template]) -> None:
     for name in SHIPPED:
         resolved = resolved_named(name)
         nodes, objects = first_nodes(resolved, templates[name]), software(resolved)
-        counts = {"Deployment": 0, "DaemonSet": len(nodes)}
-        expected = sum(each["spec"].get("replicas", counts[each["kind"]]) for each in objects)
+        expected = sum(each["spec"].get("replicas", len(nodes_of(each, nodes))) for each in objects if "spec" in each)
         names = {each["metadata"]["name"] for each in objects}
         assert {"coredns", "metrics-server", "aws-node", "kube-proxy"} <= names
         server.kubectl("create", "-f", "-", stdin=manifest_list([*nodes, *objects]))
@@ -65,6 +64,16 @@ def test_a_new_cluster_has_room_for_its_own_software(server: Cluster, templates:
         server.kubectl("delete", "-f", "-", "--wait=false", stdin=manifest_list(objects))
         assert eventually(lambda: phases(server), []) == []
         server.kubectl("delete", "node", "--all", "--wait=false")
+
+
+def nodes_of(daemonset: Object, nodes: list[Object]) -> list[Object]:
+    """Return the nodes of the instance types that a DaemonSet's affinity names; all without an affinity."""
+    affinity = daemonset["spec"]["template"]["spec"].get("affinity", {})
+    if "nodeAffinity" not in affinity:
+        return nodes
+    (term,) = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    (expression,) = term["matchExpressions"]
+    return [each for each in nodes if each["metadata"]["labels"][expression["key"]] in expression["values"]]
 
 
 def phases(server: Cluster) -> list[str]:
@@ -106,14 +115,17 @@ def test_pods_follow_the_add_ons(server: Cluster) -> None:
     assert without == ["unheard-of"]
     controllers, agents = of("deployments"), of("daemonsets")
     assert {name: spec["replicas"] for name, spec in controllers.items()} == {
+        "amazon-cloudwatch/amazon-cloudwatch-observability-controller-manager": 1,
         "kube-system/coredns": 2,
         "kube-system/ebs-csi-controller": 3,
     }
     assert controllers["kube-system/ebs-csi-controller"]["template"]["spec"]["nodeSelector"] == {"a": "b"}
-    assert agents.keys() == {"amazon-cloudwatch/cloudwatch-agent", "kube-system/ebs-csi-node"}
-    (container,) = agents["kube-system/ebs-csi-node"]["template"]["spec"]["containers"]
-    assert container["resources"]["requests"] == {"cpu": "1"}
+    of_cloudwatch = ("cloudwatch-agent", "dcgm-exporter", "fluent-bit", "neuron-monitor")
+    assert agents.keys() == {*(f"amazon-cloudwatch/{name}" for name in of_cloudwatch), "kube-system/ebs-csi-node"}
+    driver, _ = agents["kube-system/ebs-csi-node"]["template"]["spec"]["containers"]
+    assert driver["resources"]["requests"] == {"cpu": "1", "memory": "40Mi"}
     waiting = [
+        "amazon-cloudwatch-observability: 0 of 1 pods run\n  no nodes available to schedule pods",
         "aws-ebs-csi-driver: 0 of 3 pods run\n  no nodes available to schedule pods",
         "coredns: 0 of 2 pods run\n  no nodes available to schedule pods",
     ]

@@ -145,6 +145,7 @@ class Toleration(TypedDict):
     key: NotRequired[str]
     operator: NotRequired[str]
     effect: NotRequired[str]
+    tolerationSeconds: NotRequired[int]
 
 
 class Addon(TypedDict):

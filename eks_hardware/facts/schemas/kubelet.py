@@ -113,23 +113,56 @@ class ContainerdFacts(About):
 
 
 class SystemPods(TypedDict):
-    """The requests of one pod."""
+    """The pods of one Deployment or DaemonSet.
+
+    Attributes:
+        millicores: the CPU request of one container.
+        mib: the memory request of one container.
+        containers: the number of these containers; 1 by default.
+        sidecar_millicores: the CPU request of all other containers together.
+        sidecar_mib: the memory request of all other containers together.
+        values: the dotted path of the values that set replicas, requests and placement.
+        critical: whether the pods have a priority class of the system; true by default.
+        source: where the requests are from.
+    """
 
     millicores: int
     mib: int
-    source: Text
-    workload: NotRequired[str]
-    """The name of the Deployment or DaemonSet, if it is not that of the add-on or chart."""
+    containers: NotRequired[int]
+    sidecar_millicores: NotRequired[int]
+    sidecar_mib: NotRequired[int]
     values: NotRequired[str]
-    """The part of the chart's or add-on's values that sets replicas, requests and placement."""
+    critical: NotRequired[bool]
+    source: Text
 
 
 class SystemDeployment(SystemPods):
+    """The pods of an add-on's or a chart's Deployment; ``workload`` is its name, if it has another one."""
+
     replicas: int
+    workload: NotRequired[str]
     limit_mib: NotRequired[int]
+
+
+class SystemDaemonSet(SystemPods):
+    """The pods of an add-on's DaemonSet.
+
+    Attributes:
+        addon: the add-on.
+        hardware: the kinds of hardware with these pods; all by default.
+        architecture: the processor architecture with these pods; all by default.
+        tolerations: the default tolerations; every taint by default.
+        tolerate_all_taints: whether the values have ``tolerateAllTaints``, which is true by default.
+    """
+
+    addon: str
+    hardware: NotRequired[list[str]]
+    architecture: NotRequired[str]
+    tolerations: NotRequired[list[dict[str, str]]]
+    tolerate_all_taints: NotRequired[bool]
 
 
 class SystemSoftware(About):
     as_of: Day
     deployments: dict[str, SystemDeployment]
-    daemonsets: dict[str, SystemPods]
+    daemonsets: dict[str, SystemDaemonSet]

@@ -163,8 +163,8 @@ CASES = [
     Case(
         "PODS_TOO_FEW",
         "node_groups[gpu].kubelet.max_pods",
-        gpu_group(kubelet={"max_pods": 5}),
         gpu_group(kubelet={"max_pods": 6}),
+        gpu_group(kubelet={"max_pods": 7}),
     ),
     Case(
         "PODS_TOO_FEW",

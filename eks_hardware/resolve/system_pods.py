@@ -1,0 +1,88 @@
+"""The requests of the cluster's own pods: recorded ones, and those that values set.
+
+They are recorded in ``config/facts/system_pods.json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from eks_hardware import facts
+from eks_hardware.catalogue import InstanceType
+from eks_hardware.facts.schemas.kubelet import SystemPods
+from eks_hardware.units import MIB, amount_or_none
+
+
+class Requests(NamedTuple):
+    """The CPUs and the bytes of memory that one pod requests."""
+
+    cpu: Fraction
+    memory: Fraction
+
+
+def requests(values: Mapping[str, object], row: SystemPods | None = None) -> Requests:
+    """Return what one pod requests: the recorded amounts, or those that the values set.
+
+    Args:
+        values: the values of its Deployment or DaemonSet.
+        row: the recorded requests; None if there are none.
+    """
+    if row is None:
+        return _of_container(values, 0, 0)
+    one, containers = _of_container(values, row["millicores"], row["mib"]), row.get("containers", 1)
+    sidecars = _recorded(row.get("sidecar_millicores", 0), row.get("sidecar_mib", 0))
+    return Requests(containers * one.cpu + sidecars.cpu, containers * one.memory + sidecars.memory)
+
+
+def daemonset_pods(
+    configurations: Mapping[str, Mapping[str, object]], kind: InstanceType
+) -> Iterator[tuple[str, Requests]]:
+    """Yield the name and requests of each DaemonSet that add-ons run on nodes of an instance type.
+
+    Args:
+        configurations: the configuration of each enabled add-on.
+        kind: the instance type.
+    """
+    for name, row in facts.system_pods()["daemonsets"].items():
+        hardware, architecture = row.get("hardware"), row.get("architecture")
+        on_type = hardware is None or kind.hardware.value in hardware
+        if row["addon"] in configurations and on_type and architecture in (None, kind.architecture):
+            parts = steps(configurations[row["addon"]], row.get("values", ""))
+            if is_enabled(parts):
+                yield name, requests(parts[-1], row)
+
+
+def steps(values: Mapping[str, object], path: str) -> list[Mapping[str, object]]:
+    """Return the values at each step of a dotted path, from all of them to those at its end.
+
+    >>> steps({"containerLogs": {"fluentBit": {"priority": 1}}}, "containerLogs.fluentBit")[-1]
+    {'priority': 1}
+    """
+    found = [values]
+    for key in filter(None, path.split(".")):
+        value = found[-1].get(key)
+        found.append(value if isinstance(value, Mapping) else {})
+    return found
+
+
+def is_enabled(parts: list[Mapping[str, object]]) -> bool:
+    """Return whether no step below the first one has ``enabled: false``."""
+    return all(part.get("enabled") is not False for part in parts[1:])
+
+
+def _of_container(values: Mapping[str, object], millicores: int, mib: int) -> Requests:
+    # The container of some charts is one level deeper.
+    manager = values.get("manager")
+    resources = values.get("resources") or (manager.get("resources") if isinstance(manager, Mapping) else None)
+    given = resources.get("requests") if isinstance(resources, Mapping) else None
+    recorded = _recorded(millicores, mib)
+    if not isinstance(given, Mapping):
+        return recorded
+    cpu, memory = (amount_or_none(given.get(name)) for name in ("cpu", "memory"))
+    return Requests(recorded.cpu if cpu is None else cpu, recorded.memory if memory is None else memory)
+
+
+def _recorded(millicores: int, mib: int) -> Requests:
+    return Requests(Fraction(millicores, 1000), Fraction(mib * MIB))
