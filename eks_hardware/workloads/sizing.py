@@ -16,15 +16,17 @@ from eks_hardware.kubernetes.allocatable import allocatable, efa_huge_pages
 from eks_hardware.resolve import ResolvedNodeGroup, extended_resources_of
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE, accelerator_resource
 from eks_hardware.resolve.pool_types import node_capacity
+from eks_hardware.resolve.system_pods import Requests, daemonset_pods
 from eks_hardware.software import chip_of
 from eks_hardware.units import MIB, amount, mebibytes
 from eks_hardware.workloads.request import Request, WorkloadError
 from eks_hardware.workloads.target import Target
 
-# Our choice: more than CNI, kube-proxy, device plugins, storage drivers and exporters of a node request together.
+# Our choice: more than CNI, kube-proxy, device plugins, storage drivers and exporters of most nodes request together.
 _FOR_DAEMONSETS = Fraction(5, 100)
-_DAEMONSETS_CPU = Fraction(4, 10)
-_DAEMONSETS_MEMORY = Fraction(1024 * MIB)
+_DAEMONSETS = Requests(Fraction(4, 10), Fraction(1024 * MIB))
+# Our choice: for the daemonsets of charts, next to the recorded requests of the add-ons' daemonsets.
+_OF_CHARTS = Requests(Fraction(1, 10), Fraction(256 * MIB))
 # CoreDNS, Karpenter and every controller run there, too.
 _OF_SYSTEM = Fraction(1, 2)
 # Our choice: data loaders and NCCL share memory through it. It is a limit, and usage counts as the pod's memory.
@@ -84,8 +86,9 @@ def size(target: Target, request: Request) -> Size:
     shares = {kind: Fraction(devices, counts[kind]) if resource else Fraction(1) for kind in fitting}
     whole = all(share == 1 for share in shares.values())
     room = {kind: allocatable(target.node, kind) for kind in fitting}
-    cpu = min(_left(target, room[kind]["cpu"], _DAEMONSETS_CPU) * shares[kind] for kind in fitting)
-    memory = min(_left(target, room[kind]["memory"], _DAEMONSETS_MEMORY) * shares[kind] for kind in fitting)
+    daemonsets = {kind: _daemonsets(target, kind) for kind in fitting}
+    cpu = min(_left(target, room[kind]["cpu"], daemonsets[kind].cpu) * shares[kind] for kind in fitting)
+    memory = min(_left(target, room[kind]["memory"], daemonsets[kind].memory) * shares[kind] for kind in fitting)
     smallest = min(fitting, key=lambda kind: (kind.vcpus, kind.memory_gib, kind.name))
     # Independent pods need no EFA, and neither huge pages nor root to pin memory.
     efa = 0 if request.independent else min(math.floor(target.node.efa_count * share) for share in shares.values())
@@ -157,6 +160,16 @@ def _ranks(kind: InstanceType, devices: int, count: int, resource: str | None) -
     if resource != NEURON:
         return max(devices, 1)
     return extended_resources_of(kind).get(NEURON_CORE, count) * devices // count
+
+
+def _daemonsets(target: Target, kind: InstanceType) -> Requests:
+    """Return what to leave for the daemonsets of a node, at least."""
+    configurations = {addon.name: addon.configuration for addon in target.resolved.cluster.addons}
+    found = [each for _, each in daemonset_pods(configurations, kind)]
+    return Requests(
+        max(_DAEMONSETS.cpu, sum((each.cpu for each in found), _OF_CHARTS.cpu)),
+        max(_DAEMONSETS.memory, sum((each.memory for each in found), _OF_CHARTS.memory)),
+    )
 
 
 def _left(target: Target, whole: Fraction, least: Fraction) -> Fraction:

@@ -15,6 +15,7 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.workloads import KINDS, Manifest, Request, WorkloadError, manifest
 from helpers.cases import in_one_test
+from helpers.sections import configured
 from helpers.strategies import SHIPPED, gpu_pool, group, pools, shipped, strategy
 
 P4D = group("p4d.24xlarge", efa=True, workload="training")
@@ -154,6 +155,13 @@ def test_cpu_and_memory_are_a_share_of_the_smallest_node() -> None:
     # 48 vCPUs and 192 GiB, minus 7.5%, the reservations, and a twentieth.
     assert container(of)["resources"]["requests"] == {"cpu": "45", "memory": "166Gi"}
     assert container(of, kind="deployment")["resources"]["requests"] == {"cpu": "11", "memory": "41Gi"}
+
+
+def test_the_daemonsets_of_add_ons_fit_next_to_a_job_on_a_whole_node() -> None:
+    # 3920m can be allocated. CloudWatch's three daemonsets request 550m there, the usual ones 160m; 100m is for charts.
+    of = strategy(group("g5.xlarge"), **configured("amazon-cloudwatch-observability"))
+    assert container(of)["resources"]["requests"]["cpu"] == "3110m"
+    assert container(strategy(group("g5.xlarge")))["resources"]["requests"]["cpu"] == "3520m"
 
 
 @pytest.mark.parametrize("of", [strategy(), strategy(group("m6i.xlarge", name="own", workload="system"))])
