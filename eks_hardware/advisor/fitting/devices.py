@@ -8,6 +8,7 @@ from eks_hardware import facts
 from eks_hardware.advisor.fitting.layout import Pool
 from eks_hardware.advisor.model import Request
 from eks_hardware.catalogue import Accelerator, Hardware, InstanceType
+from eks_hardware.catalogue.performance import performance
 from eks_hardware.resolve.node import pod_addresses, recommended_pods
 from eks_hardware.units import MIB_PER_GIB
 
@@ -109,7 +110,10 @@ def pool_of(request: Request, kind: InstanceType, *, available_gib: float, cores
 
 
 def _expert_degrees(request: Request, kind: InstanceType, most_nodes: int) -> tuple[int, ...]:
-    """Return how many devices can share the experts of a mixture, ascending: powers of two that divide the experts.
+    """Return how many devices can share the experts of a mixture, ascending: numbers that divide the experts.
+
+    Nodes are joined only if NVLink connects their GPUs: the exchange between nodes is measured on such nodes, and its
+    libraries need it (https://github.com/deepseek-ai/DeepEP, requirements).
 
     Neuron shares experts among the devices of tensor parallelism, which exchange the same as without
     (https://awsdocs-neuron.readthedocs-hosted.com/en/latest/_sources/vllm-neuron/docs/design/parallelism/expert_parallelism.md).
@@ -121,7 +125,8 @@ def _expert_degrees(request: Request, kind: InstanceType, most_nodes: int) -> tu
     if not request.shape.routed_parameters or experts is None or kind.hardware is not Hardware.NVIDIA_GPU:
         return ()
     degrees = [degree for degree in _DEGREES if degree <= count] if not request.workload.learns else [count]
-    degrees += [count * nodes for nodes in range(2, most_nodes + 1)]
+    if kind.accelerator and performance(kind.accelerator).link == "NVLink":
+        degrees += [count * nodes for nodes in range(2, most_nodes + 1)]
     return tuple(degree for degree in degrees if degree > 1 and experts % degree == 0)
 
 

@@ -68,7 +68,8 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
     if draft.fit.used > facts.ranking()["tight_fit"]["share"]:
         yield Prominent(f"tight fit: uses {draft.fit.used:.0%} of the memory of a device")
     yield from draft.fit.notes
-    if draft.fit.nodes > 1 and draft.hours is None and not draft.fit.parallelism.data > 1:
+    layout = draft.fit.parallelism
+    if draft.fit.nodes > 1 and draft.hours is None and (layout.data == 1 or layout.sharding == "none"):
         yield f"over {draft.fit.nodes} nodes: {facts.ranking()['several_nodes']['why']}"
     if draft.at_most:
         what = "Spot price" if draft.purchase == "spot" else "Capacity Block price"

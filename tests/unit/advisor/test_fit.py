@@ -161,6 +161,7 @@ def test_several_nodes_only_where_one_is_too_small() -> None:
         ("deepseek-v3", {"concurrent_sequences": 256, "framework": "tgi"}, "p5en.48xlarge", None),
         ("deepseek-v3", {"concurrent_sequences": 512}, "trn2.48xlarge", None),  # no data-parallel attention
         ("mixtral-8x7b", {"concurrent_sequences": 32}, "p5.48xlarge", (1, 2, 1)),
+        ("deepseek-v3", {"concurrent_sequences": 1024}, "g7e.48xlarge", None),  # several nodes, without NVLink
     ],
 )
 def test_experts_are_spread_where_the_cache_fits_no_other_way(
@@ -177,6 +178,12 @@ def test_experts_are_spread_where_the_cache_fits_no_other_way(
     if ways and ways[2] > 1:
         assert isinstance(found, Fit)
         assert "--data-parallel-size 8 --enable-expert-parallel" in " ".join(found.notes)
+
+
+def test_experts_are_spread_over_nodes_with_nvlink() -> None:
+    request = request_for("deepseek-v3", context_length=8192, precision="fp8", concurrent_sequences=1024)
+    found = fit_of(request, "p5en.48xlarge")
+    assert (found.nodes, found.devices, found.parallelism.expert) == (2, 16, 16)
 
 
 @pytest.mark.parametrize("sequences", [1, 4, 8])
