@@ -291,6 +291,16 @@ def _policy_size(context: Context) -> Iterator[Breach]:
         )
 
 
+@error("IAM_PATH_RESERVED")
+def _reserved_path(context: Context) -> Iterator[Breach]:
+    if context.strategy.aws.iam_path.startswith("/aws-service-role/"):
+        yield (
+            "aws.iam_path",
+            "must not start with '/aws-service-role/', which IAM accepts only for service-linked roles; write for "
+            "example /eks/",
+        )
+
+
 @error("TAG_CASE")
 def _tag_case(context: Context) -> Iterator[Breach]:
     first: dict[str, str] = {}

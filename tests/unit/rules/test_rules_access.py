@@ -282,6 +282,7 @@ CASES = [
         Case("ACCESS_NAMESPACE", "cluster.access_entries[a].policies[0].namespaces[0]", limited(bad), limited(good))
         for bad, good in [("Team_A", "team-a"), ("-team", "team-*"), ("a" * 64, "a" * 63)]
     ),
+    Case("IAM_PATH_RESERVED", "aws.iam_path", aws(iam_path="/aws-service-role/eks/"), aws(iam_path="/service-role/")),
     Case("ROLE_POLICIES", "karpenter.node_policies", node_policies(8), node_policies(6)),
 ]
 
