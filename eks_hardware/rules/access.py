@@ -227,11 +227,13 @@ def _account(context: Context) -> Iterator[Breach]:
 
 def _managed(context: Context) -> Iterator[tuple[str, str, str | None]]:
     """Yield path, path and name below ``policy/``, and the right ones (or None) of policies that AWS does not list."""
-    known = facts.managed_policies()["managed"]["by_path"]
     for path, arn in _policy_arns(context):
+        if arn.split(":")[4] != "aws":
+            continue
+        known = facts.managed_policies()["managed"]["by_path"]
         policy_name = arn.split(":", 5)[5].removeprefix("policy/")
         above, _, last = f"/{policy_name}".rpartition("/")
-        if arn.split(":")[4] == "aws" and last not in known.get(f"{above}/", ()):
+        if last not in known.get(f"{above}/", ()):
             full = sorted(f"{folder}{name}".removeprefix("/") for folder, names in known.items() for name in names)
             by_name = {each.rpartition("/")[2]: each for each in full}
             meant = by_name.get(last) or by_name.get(misspelt(last, by_name) or "")
@@ -251,9 +253,9 @@ def _unknown_managed(context: Context) -> Iterator[Breach]:
 
 @warning("MANAGED_POLICY_UNREAD")
 def _unread_managed(context: Context) -> Iterator[Breach]:
-    day = facts.managed_policies()["managed"]["as_of"]
     for path, given, meant in _managed(context):
         if not meant:
+            day = facts.managed_policies()["managed"]["as_of"]
             yield (
                 path,
                 f"the list of policies that AWS manages ({day}) has no {quoted(given)}; check it with `aws iam "
