@@ -55,7 +55,7 @@ test: setup .venv/scan/.installed ## run all tests, including deployments
 	$(python) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need no Node, no Terraform and no separate process
-	$(python) -m pytest tests/unit -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(python) -m pytest tests/unit -n 2 --dist loadfile --no-loadscope-reorder -p no:hypothesispytest $(PYTEST_ARGS)
 
 scan: setup .venv/scan/.installed ## scan for insecure resources with checkov, and check every policy
 	$(python) -m pytest tests/security $(PYTEST_ARGS)

@@ -6,12 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 
 import pytest
 
 from eks_hardware.cli import streams
 from helpers import cli
 from helpers.advisor import config_file
+from helpers.cases import in_one_test
 
 _COLUMNS = 60
 _COMMANDS = {
@@ -71,7 +73,7 @@ def show(tmp_path_factory: pytest.TempPathFactory) -> Show:
     return run
 
 
-@pytest.mark.parametrize("name", _COMMANDS)
+@in_one_test("name", _COMMANDS)
 def test_lines_fit_the_terminal(name: str, show: Show) -> None:
     lines = show(name, _COLUMNS, True).splitlines()
     assert len(lines) > 1
@@ -80,14 +82,13 @@ def test_lines_fit_the_terminal(name: str, show: Show) -> None:
     assert "\N{HORIZONTAL ELLIPSIS}" not in "".join(lines)
 
 
-@pytest.mark.parametrize("name", _COMMANDS)
+@in_one_test("name", _COMMANDS)
 def test_no_line_in_a_pipe_ends_in_spaces(name: str, show: Show) -> None:
     lines = show(name, 80, False).splitlines()
     assert [line for line in lines if line != line.rstrip()] == []
 
 
-@pytest.mark.parametrize("columns", [_COLUMNS, 40])
-@pytest.mark.parametrize("name", sorted({*_COMMANDS} - {*_FOLDED}))
+@in_one_test(("name", "columns"), product(sorted({*_COMMANDS} - {*_FOLDED}), [_COLUMNS, 40]))
 def test_narrow_terminals_show_every_number(name: str, columns: int, show: Show) -> None:
     wide, narrow = (Counter(_NUMBER.findall(show(name, each, True))) for each in (80, columns))
     assert wide

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from pydantic import TypeAdapter
 
 from eks_hardware import data, facts
@@ -21,7 +20,7 @@ FILES = sorted(file for file in FOLDER.glob("*.json") if file.name != "models.js
 ROWS = {row["id"]: row for file in facts.measurements().values() for row in file["rows"]}
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@in_one_test("file", FILES, ids=lambda file: file.stem)
 def test_a_file_fits_its_type(file: Path) -> None:
     TypeAdapter(Measurements).validate_json(file.read_bytes(), strict=True, extra="forbid")
 

@@ -10,10 +10,11 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.local import cluster_tools
 from eks_hardware.local.cluster_tools import TOOLS, Tool
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@in_one_test("name", TOOLS)
 def test_every_tool_is_pinned(name: str) -> None:
     tool = TOOLS[name]
     assert tool.version.count(".") == 2
