@@ -68,8 +68,8 @@ def steps(values: Mapping[str, object], path: str) -> list[Mapping[str, object]]
 
 
 def is_enabled(parts: list[Mapping[str, object]]) -> bool:
-    """Return whether no step below the first one has ``enabled: false``."""
-    return all(part.get("enabled") is not False for part in parts[1:])
+    """Return whether no step below the first one has ``enabled: false`` or ``create: false``."""
+    return all(part.get(switch) is not False for part in parts[1:] for switch in ("enabled", "create"))
 
 
 def _of_container(values: Mapping[str, object], millicores: int, mib: int) -> Requests:

@@ -55,6 +55,7 @@ REQUESTS = [
     ),
     Requests("aws-efs-csi-driver", {}, {"efs-csi-controller": (0, 0), "efs-csi-node": (0, 0)}),
     Requests("aws-efs-csi-driver", {"controller": cpu(222)}, {"efs-csi-controller": (666, 0), "efs-csi-node": (0, 0)}),
+    Requests("aws-efs-csi-driver", {"controller": {"create": False}}, {"efs-csi-node": (0, 0)}),
     Requests(
         "aws-fsx-csi-driver",
         {"controller": cpu(222), "node": cpu(333)},
