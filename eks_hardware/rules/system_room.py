@@ -135,7 +135,7 @@ def _rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
 
 
 def _room(context: Context, group: NodeGroupSpec, kind: InstanceType) -> _Room:
-    """Return the room on a node of a type, beside the pods that are on every node."""
+    """Return the room on a node of a type, next to the pods that are on every node."""
     strategy = context.strategy
     cards = kind.network_cards[0].max_interfaces if kind.network_cards else None
     addresses = (
