@@ -85,7 +85,7 @@ def _silent(context: Context) -> Iterator[tuple[str, str]]:
         yield from _off_below(chart.values, f"kubernetes.charts.{chart_name}.values")
     for team in strategy.kubernetes.teams:
         defaults = team.container_defaults
-        if defaults and not defaults.requests and not defaults.limits:
+        if "container_defaults" in team.model_fields_set and not (defaults.requests or defaults.limits):
             path = field_paths.below(field_paths.item("kubernetes.teams", team.name), "container_defaults")
             yield path, "it has neither requests nor limits"
     yield from _addon_pairs(context)
