@@ -206,4 +206,5 @@ def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]])
         return storage.fsx_lustre.zone
     training = [zones for workload, zones in nodes if workload == "training"]
     others = [zones for workload, zones in nodes if workload != "system"]
-    return (training or others or [zones for _, zones in nodes])[0][0]
+    found = training or others or [zones for _, zones in nodes]
+    return found[0][0] if found else None  # No zone of the network is one of the region.

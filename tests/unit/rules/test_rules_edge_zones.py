@@ -159,3 +159,10 @@ def test_listed_blocks_are_of_known_types_and_zones() -> None:
 
 def test_a_listed_block_has_no_warning() -> None:
     assert shown_codes(bought("use1-dfw2-az1", "p6e-gb200.36xlarge")) == []
+
+
+def test_a_file_system_in_subnets_of_another_region() -> None:
+    subnets = {zone: f"subnet-0123456789abcdef{index}" for index, zone in enumerate(("usw2-az1", "usw2-az2"))}
+    existing = {"existing": {"vpc_id": "vpc-0123456789abcdef0", "private_subnets": subnets}}
+    found = shown_codes({"region": "us-east-1", "network": existing, "storage": {"fsx_lustre": {}}})
+    assert "ZONE_UNKNOWN" in {code for code, _ in found}
