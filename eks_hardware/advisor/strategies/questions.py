@@ -23,8 +23,8 @@ Node: TypeAlias = NodeGroupSpec | NodePoolSpec
 
 _UNRESERVED: tuple[Capacity, ...] = ("on-demand", "spot")
 _COUNTS = ("parameters", "active_parameters", "training_tokens")
-# Fields about the origin of a shape, which do not affect the result.
-_NOT_ASKED = frozenset(("estimated", "source"))
+# Fields about the origin of a shape, which do not affect the result, and one that changes only with the parameters.
+_NOT_ASKED = frozenset(("estimated", "source", "expert_layers"))
 
 
 @dataclass(frozen=True, kw_only=True)
