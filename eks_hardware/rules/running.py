@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from eks_hardware import facts, field_paths
+from eks_hardware.resolve.addresses import switched_on
 from eks_hardware.rules.addon_values import settings
 from eks_hardware.rules.placement import below, placed
 from eks_hardware.rules.registry import Breach, Context, warning
@@ -138,6 +139,14 @@ def _incomplete(context: Context) -> Iterator[Breach]:
             "cluster.addons.vpc-cni.configuration.nodeAgent.enabled",
             "the node agent enforces network policies, so without it every policy has no effect; remove this line, or "
             "enableNetworkPolicy",
+        )
+    environment = below(network, ("env",))
+    # ADDON_ENVIRONMENT_TEXT reports a value that is not text.
+    if isinstance(environment.get("ENABLE_POD_ENI"), str) and switched_on(environment, "ENABLE_POD_ENI"):
+        yield (
+            "cluster.addons.vpc-cni.configuration.env.ENABLE_POD_ENI",
+            "security groups for pods need the policy AmazonEKSVPCResourceController on the cluster's role, which the "
+            "stack does not attach; remove this line, or ignore this if you attach it yourself",
         )
 
 

@@ -341,7 +341,7 @@ CASES = [
         "env.POD_SECURITY_GROUP_ENFORCING_MODE",
         {"env": {"ENABLE_POD_ENI": "true", "POD_SECURITY_GROUP_ENFORCING_MODE": "lax"}},
         {"env": {"POD_SECURITY_GROUP_ENFORCING_MODE": "standard"}},
-    ),
+    )._replace(also=frozenset({"SOFTWARE_INCOMPLETE"})),
     addon_case("vpc-cni", "env", {"env": [{"name": "WARM_IP_TARGET", "value": "5"}]}, {"env": {}}),
     addon_case("metrics-server", "replicas", {"replicas": "two"}, {"replicas": 2}),
     addon_case(
@@ -619,6 +619,13 @@ CASES = [
         "cluster.addons.metrics-server.configuration.affinity",
         {**addon("metrics-server", apart(2, key="topology.kubernetes.io/zone")), **in_zones("usw2-az1")},
         {**addon("metrics-server", apart(2, key="topology.kubernetes.io/zone")), **in_zones("usw2-az1", "usw2-az2")},
+    ),
+    running(
+        "SOFTWARE_INCOMPLETE",
+        "vpc-cni",
+        "env.ENABLE_POD_ENI",
+        {"env": {"ENABLE_POD_ENI": "true"}},
+        {"env": {"ENABLE_POD_ENI": "false"}},
     ),
     running(
         "SOFTWARE_INCOMPLETE",
