@@ -440,13 +440,13 @@ def test_printed_jobs_run_on_their_group_or_pool(placed: dict[str, Any], resolve
 
 
 def test_only_workloads_and_plugins_run_on_accelerators(placed: dict[str, Any], running: Installed) -> None:
-    accelerated = {each["PrivateDnsName"] for each in placed.values()}
-    owners = {
-        each["metadata"]["ownerReferences"][0]["kind"]
-        for each in running.get("pods")
-        if each["spec"].get("nodeName") in accelerated
+    kinds = {each["PrivateDnsName"]: load().get(each["InstanceType"]) for each in placed.values()}
+    pods = [each for each in running.get("pods") if each["spec"].get("nodeName") in kinds]
+    assert {each["metadata"]["ownerReferences"][0]["kind"] for each in pods} <= {"DaemonSet", "Job"}
+    monitored = {
+        each["spec"]["nodeName"] for each in pods if each["metadata"]["labels"].get("k8s-app") == "dcgm-server"
     }
-    assert owners <= {"DaemonSet", "Job"}
+    assert monitored == {name for name, kind in kinds.items() if kind.hardware is Hardware.NVIDIA_GPU}
 
 
 def test_karpenter_launches_what_the_strategy_says(
