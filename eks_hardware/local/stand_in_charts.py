@@ -2,7 +2,8 @@
 
 The other charts' repositories cannot be reached everywhere. A stand-in is generated from the table in
 :mod:`eks_hardware.local.chart_workloads`: it has the same workloads, reads the same values, and has the same defaults
-for placement. Its containers do nothing. A chart without a row there gets a stand-in without objects.
+for placement. Without replicas and requests in the values, it has one replica and no requests. Its containers do
+nothing. A chart without a row there gets a stand-in without objects.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ _WORKLOAD = "\n".join(
         "  namespace: {{ .Release.Namespace }}",
         "  labels: {stand-in: %(name)s}",
         "spec:",
+        "%(replicas)s",
         "  selector: {matchLabels: {stand-in: %(name)s}}",
         "  template:",
         "    metadata: {labels: {stand-in: %(name)s}}",
@@ -62,11 +64,14 @@ _WORKLOAD = "\n".join(
         "      nodeSelector: {{ toJson $at.nodeSelector }}",
         "      affinity: %(affinity)s",
         "      tolerations: {{ toJson (concat (%(fixed)s | fromJsonArray) $at.tolerations) }}",
-        "      containers: [{name: main, image: none%(env)s}]%(volumes)s",
+        "      containers: [{name: main, image: none, resources: {{ toJson ($at.resources | default dict) }}%(env)s}]"
+        "%(volumes)s",
         "{{- end }}",
         "",
     )
 )
+
+_REPLICAS = "  replicas: {{ $at.replicaCount | default $at.replicas | default 1 }}"
 
 # NVIDIA's charts pass these values to the plugin in a ConfigMap and in variables: its configurations, the name of the
 # default one, and the MIG strategy. The last value is true if GPUs are partitioned.
@@ -189,6 +194,7 @@ def _template(chart: str, row: Row) -> str:
         "name": row.name,
         "affinity": _EFA_AFFINITY if generated else "{{ toJson $at.affinity }}",
         "fixed": json.dumps(json.dumps(list(row.fixed))),
+        "replicas": _REPLICAS if row.kind == "Deployment" else "",
         "env": "",
         "volumes": "",
     }
