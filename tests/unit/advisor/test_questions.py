@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
+from eks_hardware import facts
+from eks_hardware.advisor.ranking.policy import branch_for
 from eks_hardware.advisor.recommend import best_of_families
-from helpers.advisor import answer
+from helpers.advisor import answer, asking
 from helpers.cases import in_one_test
 
 ASKED: dict[str, list[dict[str, Any]]] = yaml.safe_load(
@@ -17,9 +19,13 @@ ASKED: dict[str, list[dict[str, Any]]] = yaml.safe_load(
 )
 
 
+def said_in(question: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in question["ask"].items() if name != "only"}
+
+
 def check(question: dict[str, Any]) -> None:
     only = tuple(question["ask"].get("only", ()))
-    said = {name: value for name, value in question["ask"].items() if name != "only"}
+    said = said_in(question)
     best = best_of_families(answer(*question.get("regions", ()), only=only, **said).candidates)
     assert best, "nothing fits"
     families = [each.fit.kind.family for each in best]
@@ -53,6 +59,12 @@ def test_there_are_enough_questions_each_with_a_reason() -> None:
         assert each.get("first") or each.get("cpu"), each["name"]
     tasks = {each["ask"]["task"] for each in ASKED["questions"]}
     assert tasks == {"training", "fine-tuning", "inference", "development"}
+
+
+def test_each_branch_of_the_selection_guide_has_a_question() -> None:
+    asked = {branch_for(asking(*each.get("regions", ()), **said_in(each))).id for each in ASKED["questions"]}
+    branches = {branch["id"] for tree in facts.selection_guide()["trees"] for branch in tree["branches"]}
+    assert branches - asked == set()
 
 
 @pytest.mark.parametrize("task", ["training", "inference"])
