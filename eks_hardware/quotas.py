@@ -94,6 +94,20 @@ def quota_needs(
     return (*_vcpus(nodes), *_others(resolved, nodes))
 
 
+def vcpu_need(kind: InstanceType, nodes: int, capacity: str) -> QuotaNeed:
+    """Return the need of some nodes of one type for its quota on vCPUs, without the rest of a strategy.
+
+    Args:
+        kind: the instance type.
+        nodes: how many nodes.
+        capacity: how they are bought, such as ``on-demand``.
+    """
+    market, code, family = _quota_of(CAPACITY[capacity].usage_class, kind)
+    section, row = _vcpu_facts(market, code, family)
+    part = Part("", nodes * kind.vcpus, 0, f"{nodes} x {kind.vcpus} ({kind.name})")
+    return _need(market, code, section, row, (part,))
+
+
 @dataclass(frozen=True)
 class _Nodes:
     """A group or pool: types, markets, and its maximum number of nodes, which the field ``count`` limits."""

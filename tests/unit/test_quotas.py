@@ -8,7 +8,7 @@ import pytest
 
 from eks_hardware import facts
 from eks_hardware.catalogue import load
-from eks_hardware.quotas import QuotaNeed, quota_needs
+from eks_hardware.quotas import QuotaNeed, quota_needs, vcpu_need
 from eks_hardware.resolve import resolve
 from helpers.strategies import SHIPPED, group, pools, shipped, strategy
 
@@ -34,6 +34,22 @@ def test_group_at_max_and_while_it_is_updated() -> None:
     # Two in each of three zones.
     assert (need.needed, need.surge) == (4 * 96, 6 * 96)
     assert [part.path for part in need.parts] == ["node_groups[gpu].scaling.max"]
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "capacity", "expected"),
+    [
+        ("p4d.24xlarge", 2, "on-demand", (P, 192, True)),
+        ("g6.xlarge", 3, "spot", (G_SPOT, 12, True)),
+        ("p5.48xlarge", 1, "capacity-block", (P5_BLOCK, 192, True)),
+        ("m7i.xlarge", 1, "on-demand", (STANDARD, 4, False)),
+        ("m7i.xlarge", 2, "on-demand", (STANDARD, 8, True)),
+        ("p6-b200.48xlarge", 1, "capacity-block", (None, 192, False)),
+    ],
+)
+def test_nodes_of_one_type(name: str, nodes: int, capacity: str, expected: tuple[str | None, float, bool]) -> None:
+    need = vcpu_need(load().get(name), nodes, capacity)
+    assert (need.code, need.needed, need.above_default) == expected
 
 
 @pytest.mark.parametrize(

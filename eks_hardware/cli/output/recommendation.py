@@ -23,6 +23,7 @@ from eks_hardware.cli.output import console, facts, table
 from eks_hardware.cli.output.narrow import fitted, is_whole
 from eks_hardware.cost import instance_figure
 from eks_hardware.printable import counted, usd
+from eks_hardware.quotas import vcpu_need
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -483,6 +484,8 @@ def _winner(best: Candidate, recommendation: Recommendation) -> Iterator[tuple[s
     yield f"{best.fit.memory_gib:7.2f} {_of_available(best)}", "total"
     yield from _layout(best)
     yield from _speed_and_commitment(best)
+    if quota := _quota(best):
+        yield quota, "quota"
     for index, each in enumerate(best.assumptions):
         yield each, "" if index else "assumed"
     for index, each in enumerate(best.reasons[_REASONS:]):
@@ -491,7 +494,7 @@ def _winner(best: Candidate, recommendation: Recommendation) -> Iterator[tuple[s
 
 
 def _why_in_short(best: Candidate, recommendation: Recommendation) -> Iterator[tuple[str, str]]:
-    """Yield up to three lines: cost and speed; memory and layout; the first caution, or the user's own policy."""
+    """Yield up to three lines: cost and speed; memory and layout; the first caution, the user's policy or the quota."""
     yield "; ".join(best.reasons[:2]), "why"
     layout = ", ".join(text for text, _ in _layout(best))
     speed = "" if best.tokens_per_second is None else f"; {best.tokens_per_second:,.0f} tokens/s (estimate)"
@@ -503,6 +506,17 @@ def _why_in_short(best: Candidate, recommendation: Recommendation) -> Iterator[t
         yield caution, "caution"
     elif recommendation.request.policy and branch.applies:
         yield f'"{plain(branch.quote)}"', "policy"
+    elif quota := _quota(best):
+        yield quota, "quota"
+
+
+def _quota(best: Candidate) -> str | None:
+    """Return the quota that the nodes need; None if a new account has enough, or AWS documents none."""
+    need = vcpu_need(best.fit.kind, best.nodes, best.purchase)
+    if need.code is None or not (need.above_default or need.default is None):
+        return None
+    has = "" if need.default is None else f"; a new account has {need.default:g}"
+    return f"{need.code} ({need.name}): needs {need.needed:,.0f} {need.unit}{has}"
 
 
 def _guide(recommendation: Recommendation) -> str:
