@@ -50,9 +50,9 @@ from eks_hardware.models import Strategy
 from eks_hardware.printable import counted, joined
 from eks_hardware.resolve import ResolvedStrategy, resolve
 
-NODES_SECONDS = 60.0
-WORKLOADS_SECONDS = 120.0
-INSTANCES_SECONDS = 120.0
+NODES_SECONDS = 180.0
+WORKLOADS_SECONDS = 300.0
+INSTANCES_SECONDS = 300.0
 _POLL_SECONDS = 0.3
 _TOOLS = ("etcd", "kwok", "kwok-files", "helm")
 _CONTROLLER = "karpenter"

@@ -47,7 +47,7 @@ from helpers.strategies import strategy_of
 
 NAME = "mixed-hardware"
 REGION = "us-west-2"
-SECONDS = 300
+SECONDS = 480
 """The longest wait for Karpenter on a busy machine."""
 CLUSTER_TOOLS = ("kubernetes", "etcd", "helm", "kwok", "kwok-files", "karpenter", "karpenter-files")
 
@@ -391,7 +391,7 @@ def placed(running: Installed, resolved: ResolvedStrategy) -> dict[str, Any]:
     with running.created(objects):
         jobs = [each["metadata"]["name"] for each in objects if each["kind"] == "Job"]
         expected = dict.fromkeys(jobs, "Succeeded")
-        states = eventually(lambda: {job: _phase(running, job) for job in jobs}, expected, seconds=240)
+        states = eventually(lambda: {job: _phase(running, job) for job in jobs}, expected, seconds=SECONDS)
         running.check()
         assert states == expected, running.karpenter.log_tail()
         instances = running.instances()
@@ -517,7 +517,7 @@ def test_a_scheduled_change_drains_the_node(placed: dict[str, Any], running: Ins
         there = {"retired": ("Running", instance["PrivateDnsName"])}
         assert eventually(lambda: running.pods("long-running=retired"), there) == there
         running.emulator.deliver(events.scheduled_change(instance["InstanceId"], REGION))
-        ended = eventually(lambda: instance["PrivateDnsName"] not in running.instances(), seconds=240)
+        ended = eventually(lambda: instance["PrivateDnsName"] not in running.instances(), seconds=SECONDS)
         assert ended, running.karpenter.log_tail()
         assert running.pods("long-running=retired") == {}
 
@@ -529,7 +529,7 @@ def test_an_interruption_drains_the_node(placed: dict[str, Any], running: Instal
         there = {"interrupted": ("Running", instance["PrivateDnsName"])}
         assert eventually(lambda: running.pods("long-running=interrupted"), there) == there
         running.emulator.deliver(events.spot_interruption(instance["InstanceId"], REGION))
-        ended = eventually(lambda: instance["PrivateDnsName"] not in running.instances(), seconds=240)
+        ended = eventually(lambda: instance["PrivateDnsName"] not in running.instances(), seconds=SECONDS)
         assert ended, running.karpenter.log_tail()
         assert running.pods("long-running=interrupted") == {}
 
@@ -729,7 +729,7 @@ def test_a_block_drains_before_its_end(reserving: Installed) -> None:
         left = found["EndDate"] - datetime.datetime.now(datetime.timezone.utc)
         try:
             reserving.emulator.set_clock_ahead(left - datetime.timedelta(minutes=39))
-            ended = eventually(lambda: instance["PrivateDnsName"] not in reserving.instances(), seconds=240)
+            ended = eventually(lambda: instance["PrivateDnsName"] not in reserving.instances(), seconds=SECONDS)
             assert ended, reserving.karpenter.log_tail()
             assert claim in told(reserving, "CapacityReservationInstanceInterrupted")
             reserving.emulator.set_clock_ahead(left)
