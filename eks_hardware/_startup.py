@@ -11,6 +11,7 @@ from eks_hardware._lazy_providers import is_eager
 
 # Python's garbage collector runs after 700 new objects. Imports create several hundred thousand, and all of them stay.
 _OBJECTS = 100_000
+_LATER_SECONDS = 0.05
 
 
 def short_lived() -> None:
@@ -20,6 +21,20 @@ def short_lived() -> None:
     """
     if not is_eager():
         gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
+
+
+def _raise_again(unraisable: sys.UnraisableHookArgs) -> None:
+    """Interrupt the command when Ctrl-C came while a library could not raise it; print other errors as usual."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        import signal
+        import threading
+
+        # Not in this function: its own errors are ignored, too.
+        later = threading.Timer(_LATER_SECONDS, os.kill, (os.getpid(), signal.SIGINT))
+        later.daemon = True
+        later.start()
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 def command() -> None:
@@ -32,6 +47,7 @@ def command() -> None:
         else:
             return
     short_lived()
+    sys.unraisablehook = _raise_again
     from eks_hardware.cli import main
 
     main()

@@ -106,3 +106,20 @@ def test_a_group_is_stopped_with_members_that_outlive_their_leader(tmp_path: Pat
     assert eventually(lambda: pid.exists() and pid.read_text() != "")
     processes.stop_group(leader.pid, seconds=0.5)
     assert not processes.is_running(int(pid.read_text()))
+
+
+def test_ctrl_c_that_a_library_ignores_is_raised_again() -> None:
+    """As in a callback from native code, or in a finalizer."""
+    done = _run(
+        "import sys, time\n"
+        "from eks_hardware import _startup\n"
+        "sys.unraisablehook = _startup._raise_again\n"
+        "class Ignoring:\n"
+        "    def __del__(self): raise KeyboardInterrupt\n"
+        "try:\n"
+        "    Ignoring()\n"
+        "    time.sleep(30)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
