@@ -15,10 +15,11 @@ import yaml
 
 from eks_hardware import facts
 from eks_hardware.catalogue import load
+from eks_hardware.local.chart_workloads import affinity_to
 from eks_hardware.local.cluster import Cluster
 from eks_hardware.local.readback import Account
 from eks_hardware.resolve.mappings import merged
-from eks_hardware.resolve.system_pods import is_enabled, steps
+from eks_hardware.resolve.system_pods import is_enabled, replicas, steps
 
 Map = Mapping[str, Any]
 
@@ -132,7 +133,7 @@ def workload(
         "kind": kind,
         "metadata": {"name": name, "namespace": _NAMESPACE, "labels": labels},
         "spec": {
-            **({"replicas": _replicas(row, configuration, given)} if kind == "Deployment" else {}),
+            **({"replicas": replicas(given, replicas(configuration, row["replicas"]))} if kind == "Deployment" else {}),
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": pod},
         },
@@ -165,15 +166,6 @@ def _requests(millicores: int, mib: int) -> dict[str, object]:
     return {key: f"{amount}{unit}" for key, (amount, unit) in amounts.items() if amount}
 
 
-def _replicas(row: Map, configuration: Map, given: Map) -> int:
-    """Return the replicas; CoreDNS that scales itself starts with the fewest."""
-    scaling = given.get("autoScaling")
-    if isinstance(scaling, Mapping) and scaling.get("enabled"):
-        return int(scaling.get("minReplicas", row["replicas"]))
-    counts = (values[key] for values in (given, configuration) for key in ("replicaCount", "replicas") if key in values)
-    return int(next(counts, row["replicas"]))
-
-
 def _placement(kind: str, row: Map, configuration: Map, given: Map, tolerations: Sequence[object]) -> dict[str, Any]:
     """Return the fields of a pod that decide where it runs."""
     own: Any = tolerations
@@ -196,6 +188,4 @@ def _on_types(row: Map) -> dict[str, Any]:
         for kind in map(catalogue.get, catalogue.names)
         if kind.hardware.value in row["hardware"] and architecture in (None, kind.architecture)
     ]
-    expression = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": names}
-    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    return affinity_to([("node.kubernetes.io/instance-type", "In", names)])

@@ -54,6 +54,20 @@ def daemonset_pods(
                 yield name, requests(parts[-1], row)
 
 
+def replicas(values: Mapping[str, object], default: int) -> int:
+    """Return the replicas that values set; those of a Deployment that scales itself are the fewest.
+
+    Args:
+        values: the values of its Deployment.
+        default: the replicas if the values do not say.
+    """
+    given = values.get("replicaCount", values.get("replicas"))
+    scaling = values.get("autoScaling")
+    if isinstance(scaling, Mapping) and scaling.get("enabled") is True:
+        given = scaling.get("minReplicas")
+    return given if isinstance(given, int) and not isinstance(given, bool) and given >= 0 else default
+
+
 def steps(values: Mapping[str, object], path: str) -> list[Mapping[str, object]]:
     """Return the values at each step of a dotted path, from all of them to those at its end.
 

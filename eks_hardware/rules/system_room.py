@@ -17,7 +17,7 @@ from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve.addons import addons_of
 from eks_hardware.resolve.node import ami_family, pods_per_node
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
-from eks_hardware.resolve.system_pods import daemonset_pods, requests
+from eks_hardware.resolve.system_pods import daemonset_pods, replicas, requests, steps
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.placement import below, placed_charts
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
@@ -26,6 +26,7 @@ from eks_hardware.units import GIB, MIB, amount_or_none
 
 # The kubelet's default, used only for types whose number is unknown.
 _USUAL_PODS = 110
+_MOST_REPLICAS = 1000
 
 
 class _Pod(NamedTuple):
@@ -65,29 +66,20 @@ def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
     for name, row in known.items():
         if name == "karpenter":
             if strategy.karpenter:
-                software.append((name, strategy.karpenter.replicas, _part(context.chart_values(name), "controller")))
+                software.append((name, strategy.karpenter.replicas, below(context.chart_values(name), ("controller",))))
         elif name in installed:
-            values = _part(context.chart_values(name), row.get("values", ""))
+            values = steps(context.chart_values(name), row.get("values", ""))[-1]
             software.append((name, _count(values, row["replicas"]), values))
         elif name in enabled:
             configuration = context.addon_configuration(name)
-            values = _part(configuration, row.get("values", ""))
+            values = steps(configuration, row.get("values", ""))[-1]
             software.append((name, _count(values, _count(configuration, row["replicas"])), values))
     return software
 
 
-def _part(values: Mapping[str, object], key: str) -> Mapping[str, object]:
-    """Return the values below a key, or all of them for an empty key."""
-    below = values.get(key) if key else values
-    return below if isinstance(below, Mapping) else {}
-
-
 def _count(values: Mapping[str, object], default: int) -> int:
-    given = values.get("replicaCount", values.get("replicas"))
-    scaling = below(values, ("autoScaling",))
-    if scaling.get("enabled") is True:
-        given = scaling.get("minReplicas")
-    return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 1000 else default
+    count = replicas(values, default)
+    return count if count < _MOST_REPLICAS else default
 
 
 def _amount(value: object, default: Fraction) -> Fraction:
@@ -97,9 +89,9 @@ def _amount(value: object, default: Fraction) -> Fraction:
 
 def _pods(context: Context) -> Iterator[_Pod]:
     known = facts.system_pods()["deployments"]
-    for name, replicas, values in _software(context):
+    for name, count, values in _software(context):
         cpu, memory = requests(values, known[name])
-        for _ in range(replicas):
+        for _ in range(count):
             yield _Pod(name, cpu, memory)
     for chart, part, values in placed_charts(context):
         if chart in known:
@@ -173,7 +165,7 @@ def _daemonsets(context: Context, kind: InstanceType) -> list[_Pod]:
     pods = [_Pod(name, *each) for name, each in daemonset_pods(configurations, kind)]
     exporter = "prometheus-node-exporter"
     if "kube-prometheus-stack" in context.charts:
-        cpu, memory = requests(_part(context.chart_values("kube-prometheus-stack"), exporter))
+        cpu, memory = requests(below(context.chart_values("kube-prometheus-stack"), (exporter,)))
         pods.append(_Pod(exporter, cpu, memory))
     return pods
 
