@@ -133,6 +133,12 @@ class Parallelism:
         """Total number of devices."""
         return self.data * self.tensor * self.pipeline
 
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """Return each way of spreading that is used, with its number of devices or stages: ``tensor 8``."""
+        sizes = {"data": self.data, "expert": self.expert, "tensor": self.tensor, "pipeline": self.pipeline}
+        return tuple(f"{name} {size}" for name, size in sizes.items() if size > 1)
+
 
 @dataclass(frozen=True)
 class Gate:

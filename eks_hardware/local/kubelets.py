@@ -230,18 +230,18 @@ class Kubelets:
         machines = {each.name: each for each in self._machines.values() if each.has_devices and each.name in nodes}
         plugins = node_plugins.running(self._cluster) if machines else {}
         for name, machine in machines.items():
-            node, there = nodes[name], plugins.get(name, {})
-            self._label(machine, node, there)
+            registered, there = nodes[name], plugins.get(name, {})
+            self._label(machine, registered, there)
             wanted = {
-                **{key: "0" for key in node["status"].get("capacity", {}) if key.startswith(_PLUGIN_DOMAINS)},
+                **{key: "0" for key in registered["status"].get("capacity", {}) if key.startswith(_PLUGIN_DOMAINS)},
                 **{
                     key: str(number)
-                    for key, number in node_plugins.advertised(machine, there, node["metadata"]["labels"]).items()
+                    for key, number in node_plugins.advertised(machine, there, registered["metadata"]["labels"]).items()
                 },
             }
             # The kubelet, too, keeps the resource of a plugin that is gone, with 0.
-            if any(node["status"]["allocatable"].get(key) != value for key, value in wanted.items()):
-                self._ask_for("PATCH", node, {"status": {"capacity": wanted, "allocatable": wanted}}, "/status")
+            if any(registered["status"]["allocatable"].get(key) != value for key, value in wanted.items()):
+                self._ask_for("PATCH", registered, {"status": {"capacity": wanted, "allocatable": wanted}}, "/status")
 
     def _label(self, machine: Machine, found: Map, there: Mapping[str, Plugin]) -> None:
         """Set the label of Node Feature Discovery where its pod runs."""

@@ -62,8 +62,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
     config = facts.node_config()["node_config"]["fields"]
     kubelet = facts.node_config()["kubelet_configuration"]["fields"]
     for node in with_user_data(context, "al2023"):
-        if _OBJECT & node.user_data.keys():
-            first = next(name for name in node.user_data if name in _OBJECT)
+        if first := next((name for name in node.user_data if name in _OBJECT), None):
             yield _Fault(
                 setting_path(node, (first,)),
                 "user_data is the spec of a NodeConfig, without apiVersion, kind and metadata, so the whole has no "

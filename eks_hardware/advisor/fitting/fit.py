@@ -317,11 +317,8 @@ def _experts_note(request: Request, layout: Parallelism) -> Iterator[str]:
         return
     if layout.expert > 1:
         own = "batch" if request.workload.learns else "sequences and attention"
-        options = (
-            ""
-            if request.workload.learns
-            else (f" (vLLM: --data-parallel-size {layout.expert} --enable-expert-parallel)")
-        )
+        vllm = f" (vLLM: --data-parallel-size {layout.expert} --enable-expert-parallel)"
+        options = "" if request.workload.learns else vllm
         yield f"experts spread over {layout.expert} devices, each with its own {own}{options}"
     elif layout.sharding == "zero-3":
         yield "experts are sharded like all weights, and every device gathers them (no expert parallelism)"

@@ -122,9 +122,7 @@ def _table(fits: tuple[Fit, ...]) -> Table:
 def _how(fitted: Fit) -> str:
     layout = fitted.parallelism
     words = [layout.sharding] if layout.sharding != "none" else []
-    words += [
-        f"{name} {size}" for name in ("data", "expert", "tensor", "pipeline") if (size := getattr(layout, name)) > 1
-    ]
+    words += layout.ways
     if fitted.replicas_per_node > 1:
         words.append(f"{fitted.replicas_per_node} replicas per node")
     return ", ".join(words) or "one device"

@@ -426,8 +426,8 @@ def _choice(best: Candidate) -> str:
         run = best.usd_per_run
         short_run = f"{run / _MILLION:.1f}M" if run >= _MILLION else usd(run)
         took = span(best.hours)
-        counted = f"({took}, counted as 1 hour)" if best.hours < 1 and took != span(1.0) else f"in {took}"
-        price += f", ${short_run} {counted}"
+        duration = f"({took}, counted as 1 hour)" if best.hours < 1 and took != span(1.0) else f"in {took}"
+        price += f", ${short_run} {duration}"
     bought = "" if best.purchase == "on-demand" else f", {best.purchase}"
     return f"{_CHOSEN} {best.hardware}{bought} in {best.region}: {price}"
 
@@ -535,8 +535,7 @@ def _of_available(best: Candidate) -> str:
 
 def _layout(best: Candidate) -> Iterator[tuple[str, str]]:
     fit, layout = best.fit, best.fit.parallelism
-    ways = {"data": layout.data, "expert": layout.expert, "tensor": layout.tensor, "pipeline": layout.pipeline}
-    words = [f"{name} {count}" for name, count in ways.items() if count > 1]
+    words = [*layout.ways]
     if layout.sharding != "none":
         words.append(layout.sharding)
     yield ", ".join(words) or "one device", "layout"
