@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType
-from eks_hardware.facts.schemas.kubelet import SystemPods
 from eks_hardware.units import MIB, amount_or_none
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.kubelet import SystemPods
 
 
 class Requests(NamedTuple):
