@@ -44,21 +44,22 @@ def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return up to three similar names, nearest first, regardless of case, ``-``, ``_``, ``.`` and spaces."""
     from difflib import get_close_matches  # Needed only for a wrong name.
 
-    plain = _plain(word[:200])
-    names = {_plain(name): name for name in sorted(known)}
-    nearest = get_close_matches(plain, names, n=1, cutoff=_CLOSE)
+    wanted = plain(word[:200])
+    names = {plain(name): name for name in sorted(known)}
+    nearest = get_close_matches(wanted, names, n=1, cutoff=_CLOSE)
     if not nearest:
         return ()
-    least = likeness(nearest[0], plain) - _AS_CLOSE
-    return tuple(names[match] for match in get_close_matches(plain, names, n=_CLOSEST, cutoff=max(least, _CLOSE)))
+    least = likeness(nearest[0], wanted) - _AS_CLOSE
+    return tuple(names[match] for match in get_close_matches(wanted, names, n=_CLOSEST, cutoff=max(least, _CLOSE)))
 
 
 def misspelt(word: str, names: Iterable[str]) -> str | None:
     """Return the first name that the word almost certainly misspells."""
-    return next((name for name in names if _plain(word) == _plain(name) or likeness(word, name) >= _SAME), None)
+    return next((name for name in names if plain(word) == plain(name) or likeness(word, name) >= _SAME), None)
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """Return a name without its case, ``-``, ``_``, ``.`` and spaces."""
     return re.sub(r"[-_ .]", "", name).lower()
 
 

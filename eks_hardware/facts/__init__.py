@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.measurements import MeasuredModels, Measurements
     from eks_hardware.facts.schemas.models import Memory, ModelTypes, NamedModels, NeuronModels
     from eks_hardware.facts.schemas.nodes import AmiReleases, BottlerocketSettings, Mig, NodeConfig, Nodes, Storage
+    from eks_hardware.facts.schemas.other_names import OtherNames
     from eks_hardware.facts.schemas.policy import Ranking, SelectionGuide, Starters
     from eks_hardware.facts.schemas.prices import (
         CapacityBlocks,
@@ -82,6 +83,7 @@ model_types: DataFile[ModelTypes] = DataFile("facts/model_types.json")
 neuron_models: DataFile[NeuronModels] = DataFile("facts/neuron_models.json")
 node_config: DataFile[NodeConfig] = DataFile("facts/node_config.json")
 nodes: DataFile[Nodes] = DataFile("facts/nodes.json")
+other_names: DataFile[OtherNames] = DataFile("facts/other_names.json")
 public_models: DataFile[NamedModels] = DataFile("facts/public_models.json")
 replacements: DataFile[Replacements] = DataFile("facts/replacements.json")
 software: DataFile[Software] = DataFile("facts/software.json")

@@ -19,6 +19,7 @@ from eks_hardware import field_paths
 from eks_hardware.findings import Finding, Position
 from eks_hardware.loader import yaml_nodes as yn
 from eks_hardware.loader.model_fields import allowed, below, fields, is_model, pick, unwrap
+from eks_hardware.loader.other_names import field_here
 from eks_hardware.loader.yaml_scalars import OLD_BOOLEANS, resolve_plain
 from eks_hardware.models.text_patterns import in_words
 from eks_hardware.printable import joined, quoted, shown
@@ -309,15 +310,19 @@ def _missing(place: _Place) -> _Translated:
 
 def _unknown(place: _Place, root: yn.Mapping, model: object) -> _Translated:
     known = sorted(fields(place.owner)) if place.owner else []
-    hint = _indentation(place, root, model) or _did_you_mean(str(place.key), known)
+    key = str(place.key)
+    hint = _too_few_spaces(place)
+    if not hint and (path := field_here(place.owner, key)):
+        hint = f"; use {path}"
+    hint = hint or _too_many_spaces(place, root, model) or _did_you_mean(key, known)
     message = f"unknown field {quoted(place.key)}{hint}"
     finding = Finding("FIELD_UNKNOWN", place.path, message, position=place.key_position())
     listed = "" if hint else shown(", ".join(known), 400)
     return _Translated("extra_forbidden", finding, place, known=listed)
 
 
-def _indentation(place: _Place, root: yn.Mapping, model: object) -> str:
-    """Return a hint for a field with too few spaces before it, or for a section with too many; usually empty."""
+def _too_few_spaces(place: _Place) -> str:
+    """Return a hint for a field that belongs to the section above it; usually empty."""
     key, parent = str(place.key), place.parent
     above = ""
     for name, entry in parent.entries.items() if isinstance(parent, yn.Mapping) else ():
@@ -326,9 +331,12 @@ def _indentation(place: _Place, root: yn.Mapping, model: object) -> str:
         open_ = isinstance(entry.node, yn.Sequence) or (isinstance(entry.node, yn.Scalar) and entry.node.value is None)
         if open_ and any(key in fields(inner) for inner in _models_of(below(place.owner, name)[0])):
             above = f"an item of {name}" if isinstance(entry.node, yn.Sequence) else name
-    if above:
-        return f"; it is a field of {above}, so indent it further"
-    if is_model(model) and parent is not root and key in fields(model):
+    return f"; it is a field of {above}, so indent it further" if above else ""
+
+
+def _too_many_spaces(place: _Place, root: yn.Mapping, model: object) -> str:
+    """Return a hint for a section of the file within another section; usually empty."""
+    if is_model(model) and place.parent is not root and str(place.key) in fields(model):
         return "; it is a section of the file, so write it without indentation"
     return ""
 

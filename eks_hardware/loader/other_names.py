@@ -1,0 +1,55 @@
+"""The field that has the purpose of an unknown one: in a part of the same section, or under another tool's name."""
+
+from __future__ import annotations
+
+from eks_hardware import facts
+from eks_hardware.loader.model_fields import below, fields, is_model, unwrap
+from eks_hardware.suggestions import plain
+
+_GENERAL = frozenset({"enabled", "id", "key", "name", "path", "type", "value"})
+"""Fields of many parts: which one is meant is unknown."""
+_ALIKE = {"NodePoolSpec": "NodeGroupSpec"}
+"""Sections with many fields of another one, whose rows apply if the fields exist."""
+
+
+def field_here(section: object, key: str) -> str | None:
+    """Return the path of the field to use instead of an unknown key; None if no field has its purpose.
+
+    Args:
+        section: the model of the section with the key.
+        key: the unknown key.
+    """
+    return _of_another_tool(section, key) or _in_a_part(section, key)
+
+
+def has_path(section: object, path: str) -> bool:
+    """Return whether a path exists in a section: ``scaling.min`` in a node group."""
+    models: list[object] = [section]
+    for name in path.split("."):
+        found = [below(model, name)[0] for model in models if is_model(model) and name in fields(model)]
+        if not found:
+            return False
+        models = [inner for annotation in found for inner in unwrap(annotation)]
+    return True
+
+
+def _in_a_part(section: object, key: str) -> str | None:
+    if not is_model(section) or key in _GENERAL:
+        return None
+    parts = ((name, part) for name, info in fields(section).items() for part in unwrap(info.annotation))
+    found = {f"{name}.{field}" for name, part in parts if is_model(part) for field in fields(part) if _same(field, key)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _of_another_tool(section: object, key: str) -> str | None:
+    name = getattr(section, "__name__", "")
+    tools = facts.other_names()["tools"].values()
+    for table in (name, _ALIKE.get(name, "")):
+        for other, path in (row for tool in tools for row in tool["fields"].get(table, {}).items()):
+            if _same(other, key) and (table == name or has_path(section, path)):
+                return path
+    return None
+
+
+def _same(one: str, other: str) -> bool:
+    return plain(one) == plain(other)
