@@ -108,6 +108,13 @@ def vcpu_need(kind: InstanceType, nodes: int, capacity: str) -> QuotaNeed:
     return _need(market, code, section, row, (part,))
 
 
+def vcpu_quota_names() -> dict[str, str]:
+    """Return the quotas on vCPUs of EC2 instances: the name of each by its code."""
+    quotas = facts.service_quotas()
+    blocks = {row["code"]: row["name"] for row in quotas["capacity_blocks"]["families"].values()}
+    return {code: row["name"] for code, row in quotas["vcpus"]["defaults"].items()} | blocks
+
+
 @dataclass(frozen=True)
 class _Nodes:
     """A group or pool: types, markets, and its maximum number of nodes, which the field ``count`` limits."""

@@ -16,6 +16,7 @@ from eks_hardware.models import WorkloadSpec
 if TYPE_CHECKING:
     from eks_hardware.advisor.measured.factors import Measured
     from eks_hardware.advisor.ranking.policy import Policy
+    from eks_hardware.quotas import QuotaNeed
 
 
 class Prominent(str):
@@ -189,6 +190,26 @@ class Miss:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AccountQuotas:
+    """The quotas of an account on vCPUs of EC2 instances.
+
+    Attributes:
+        by_region: vCPUs by quota code, by region; the region None has values for every region.
+    """
+
+    by_region: Mapping[str | None, Mapping[str, float]]
+
+    def value(self, code: str | None, region: str) -> float | None:
+        """Return the vCPUs that a quota allows in a region; None if its value is not known."""
+        found = (self.by_region.get(place, {}).get(code or "") for place in (region, None))
+        return next((value for value in found if value is not None), None)
+
+    def knows(self, region: str) -> bool:
+        """Return whether any quota of a region is known."""
+        return region in self.by_region or None in self.by_region
+
+
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """A request to the advisor."""
 
@@ -198,6 +219,7 @@ class Request:
     efa: bool | None = None  # whether several nodes need EFA; None: the advisor decides
     measured: Measured | None = None  # the user's measurements, which correct the estimates
     policy: Policy | None = None  # decision trees; None: the shipped ones
+    quotas: AccountQuotas | None = None  # of the user's account, which limit the plans; None: nothing is limited
 
     def with_workload(self, **fields: object) -> Request:
         """Return a request that differs in fields of its workload."""
@@ -254,14 +276,16 @@ class Rejection:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The cheapest plan for a run that is above the limits of time, nodes or cost."""
+    """The plan to show if none is within the limits of time, nodes, cost or the account's quotas."""
 
     fit: Fit
+    nodes: int  # of the job, of the replica, or of all replicas
     region: str
-    hours: float
+    hours: float | None  # None for work that is not a run
     usd_per_run: float | None
     text: str  # what it takes, and which limit it is above
-    remedy: str  # option that accepts it
+    remedy: str  # option that accepts it, or the quota that allows it
+    quota: QuotaNeed | None = None  # the exceeded quota; None if another limit is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,4 +299,4 @@ class Recommendation:
     rejections: tuple[Rejection, ...]
     nearest: tuple[Miss, ...]  # if nothing fits: the closest misses, best first
     notes: tuple[str, ...]  # notes on the whole result, one sentence each
-    unreasonable: Plan | None = None  # if nothing is within the limits: the cheapest plan above them
+    unreasonable: Plan | None = None  # if nothing is within the limits: the plan to show

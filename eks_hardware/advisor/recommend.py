@@ -20,6 +20,7 @@ from eks_hardware.advisor.model import Candidate, Fit, Gate, Maturity, Miss, Pla
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
 from eks_hardware.advisor.ranking.limits import cheapest_plan, plan_above
+from eks_hardware.advisor.ranking.quotas import Shortage, closest_misses, plan_of, quota_notes, shortage_of
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
 from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
 from eks_hardware.advisor.ranking.score import Scored, Weighed, basis_of, order, score
@@ -64,7 +65,11 @@ def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Seq
     branch = policy.branch_for(request)
     search, basis, candidates = _searched(request, branch, catalogue, only)
     rejections = rejections_of(search.misses, {candidate.fit.kind.family for candidate in candidates})
-    notes = notes_of(request, branch, best_of_families(candidates), rejections, basis)
+    first, better = next(iter(candidates), None), _above_quota(search, request, branch, catalogue)
+    notes = [
+        *notes_of(request, branch, best_of_families(candidates), rejections, basis),
+        *quota_notes(request, first, better),
+    ]
     return Recommendation(
         request=request,
         branch=branch.id,
@@ -73,8 +78,17 @@ def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Seq
         rejections=rejections,
         nearest=() if candidates else tuple(_remedied(nearest_of(search.misses), request, catalogue)),
         notes=tuple(dict.fromkeys(notes)),
-        unreasonable=None if candidates else cheapest_plan(search.plans),
+        unreasonable=None if candidates else plan_of(better) if better else cheapest_plan(search.plans),
     )
+
+
+def _above_quota(search: _Search, request: Request, branch: policy.Branch, catalogue: Catalogue) -> Shortage | None:
+    """Return the plan that would be first without the account's quotas; None if the first one is within them."""
+    if not search.shortages:
+        return None
+    above = {(each.draft.fit.kind, each.draft.region, each.draft.purchase): each for each in search.shortages}
+    _, (first, *_) = _ranked([*search.drafts, *(each.draft for each in above.values())], request, branch, catalogue)
+    return above.get((first.fit.kind, first.region, first.purchase))
 
 
 def _searched(
@@ -85,6 +99,7 @@ def _searched(
     for kind in kinds:
         search.take(kind)
     search.drop_by_software()
+    search.drop_above_quotas()
     search.drop_joined_nodes()
     return search, *_ranked(search.drafts, request, branch, catalogue)
 
@@ -186,6 +201,7 @@ class _Search:
         self.drafts: list[Draft] = []
         self.misses: list[Miss] = []
         self.plans: list[Plan] = []
+        self.shortages: list[Shortage] = []
         self._request = request
         self._catalogue = catalogue
         most, parameters = facts.ranking()["cpu"]["parameters_at_most"], request.shape.parameters
@@ -238,6 +254,16 @@ class _Search:
         if wanted == "supported":
             kept = [draft for draft in kept if draft.maturity != "archived"] or kept
         self._keep(kept, "SOFTWARE", lambda draft: f"{draft.maturity}: {draft.maturity_why}")
+
+    def drop_above_quotas(self) -> None:
+        """Drop candidates with more vCPUs than the quota of their region and purchasing option."""
+        quotas = self._request.quotas
+        if quotas is None:
+            return
+        self.shortages = [found for draft in self.drafts if (found := shortage_of(draft, quotas))]
+        above = {id(shortage.draft) for shortage in self.shortages}
+        self.drafts = [draft for draft in self.drafts if id(draft) not in above]
+        self.misses += closest_misses(self.shortages, self._request)
 
     def drop_joined_nodes(self) -> None:
         """Drop replicas over several nodes if a replica fits a node of another type."""

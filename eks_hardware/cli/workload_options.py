@@ -60,6 +60,7 @@ OPTIONS = {
     "region": ("--region",),
     "regions": ("--region",),
     "purchase": ("--capacity",),
+    "quotas": ("--quotas",),
 }
 """Fields of a workload file, and the names of their options."""
 
@@ -158,7 +159,7 @@ def request_of_fields(fields: Mapping[str, object], *, folder: Path | None = Non
     """
     from dataclasses import replace
 
-    from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
+    from eks_hardware.advisor.ranking.workload_file import OPTIONS_FILE, read_workload, request_of
     from eks_hardware.findings import StrategyError
 
     try:
@@ -166,7 +167,9 @@ def request_of_fields(fields: Mapping[str, object], *, folder: Path | None = Non
         return request_of(document, folder=folder), document.value.only
     except StrategyError as error:
         findings = [
-            replace(finding, path=option_of(finding.path), message=_of_option(finding), position=None)
+            finding
+            if finding.position and finding.position.file != OPTIONS_FILE  # in a file that an option names
+            else replace(finding, path=option_of(finding.path), message=_of_option(finding), position=None)
             for finding in error.findings
         ]
         raise StrategyError(findings) from None

@@ -48,7 +48,13 @@ def plan_above(workload: WorkloadSpec, draft: Draft) -> Plan | None:
 
 def _plan(draft: Draft, hours: float, text: str, remedy: str) -> Plan:
     return Plan(
-        fit=draft.fit, region=draft.region, hours=hours, usd_per_run=draft.usd_per_run, text=text, remedy=remedy
+        fit=draft.fit,
+        nodes=draft.nodes,
+        region=draft.region,
+        hours=hours,
+        usd_per_run=draft.usd_per_run,
+        text=text,
+        remedy=remedy,
     )
 
 
@@ -58,7 +64,7 @@ def cheapest_plan(plans: Iterable[Plan]) -> Plan | None:
     timely = [plan for plan in known_plans if plan.remedy.startswith("--nodes")]
     if timely:
         return min(timely, key=lambda plan: math.inf if plan.usd_per_run is None else plan.usd_per_run)
-    return min(known_plans, key=lambda plan: plan.hours, default=None)
+    return min(known_plans, key=lambda plan: plan.hours or math.inf, default=None)
 
 
 def money(usd: float) -> str:

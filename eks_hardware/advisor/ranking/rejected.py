@@ -13,8 +13,8 @@ _MEMORY = "MEMORY"
 _NEAREST = 5
 # The user cannot fix these.
 _FINAL = frozenset({"WITHDRAWN", "BARE_METAL", "BURSTABLE", "HARDWARE", "CPU"})
-# The workload fits, but is too slow or has no known price.
-_NEARLY = frozenset({"LATENCY", "PRICE", "PLAN", "SOFTWARE", "NODES"})
+# The workload fits, but is too slow, has no known price, or exceeds a limit.
+_NEARLY = frozenset({"LATENCY", "PRICE", "PLAN", "QUOTA", "SOFTWARE", "NODES"})
 
 
 def code_of(miss: Miss) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from eks_hardware import field_paths
-from eks_hardware.advisor.model import Request, ShapeError
+from eks_hardware.advisor.model import AccountQuotas, Request, ShapeError
+from eks_hardware.advisor.ranking.quota_file import Codes, quotas_of_codes, read_quotas
 from eks_hardware.advisor.recommend import unknown_of
 from eks_hardware.advisor.shapes.shape import shape_of
 from eks_hardware.catalogue import Hardware, load
@@ -22,6 +23,8 @@ from eks_hardware.suggestions import question
 
 DEFAULT_REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1", "ap-northeast-1")
 """Default regions: those with the most known prices of accelerators in the catalogue."""
+OPTIONS_FILE = "<options>"
+"""The file of findings about a workload from options."""
 
 
 class WorkloadFile(WorkloadSpec):
@@ -34,6 +37,11 @@ class WorkloadFile(WorkloadSpec):
         default=(),
         max_length=100,
         description="Families, accelerators, kinds of hardware or types to choose from, such as g6e, h100 or cpu.",
+    )
+    quotas: Text | Annotated[tuple[Text, ...], Field(min_length=1, max_length=40)] | Codes | None = Field(
+        default=None,
+        description="The account's quotas on vCPUs: files of `aws service-quotas list-service-quotas`, or a mapping of "
+        "quota codes to vCPUs in every region.",
     )
 
     @model_validator(mode="after")
@@ -49,7 +57,7 @@ class WorkloadFile(WorkloadSpec):
         return tuple(dict.fromkeys(regions)) or DEFAULT_REGIONS
 
 
-def read_workload(source: Path | str, *, file: str = "<options>") -> Document[WorkloadFile]:
+def read_workload(source: Path | str, *, file: str = OPTIONS_FILE) -> Document[WorkloadFile]:
     """Read a workload from a file, or from a text that findings call ``file``.
 
     Raises:
@@ -59,10 +67,10 @@ def read_workload(source: Path | str, *, file: str = "<options>") -> Document[Wo
 
 
 def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) -> Request:
-    """Return the request. ``model.hf_config`` is relative to ``folder``, or to the working directory.
+    """Return the request. Files that it names are relative to ``folder``, or to the working directory.
 
     Raises:
-        StrategyError: REGION_UNKNOWN, FIELD_VALUE, or errors in the model's config.json.
+        StrategyError: REGION_UNKNOWN, FIELD_VALUE, or errors in the model's config.json or in a file of quotas.
     """
     asked = document.value
     if findings := [*_unknown_regions(document), *_unknown_hardware(document)]:
@@ -72,8 +80,18 @@ def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) 
     except ShapeError as error:
         path = field_paths.below("model", error.field)
         raise StrategyError([Finding(error.code, path, error.message, position=document.source.locate(path))]) from None
-    fields = asked.model_dump(exclude_unset=True, exclude={"version", "region", "regions", "only"})
-    return Request(workload=WorkloadSpec.model_validate(fields), shape=shape, regions=asked.places)
+    fields = asked.model_dump(exclude_unset=True, exclude={"version", "region", "regions", "only", "quotas"})
+    workload = WorkloadSpec.model_validate(fields)
+    return Request(workload=workload, shape=shape, regions=asked.places, quotas=_quotas(document, folder or Path()))
+
+
+def _quotas(document: Document[WorkloadFile], folder: Path) -> AccountQuotas | None:
+    quotas = document.value.quotas
+    if quotas is None:
+        return None
+    if isinstance(quotas, dict):
+        return quotas_of_codes(quotas, document.source, "quotas")
+    return read_quotas(folder / file for file in ((quotas,) if isinstance(quotas, str) else quotas))
 
 
 def _unknown_regions(document: Document[WorkloadFile]) -> Iterator[Finding]:

@@ -39,7 +39,7 @@ def _print_policy(context: click.Context, _: click.Parameter, wanted: bool) -> N
 
 _SECTIONS = {
     "More about the workload": ("file", "users", "training_tokens"),
-    "Ranking and estimates": ("measurements", "policy", "print_policy"),
+    "Ranking and estimates": ("quotas", "measurements", "policy", "print_policy"),
     "Display": ("top", "everything", "help"),
     "The written strategy": ("pick", "api_access", "project", "force"),
 }
@@ -70,6 +70,14 @@ _SECTIONS = {
     type=parameters.FILE,
     metavar="FILE",
     help="Workload file, which can set more fields than the options; - is stdin.",
+)
+@click.option(
+    "--quotas",
+    type=parameters.FILE,
+    multiple=True,
+    metavar="FILE",
+    help="The account's quotas, which limit the plans: the output of `aws service-quotas list-service-quotas "
+    "--service-code ec2`; can be repeated, for other regions.",
 )
 @click.option(
     "--measurements",
@@ -188,6 +196,7 @@ def _with_files(options: dict[str, Any], file: Path | None) -> tuple[Request, tu
     from eks_hardware.advisor.ranking.policy_file import read_policy
 
     measurements, policy = options.pop("measurements"), options.pop("policy")
+    options["quotas"] = tuple(str(path.absolute()) for path in options["quotas"])  # not relative to the workload file
     request, only = _request(given_fields(options), file)
     return replace(
         request,

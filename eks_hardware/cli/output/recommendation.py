@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -22,7 +23,8 @@ from eks_hardware.catalogue import load
 from eks_hardware.cli.output import console, facts, table
 from eks_hardware.cli.output.narrow import fitted, is_whole
 from eks_hardware.cost import instance_figure
-from eks_hardware.printable import counted, usd
+from eks_hardware.doctor.aws_cli import aws_command, wrapped
+from eks_hardware.printable import counted, number, usd
 from eks_hardware.quotas import vcpu_need
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from eks_hardware.advisor.measured.factors import Compared, Measured
     from eks_hardware.advisor.model import Candidate, Miss, Plan, Recommendation, Request
     from eks_hardware.cost import Purchase
+    from eks_hardware.quotas import QuotaNeed
 
 _UNBROKEN = "\u00a0"
 _REASONS = 3
@@ -68,7 +71,12 @@ def content(recommendation: Recommendation, cheaper: str | None = None) -> dict[
             "today": branch.today and dict(branch.today),
         },
         "candidates": [
-            {"rank": rank, **_candidate(each), "alternatives": _alternatives(each, recommendation.candidates)}
+            {
+                "rank": rank,
+                **_candidate(each),
+                "quota": _quota_content(each, recommendation.request),
+                "alternatives": _alternatives(each, recommendation.candidates),
+            }
             for rank, each in enumerate(best, 1)
         ],
         "rejections": [asdict(rejection) for rejection in recommendation.rejections],
@@ -137,6 +145,23 @@ def _candidate(each: Candidate) -> dict[str, object]:
     }
 
 
+def _quota_content(each: Candidate, request: Request) -> dict[str, object]:
+    """Return the quota of the nodes in vCPUs; ``account`` is the user's, ``default`` that of a new account."""
+    need = vcpu_need(each.fit.kind, each.nodes, each.purchase)
+    return {
+        "code": need.code,
+        "name": need.name,
+        "needed": need.needed,
+        "default": need.default,
+        "account": _account_value(need, each, request),
+    }
+
+
+def _account_value(need: QuotaNeed, each: Candidate, request: Request) -> float | None:
+    """Return the quota of the user's account; None if it is not known."""
+    return request.quotas.value(need.code, each.region) if request.quotas else None
+
+
 def _alternatives(best: Candidate, candidates: Iterable[Candidate]) -> list[dict[str, object]]:
     """Return other sizes, regions and purchasing options of the same family."""
     return [
@@ -156,7 +181,7 @@ def _alternatives(best: Candidate, candidates: Iterable[Candidate]) -> list[dict
 def _plan(plan: Plan) -> dict[str, object]:
     return {
         "instance_type": plan.fit.kind.name,
-        "nodes": plan.fit.nodes,
+        "nodes": plan.nodes,
         "region": plan.region,
         "hours": plan.hours,
         "usd_per_run": plan.usd_per_run,
@@ -273,12 +298,12 @@ def show_types(groups: Mapping[str, Sequence[str]], region: str) -> None:
     for group, names in groups.items():
         if group:
             types_table.add_row("", group, style="bold")
-        for number, name in enumerate(names, 1):
+        for rank, name in enumerate(names, 1):
             kind, price = load().get(name), load().price(name, region)
             chip = kind.accelerator
             devices = f"{chip.count} x {chip.name}" if chip else f"{kind.vcpus} vCPUs"
             memory = chip.memory_gib_total if chip and chip.memory_gib_total else kind.memory_gib
-            types_table.add_row(str(number), name, devices, f"{memory:.1f}", usd(price.usd_per_hour if price else None))
+            types_table.add_row(str(rank), name, devices, f"{memory:.1f}", usd(price.usd_per_hour if price else None))
             unknown += [name] if price is None else []
     out = console()
     _print(out, "")
@@ -292,7 +317,12 @@ def show_types(groups: Mapping[str, Sequence[str]], region: str) -> None:
 def _show_nothing(out: Console, recommendation: Recommendation) -> None:
     if plan := recommendation.unreasonable:
         out.print()
-        _print(out, f"Nothing reasonable: {plan.text}.", f"{plan.remedy} accepts this plan.")
+        _print(out, f"Nothing reasonable: {plan.text}.")
+        if plan.quota:
+            _print(out, "This command requests the quota:", *_increase(plan, plan.quota, out.width))
+        else:
+            _print(out, f"{plan.remedy} accepts this plan.")
+        _print(out, *(note for note in recommendation.notes if isinstance(note, Prominent)))
         return
     if not recommendation.nearest:
         out.print("\n[bold]Nothing fits.[/]")
@@ -313,6 +343,19 @@ def _show_nothing(out: Console, recommendation: Recommendation) -> None:
     _section(out, "Notes", ((note, "") for note in recommendation.notes))
     out.print()
     _print(out, "--format json shows why each family does not fit")
+
+
+def _increase(plan: Plan, quota: QuotaNeed, width: int) -> list[str]:
+    """Return the command that requests the vCPUs of a plan."""
+    command = aws_command(
+        "service-quotas",
+        "request-service-quota-increase",
+        service_code=quota.service,
+        quota_code=quota.code or "",
+        desired_value=math.ceil(quota.needed),
+        region=plan.region,
+    )
+    return wrapped(command, width, "  ")
 
 
 def _print(out: Console, *lines: str, style: str | None = None) -> None:
@@ -484,7 +527,7 @@ def _winner(best: Candidate, recommendation: Recommendation) -> Iterator[tuple[s
     yield f"{best.fit.memory_gib:7.2f} {_of_available(best)}", "total"
     yield from _layout(best)
     yield from _speed_and_commitment(best)
-    if quota := _quota(best):
+    if quota := _quota(best, recommendation.request):
         yield quota, "quota"
     for index, each in enumerate(best.assumptions):
         yield each, "" if index else "assumed"
@@ -506,13 +549,16 @@ def _why_in_short(best: Candidate, recommendation: Recommendation) -> Iterator[t
         yield caution, "caution"
     elif recommendation.request.policy and branch.applies:
         yield f'"{plain(branch.quote)}"', "policy"
-    elif quota := _quota(best):
+    elif quota := _quota(best, recommendation.request):
         yield quota, "quota"
 
 
-def _quota(best: Candidate) -> str | None:
+def _quota(best: Candidate, request: Request) -> str | None:
     """Return the quota that the nodes need; None if a new account has enough, or AWS documents none."""
     need = vcpu_need(best.fit.kind, best.nodes, best.purchase)
+    value = _account_value(need, best, request)
+    if value is not None:
+        return f"{need.code} ({need.name}): needs {need.needed:,.0f} of {number(value)} {need.unit} in {best.region}"
     if need.code is None or not (need.above_default or need.default is None):
         return None
     has = "" if need.default is None else f"; a new account has {need.default:g}"
