@@ -57,6 +57,8 @@ def test_there_are_enough_questions_each_with_a_reason() -> None:
     for each in (*ASKED["laughable"], *ASKED["questions"]):
         assert each["why"], each["name"]
         assert each.get("first") or each.get("cpu"), each["name"]
+        # Longer lists can hardly fail.
+        assert all(len(each.get(place, ())) <= 3 for place in ("first", "second")), each["name"]
     tasks = {each["ask"]["task"] for each in ASKED["questions"]}
     assert tasks == {"training", "fine-tuning", "inference", "development"}
 
