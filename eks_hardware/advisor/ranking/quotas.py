@@ -58,7 +58,8 @@ def closest_misses(shortages: list[Shortage], request: Request) -> Iterator[Miss
         closest.setdefault(shortage.draft.fit.kind.family, shortage)
     for shortage in closest.values():
         kind = shortage.draft.fit.kind
-        text = f"{kind.name}: {shortage.text}; request an increase{_or_else(shortage.draft, request)}"
+        name = f"{kind.name}: " if kind.accelerator else ""  # CPU families with the same text share one rejection
+        text = f"{name}{shortage.text}; request an increase{_or_else(shortage.draft, request)}"
         yield Miss(kind=kind, gates=(Gate("QUOTA", False, text, _SOURCE),), text=text)
 
 
@@ -68,7 +69,7 @@ def _or_else(draft: Draft, request: Request) -> str:
     workload, kind = request.workload, draft.fit.kind
     if other in workload.purchase or not sold_as((other,), kind):
         return ""
-    if other == "spot" and way_of(workload) == "real-time" and not workload.interruptible:
+    if other == "spot" and way_of(workload) in ("real-time", "development") and not workload.interruptible:
         return ""
     need = vcpu_need(kind, draft.nodes, other)
     value = request.quotas.value(need.code, draft.region) if request.quotas else None

@@ -216,7 +216,7 @@ def show(
     if assumed := ", ".join(assumption.replace(" ", _UNBROKEN) for assumption in _assumed(recommendation)):
         _print(out, textwrap.fill(f"Assumed: {assumed}", out.width, break_on_hyphens=False).replace(_UNBROKEN, " "))
     if not best:
-        _show_nothing(out, recommendation)
+        _show_nothing(out, recommendation, everything=everything)
         return
     chosen = best[min(pick, len(best)) - 1]
     out.print()
@@ -314,7 +314,7 @@ def show_types(groups: Mapping[str, Sequence[str]], region: str) -> None:
         _print(out, "Each group uses the first type listed. To use another, change instance_types in the file.")
 
 
-def _show_nothing(out: Console, recommendation: Recommendation) -> None:
+def _show_nothing(out: Console, recommendation: Recommendation, *, everything: bool) -> None:
     if plan := recommendation.unreasonable:
         out.print()
         _print(out, f"Nothing reasonable: {plan.text}.")
@@ -323,6 +323,10 @@ def _show_nothing(out: Console, recommendation: Recommendation) -> None:
         else:
             _print(out, f"{plan.remedy} accepts this plan.")
         _print(out, *(note for note in recommendation.notes if isinstance(note, Prominent)))
+        if everything:
+            _section(out, "Not chosen", _rejected(recommendation))
+        elif plan.quota:
+            _print(out, "--explain shows the quotas of other families.")
         return
     if not recommendation.nearest:
         out.print("\n[bold]Nothing fits.[/]")

@@ -21,7 +21,8 @@ from helpers.paths import ROOT
 from helpers.recommend_command import run
 from helpers.shown import missing_lines
 
-P, P_BLOCKS, P_SPOT, G, G_SPOT = "L-417A185B", "L-DA6814F2", "L-C4BD4855", "L-DB2E81BA", "L-3819A6DF"
+P, P_BLOCKS, P_SPOT = "L-417A185B", "L-DA6814F2", "L-C4BD4855"
+G, G_SPOT, CPU = "L-DB2E81BA", "L-3819A6DF", "L-1216C47A"
 TRAINING: Any = {
     "task": "training",
     "model": {"parameters": "8B"},
@@ -149,6 +150,11 @@ def test_nothing_left_says_what_the_best_plan_needs() -> None:
     )
     assert plan.remedy == "a quota of 384 vCPUs for L-417A185B in us-east-1"
     assert {each.code for each in found.rejections if each.family in ("p5", "g6e")} == {"QUOTA"}
+    tables = {"task": "training", "model": {"parameters": "1M", "architecture": "xgboost"}}
+    request = replace(asking("us-east-1", **tables), quotas=AccountQuotas(by_region={None: {CPU: 7}}))
+    together = [each for each in recommend(request, only=("c7*", "m7*")).rejections if each.code == "QUOTA"]
+    assert len(together) == 1
+    assert together[0].text.startswith("1 node needs 8 vCPUs of L-1216C47A (Running On-Demand Standard")
 
 
 # --- files
@@ -259,9 +265,9 @@ def test_the_command_and_the_workload_file_read_quotas(tmp_path: Path, monkeypat
 
 def test_the_command_says_how_to_request_the_quota(tmp_path: Path) -> None:
     file = kept(tmp_path, f"{{{G}: 0, {P}: 0}}")
-    options = ("--task", "inference", "--model", "llama-3.1-8b", "--region", "us-east-1", "--quotas", file)
+    options = ("--region", "us-east-1", "--quotas", file)
     workload = kept(tmp_path, "{version: 1, task: inference, model: {name: llama-3.1-8b}, only: [g6e]}", "w.yaml")
-    code, out, _ = run("--from", workload, *options[4:])
+    code, out, _ = run("--from", workload, *options)
     assert code == 1
     assert out.endswith(
         "Nothing reasonable: it takes 1 x g6e.xlarge (1.86 USD per hour), which needs 4\n"
@@ -269,8 +275,11 @@ def test_the_command_says_how_to_request_the_quota(tmp_path: Path) -> None:
         "us-east-1 is 0.\n"
         "This command requests the quota:\n"
         "  aws service-quotas request-service-quota-increase --service-code ec2 \\\n"
-        "    --quota-code L-DB2E81BA --desired-value 4 --region us-east-1"
+        "    --quota-code L-DB2E81BA --desired-value 4 --region us-east-1\n"
+        "--explain shows the quotas of other families."
     )
-    plan = json.loads(run("--from", workload, *options[4:], "--json").out)["unreasonable"]
+    explained = run("--from", workload, *options, "--explain").out
+    assert "Not chosen\n  g6e  QUOTA: g6e.xlarge: 1 node needs 4 vCPUs of L-DB2E81BA" in explained
+    plan = json.loads(run("--from", workload, *options, "--json").out)["unreasonable"]
     assert (plan["instance_type"], plan["nodes"], plan["hours"]) == ("g6e.xlarge", 1, None)
     assert plan["remedy"] == "a quota of 4 vCPUs for L-DB2E81BA in us-east-1"
