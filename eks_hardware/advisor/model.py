@@ -225,6 +225,10 @@ class Request:
         """Return a request that differs in fields of its workload."""
         return replace(self, workload=self.workload.model_copy(update=fields))
 
+    def account_quota(self, code: str | None, region: str) -> float | None:
+        """Return the vCPUs of a quota of the user's account; None if its value is not known."""
+        return self.quotas.value(code, region) if self.quotas else None
+
 
 Maturity = Literal["mature", "maintenance", "beta", "archived", "unknown"]
 ScorePart = Literal["cost", "policy", "maturity", "speed"]

@@ -153,7 +153,7 @@ def recommend(
       eks-hardware recommend --from workload.yaml -o llm.yaml --project
     """
     from eks_hardware.advisor.recommend import cheaper_way, recommend
-    from eks_hardware.cli.output import recommendation
+    from eks_hardware.cli.output import recommendation, recommendation_json
     from eks_hardware.new_project import strategy_path
 
     needing = {"--pick": pick > 1, "--api-access": api_access, "--force": force, "--project": project}
@@ -170,7 +170,7 @@ def recommend(
     # closes early, and errors are not hidden below a long table.
     written = _written(ranked, output, pick, api_access, force) if output and writes and not asks else None
     if format_ == "json":
-        print_json(recommendation.content(ranked, cheaper))
+        print_json(recommendation_json.content(ranked, cheaper))
     else:
         recommendation.show(ranked, top=top, everything=everything, pick=pick, cheaper=cheaper)
     if output and writes and asks:
