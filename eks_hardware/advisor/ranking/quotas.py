@@ -30,7 +30,7 @@ class Shortage:
         """The need and the quota, without an action."""
         nodes = self.draft.nodes
         needs = f"{counted(nodes, 'node')} {_need(nodes)} {vcpus_of(self.need)}"
-        return f"{needs}, the quota in {self.draft.region} is {number(self.value)}"
+        return f"{needs}, but the quota in {self.draft.region} is {number(self.value)}"
 
 
 def _need(nodes: int) -> str:

@@ -83,11 +83,11 @@ def test_a_plan_above_its_quota_is_rejected_with_what_it_needs() -> None:
     assert (rejected.code, rejected.text) == (
         "QUOTA",
         "p5.48xlarge: 2 nodes need 384 vCPUs of L-417A185B (Running On-Demand P instances), "
-        "the quota in us-east-1 is 192; request an increase or choose Spot",
+        "but the quota in us-east-1 is 192; request an increase or choose Spot",
     )
     assert [note for note in found.notes if "would be first" in note] == [
         "without its quota, p5.48xlarge would be first: 2 nodes need 384 vCPUs of L-417A185B (Running On-Demand P "
-        "instances), the quota in us-east-1 is 192"
+        "instances), but the quota in us-east-1 is 192"
     ]
     exactly = within({"us-east-1": {P: 384, G: 100_000}})
     assert families(exactly)[0] == "p5"
