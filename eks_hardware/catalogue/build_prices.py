@@ -4,7 +4,7 @@ The figures come from AWS (``aws_prices.py``) or from files that the user names.
 get-products``, of ``aws ec2 describe-spot-price-history`` or of ``aws savingsplans
 describe-savings-plans-offering-rates``, the ``spot.json`` of AWS's page of Spot prices, the ``instances.json`` of
 instances.vantage.sh, or a CSV such as SkyPilot's catalogue. A CSV has the columns ``InstanceType``, ``Region``,
-``Price`` and ``SpotPrice``.
+``Price`` and ``SpotPrice``. Rows of a Local Zone, which the column ``AvailabilityZone`` shows, are left out.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ _VANTAGE_TERMS = {
     "savings-plan-3y": "yrTerm3Savings.noUpfront",
 }
 _ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d)[a-z]")  # not a local zone, whose prices differ from the region's
+_ZONE_ID = re.compile(r"[a-z]+\d-az\d")  # the same of ids: use1-az1, not usw2-lax1-az1
 
 
 class PriceFileError(RuntimeError):
@@ -100,7 +101,9 @@ def read(path: Path, as_of: str | None = None) -> Prices:
 
 def _read_csv(text: str, found: Prices) -> None:
     for row in csv.DictReader(io.StringIO(text)):
-        region, name = row["Region"], row["InstanceType"]
+        region, name, zone = row["Region"], row["InstanceType"], row.get("AvailabilityZone")
+        if zone and not (_ZONE.fullmatch(zone) or _ZONE_ID.fullmatch(zone)):
+            continue
         if row["Price"]:
             found.on_demand.setdefault(region, {})[name] = float(row["Price"])
         if row["SpotPrice"]:

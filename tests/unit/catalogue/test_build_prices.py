@@ -15,6 +15,7 @@ from helpers.savings_plans import savings_rate
 CSV = """InstanceType,AcceleratorName,Price,SpotPrice,Region,AvailabilityZone
 g7e.2xlarge,RTX,4.1,1.9,eu-central-1,euc1-az1
 g7e.2xlarge,RTX,4.1,1.7,eu-central-1,euc1-az2
+g7e.2xlarge,RTX,4.1,0.1,eu-central-1,euc1-ham1-az1
 g7e.4xlarge,RTX,5.0,,eu-central-1,euc1-az1
 zz9.large,,1.0,,eu-central-1,euc1-az1
 """
@@ -59,7 +60,7 @@ def _file(folder: Path, name: str, content: Any) -> Path:
     return path
 
 
-def test_a_csv_has_both_prices_by_zone(tmp_path: Path) -> None:
+def test_a_csv_has_both_prices_by_zone_of_the_region(tmp_path: Path) -> None:
     found = build_prices.read(_file(tmp_path, "vms.csv", CSV), "2026-11-25")
     assert (found.source, found.as_of) == ("vms.csv", "2026-11-25")
     assert found.on_demand["eu-central-1"]["g7e.4xlarge"] == 5.0
