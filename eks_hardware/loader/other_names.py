@@ -41,14 +41,30 @@ def _in_a_part(section: object, key: str) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
+def list_of(section: object, key: str) -> str | None:
+    """Return the one list of a section whose items have a field; None if there is none, or several."""
+    if not is_model(section) or key in _GENERAL:
+        return None
+    found = [
+        name
+        for name, info in fields(section).items()
+        if any(is_model(item) and key in fields(item) for item in unwrap(below(info.annotation, 0)[0]))
+    ]
+    return found[0] if len(found) == 1 else None
+
+
 def _of_another_tool(section: object, key: str) -> str | None:
     name = getattr(section, "__name__", "")
-    tools = facts.other_names()["tools"].values()
-    for table in (name, _ALIKE.get(name, "")):
-        for other, path in (row for tool in tools for row in tool["fields"].get(table, {}).items()):
-            if _same(other, key) and (table == name or has_path(section, path)):
-                return path
-    return None
+    if path := other_name(name, key):
+        return path
+    path = other_name(_ALIKE.get(name, ""), key)
+    return path if path and has_path(section, path) else None
+
+
+def other_name(table: str, key: str) -> str | None:
+    """Return what a table of ``facts/other_names.json`` has for a name; None if it has nothing."""
+    rows = (row for tool in facts.other_names()["tools"].values() for row in tool["fields"].get(table, {}).items())
+    return next((path for other, path in rows if _same(other, key)), None)
 
 
 def _same(one: str, other: str) -> bool:

@@ -19,11 +19,11 @@ from eks_hardware import field_paths
 from eks_hardware.findings import Finding, Position
 from eks_hardware.loader import yaml_nodes as yn
 from eks_hardware.loader.model_fields import allowed, below, fields, is_model, pick, unwrap
-from eks_hardware.loader.other_names import field_here
+from eks_hardware.loader.other_names import field_here, list_of, other_name
 from eks_hardware.loader.yaml_scalars import OLD_BOOLEANS, resolve_plain
 from eks_hardware.models.text_patterns import in_words
 from eks_hardware.printable import joined, quoted, shown
-from eks_hardware.suggestions import close, question
+from eks_hardware.suggestions import close, question, several
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -238,6 +238,7 @@ def _pattern(_place: _Place, ctx: Mapping[str, object]) -> str:
 
 
 _TYPE_OF_MODELS = "a mapping"
+_WITH_UNIT = re.compile(r"^([1-9][0-9]*) ?(Gi|GiB)$")
 _TYPE_OF_LISTS = "a list"
 # Need -> pydantic's types of the error. https://docs.pydantic.dev/latest/errors/validation_errors/
 _TYPES: dict[str, tuple[str, ...]] = {
@@ -314,6 +315,10 @@ def _unknown(place: _Place, root: yn.Mapping, model: object) -> _Translated:
     hint = _too_few_spaces(place)
     if not hint and (path := field_here(place.owner, key)):
         hint = f"; use {path}"
+    if not hint and (items := list_of(place.owner, key)):
+        hint = f"; it is a field of each item of {items}"
+    if not hint and (longer := [name for name in known if name.startswith(f"{key}_")]):
+        hint = f"; {question(longer)}"
     hint = hint or _too_many_spaces(place, root, model) or _did_you_mean(key, known)
     message = f"unknown field {quoted(place.key)}{hint}"
     finding = Finding("FIELD_UNKNOWN", place.path, message, position=place.key_position())
@@ -336,9 +341,11 @@ def _too_few_spaces(place: _Place) -> str:
 
 def _too_many_spaces(place: _Place, root: yn.Mapping, model: object) -> str:
     """Return a hint for a section of the file within another section; usually empty."""
-    if is_model(model) and place.parent is not root and str(place.key) in fields(model):
-        return "; it is a section of the file, so write it without indentation"
-    return ""
+    annotation = below(model, str(place.key))[0] if is_model(model) else None
+    if annotation is None or place.parent is root or typing.get_origin(annotation) is typing.Literal:
+        return ""  # "version" is usually that of something else than the file
+    is_section = any(map(is_model, (*unwrap(annotation), *_models_of(annotation))))
+    return f"; it is a {'section' if is_section else 'field'} of the file, so write it without indentation"
 
 
 def _models_of(annotation: object) -> list[object]:
@@ -350,10 +357,20 @@ def _models_of(annotation: object) -> list[object]:
 def _needs(need: str, kind: str, place: _Place, choices: Sequence[object]) -> str:
     must = f"must {'have' if 'too_' in kind else 'be'} {need}"
     if place.on_key:
-        return f"{must}, got key {quoted(place.key)}{_did_you_mean(str(place.key), choices)}"
+        name = place.parent_path.rpartition(".")[2]
+        hint = (
+            f"; use {meant}" if (meant := other_name(name, str(place.key))) else _did_you_mean(str(place.key), choices)
+        )
+        return f"{must}, got key {quoted(place.key)}{hint}"
     number = "" if kind in _RANGES else "the number "  # a limit already says that the value is a number
     given = _measured(place.node) if "too_" in kind else _given(place.node, number=number)
-    hint = _quote_hint(kind, place.node, choices) or _suggestion(place.node, choices) or _list_hint(kind, place)
+    hint = (
+        _quote_hint(kind, place.node, choices)
+        or _suggestion(place.node, choices)
+        or _list_hint(kind, place)
+        or _plain_value(kind, place)
+        or _instance_types(place)
+    )
     if not hint and (example := _example_of(place, need if need in (_TYPE_OF_MODELS, _TYPE_OF_LISTS) else "")):
         hint = f"; for example {place.key}: {example}" if isinstance(place.key, str) else f"; for example {example}"
     return f"{must}, got {given}{hint}"
@@ -428,12 +445,44 @@ def _list_hint(kind: str, place: _Place) -> str:
     node = place.node
     if not kind.startswith(("tuple", "list", "set", "frozen_set")):
         return ""
+    items = unwrap(below(place.annotation, 0)[0])
     if isinstance(node, yn.Mapping) and node.entries:
         first = next(iter(node.entries))
-        items = unwrap(below(place.annotation, 0)[0])
         is_item = any(first in fields(item) for item in items if is_model(item))
         return f'; write "- " before {first}, which begins an item' if is_item else ""
+    if any(map(is_model, items)):
+        return ""  # the example of a list is of more use
     return f"; write [{shown(node.raw)}]" if isinstance(node, yn.Scalar) and node.raw else ""
+
+
+def _plain_value(kind: str, place: _Place) -> str:
+    """Return a hint for a switch that is written as a section, or a whole number with a unit."""
+    node = place.node
+    if kind.startswith("bool") and isinstance(node, yn.Mapping) and list(node.entries) == ["enabled"]:
+        inner = node.entries["enabled"].node
+        if isinstance(inner, yn.Scalar) and isinstance(inner.value, bool):
+            return f"; write {place.key}: {str(inner.value).lower()}"
+    if kind.startswith("int") and isinstance(node, yn.Scalar):
+        number, unit = _WITH_UNIT.match(node.raw), str(place.key).endswith("_gib")
+        return f"; write {number[1]}" if number and unit else ""
+    return ""
+
+
+def _instance_types(place: _Place) -> str:
+    """Return a hint for a family, an accelerator or a list in one text instead of an instance type."""
+    node = place.node
+    if not place.parent_path.endswith("instance_types") or not isinstance(node, yn.Scalar):
+        return ""
+    from eks_hardware.catalogue import load  # Needed only for a wrong name.
+
+    catalogue, words = load(), re.split(r"[,\s]+", node.raw.strip())
+    if len(words) > 1 and all(word in catalogue for word in words):
+        return f"; write [{', '.join(words)}]"
+    if of_family := catalogue.select(family=node.raw):
+        return f"; types of the family: {several([kind.name for kind in of_family])}"
+    if with_it := catalogue.select(accelerator=node.raw):
+        return f"; types with it: {several([kind.name for kind in with_it])}"
+    return ""
 
 
 def _suggestion(node: yn.Node | None, allowed: Iterable[object]) -> str:
