@@ -35,6 +35,9 @@ from helpers.polling import eventually
 from helpers.provider import running_provider
 
 _TIMEOUT_SECONDS = 900
+PLAN = "test.tfplan"
+"""The file that :meth:`Project.plan` writes to the stack's folder."""
+
 _ONLY_THE_PROVIDER = {
     "terraform": {
         "required_providers": {
@@ -172,8 +175,7 @@ class Project:
 
     def plan(self, *flags: str) -> Plan:
         """Return Terraform's plan for the current state."""
-        file = "test.tfplan"
-        arguments = ("-json", "-input=false", "-detailed-exitcode", f"-out={file}", *flags)
+        arguments = ("-json", "-input=false", "-detailed-exitcode", f"-out={PLAN}", *flags)
         planned = self.run("plan", *arguments, codes=(0, 2))
         said = [json.loads(line) for line in planned.stdout.splitlines()]
         changes = {
@@ -181,7 +183,7 @@ class Project:
             for each in said
             if each["type"] == "planned_change"
         }
-        return Plan(planned.returncode, changes, lambda: self.run("show", "-json", file).stdout)
+        return Plan(planned.returncode, changes, lambda: self.run("show", "-json", PLAN).stdout)
 
     def document(self) -> Mapping[str, Any]:
         """Return the configuration."""

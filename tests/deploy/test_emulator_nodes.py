@@ -60,6 +60,23 @@ def test_overlapping_subnets_are_refused(ec2: Any) -> None:
     assert code == ("InvalidVpcID.NotFound", 400)
 
 
+def test_a_nat_gateway_has_its_address(ec2: Any, subnets: dict[str, str]) -> None:
+    """Otherwise Terraform replaces one that it imported."""
+    address = ec2.allocate_address(Domain="vpc")
+    made = ec2.create_nat_gateway(SubnetId=next(iter(subnets.values())), AllocationId=address["AllocationId"])
+    identity = made["NatGateway"]["NatGatewayId"]
+    (found,) = ec2.describe_nat_gateways(NatGatewayIds=[identity])["NatGateways"]
+    (shown,) = found["NatGatewayAddresses"]
+    assert shown == {
+        "AllocationId": address["AllocationId"],
+        "PublicIp": address["PublicIp"],
+        "IsPrimary": True,
+        "Status": "succeeded",
+    }
+    ec2.delete_nat_gateway(NatGatewayId=identity)
+    ec2.release_address(AllocationId=address["AllocationId"])
+
+
 def test_a_fleet_takes_the_first_priority_and_says_what_it_took(ec2: Any, subnets: dict[str, str]) -> None:
     data = {
         "BlockDeviceMappings": [

@@ -1,7 +1,8 @@
 """An apply that is interrupted or killed goes on, and ``eks-hardware orphans`` finds what Terraform then does not know.
 
 On Ctrl-C, Terraform stops the AWS provider, which gives up its requests. AWS may complete them. A killed Terraform does
-not write what it has just created to the state.
+not write what it has just created to the state, and leaves its lock in a bucket. The commands for a state in a bucket
+are those of docs/guides/real-account.md.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from eks_hardware.cli.errors import NOT_RUN
 from eks_hardware.local.readback import Account
+from helpers.paths import ROOT
 from helpers.shared import Once
 from helpers.synthesized import with_overlay
 
-from .conftest import Deploy, Project
+from .conftest import PLAN, Deploy, Project
 
 REGION = "us-west-2"
 STRATEGY = "mixed-hardware"
@@ -36,6 +40,8 @@ ENDED = (
     ("aws_eks_node_group", signal.SIGKILL),
 )
 KILLS = 10
+BUCKET = "acme-state"
+GUIDE = ROOT / "docs" / "guides" / "real-account.md"
 RESTORE = re.compile(r"run this command again: (cp .+)$")
 FAULTS = pytest.mark.skipif("EKS_HARDWARE_FAULTS" not in os.environ, reason="takes minutes: `make faults` runs it")
 # Types whose creation succeeds if the resource exists: they only put values into others.
@@ -114,7 +120,8 @@ def test_an_interrupted_apply_goes_on(project: Project) -> None:
         assert by == signal.SIGKILL or len(found) > len(known)
         print(after, by.name, recover(project))
         known = project.addresses()
-    project.apply()
+    assert set(project.plan().changes.values()) <= {"create", "update", "read"}
+    project.run("apply", "-input=false", PLAN)
     assert len(project.addresses()) > len(known)
     plan = project.plan()
     assert (plan.exit_code, plan.changes) == (0, {})
@@ -126,6 +133,48 @@ def test_an_interrupted_apply_goes_on(project: Project) -> None:
     assert orphans(project) == {}
     assert project.addresses() == known
     project.run("destroy", "-auto-approve", "-input=false")  # reads first what the killed one deleted
+
+
+def guide_command(start: str, **values: str) -> list[str]:
+    """Return the arguments of a command of the guide, with values for its words in capitals."""
+    found = re.search(rf"{re.escape(start)}[^`$]*", " ".join(GUIDE.read_text(encoding="utf-8").split()))
+    assert found is not None, f"{GUIDE} has no command {start}"
+    filled = re.sub(r"\b[A-Z]{2,}\b", lambda word: values[word[0]], found[0])
+    program, *arguments = shlex.split(filled)
+    return [*arguments, "--region", REGION] if program == "aws" else arguments
+
+
+def test_a_state_in_a_bucket_is_unlocked_and_restored(
+    deploy: Deploy, account: Callable[[str], Account], tmp_path: Path
+) -> None:
+    s3, key = account(REGION).client("s3"), "night.tfstate"
+    s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+    s3.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+    backend = {"bucket": BUCKET, "key": key, "region": REGION, "use_lockfile": True, "encrypt": True}
+    document: dict[str, Any] = {"terraform": {"backend": {"s3": backend}}}
+    document["resource"] = {"terraform_data": {"first": {"provisioner": [{"local-exec": {"command": "sleep 3"}}]}}}
+    (tmp_path / "cdk.tf.json").write_text(json.dumps(document), encoding="utf-8")
+    project = deploy.project(tmp_path)
+    project.init()
+
+    project.interrupt("apply_start", "terraform_data.", by=signal.SIGKILL)
+    refused = project.run("plan", "-input=false", "-no-color", codes=(1,)).stderr
+    lock = re.search(r"Error acquiring the state lock.*ID: +(\S+)", refused, re.DOTALL)
+    assert lock is not None, refused
+    _, *unlock = guide_command("terraform -chdir=cdktf.out/stacks/mixed-hardware force-unlock", ID=lock[1])
+    project.run(*unlock)
+    project.apply()
+
+    document["resource"] = {"terraform_data": {"second": {}}}
+    (project.stack_dir / "cdk.tf.json").write_text(json.dumps(document), encoding="utf-8")
+    project.apply()
+    project.aws(*guide_command("aws s3api list-object-versions", BUCKET=BUCKET, KEY=key))
+    versions = s3.list_object_versions(Bucket=BUCKET, Prefix=key)["Versions"]
+    (before,) = (each["VersionId"] for each in versions if each["Key"] == key and not each["IsLatest"])
+    s3.delete_object(Bucket=BUCKET, Key=key)
+    project.aws(*guide_command("aws s3api copy-object", BUCKET=BUCKET, KEY=key, VERSION=before))
+    assert project.addresses() == ["terraform_data.first"]
+    assert project.plan().changes == {"terraform_data.first": "delete", "terraform_data.second": "create"}
 
 
 @FAULTS
@@ -159,6 +208,7 @@ def test_every_kind_that_the_state_lost_is_found_and_imported(project: Project) 
     for addresses in (set(lost.values()), connections):
         project.run("state", "rm", *addresses)
         import_all(project, addresses)
+    assert set(project.plan().changes.values()) <= {"create", "update", "read"}
     project.apply()
     plan = project.plan()
     assert (plan.exit_code, plan.changes) == (0, {})

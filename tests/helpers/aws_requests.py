@@ -193,6 +193,13 @@ class _Route:
     path: re.Pattern[str]
     labels: tuple[str, ...]
     query: Mapping[str, str]
+    required: frozenset[str]  # names of headers and of parameters in the query
+
+    def match(self, request: Request, query: Mapping[str, str]) -> re.Match[str] | None:
+        """Return the labels of a request's path; None for another operation."""
+        if request["method"] != self.method or not self.query.items() <= query.items():
+            return None
+        return self.path.fullmatch(request["path"])
 
 
 @functools.cache
@@ -206,7 +213,12 @@ def _routes(service: str) -> list[_Route]:
         )
         labels = tuple(each.rstrip("+") for each in re.findall(r"\{([^}]+)\}", path))
         wanted = dict(parse_qsl(query, keep_blank_values=True))
-        found.append(_Route(name, http["method"], re.compile(pattern + "/?"), labels, wanted))
+        shape = model(service).operation_model(name).input_shape
+        required = [shape.members[each].serialization for each in shape.required_members] if shape else []
+        names = frozenset(
+            each["name"].lower() for each in required if each.get("location") in ("header", "querystring")
+        )
+        found.append(_Route(name, http["method"], re.compile(pattern + "/?"), labels, wanted, names))
     # The one with the most fixed parts of the query first: GET /bucket?policy is not GET /bucket. Deprecated ones last.
     deprecated = {each.name for each in found if model(service).operation_model(each.name).deprecated}
     return sorted(found, key=lambda route: (-len(route.query), len(route.labels), route.name in deprecated))
@@ -214,14 +226,14 @@ def _routes(service: str) -> list[_Route]:
 
 def _rest(service: str, request: Request, *, is_xml: bool) -> Operation:
     query = parse_qsl(request["query"], keep_blank_values=True)
-    for route in _routes(service):
-        match = route.path.fullmatch(request["path"])
-        if match and request["method"] == route.method and route.query.items() <= dict(query).items():
-            break
-    else:
+    matching = [(route, match) for route in _routes(service) if (match := route.match(request, dict(query)))]
+    if not matching:
         raise UnknownOperationError(
             f"{service} has no operation {request['method']} {request['path']}?{request['query']}"
         )
+    # A copy of an object differs from a new object only in a header.
+    given = {name.lower() for name in (*request["headers"], *dict(query))}
+    route, match = min(matching, key=lambda each: len(each[0].required - given))
     found = _named(service, route.name)
     labels = dict(zip(route.labels, map(unquote, match.groups()), strict=True))
     members = dict(found.shape.members) if found.shape else {}

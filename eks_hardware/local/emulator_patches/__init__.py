@@ -56,6 +56,8 @@ def install() -> None:
         _complete_launch_templates(ec2)
     if {"_ACTION_MAP", "_flow_logs", "_p", "_parse_tag_specs"} <= ec2.keys():
         _complete_flow_logs(ec2)
+    if {"_ACTION_MAP", "_addresses", "_nat_gateways"} <= ec2.keys():
+        _complete_nat_gateways(ec2)
     ssm = vars(importlib.import_module("ministack.services.ssm"))
     eks = vars(importlib.import_module("ministack.services.eks"))
     if whole := {*ec2_instances.NAMES, *ec2_offers.NAMES, *eks_nodes.EC2_NAMES} <= ec2.keys():
@@ -196,6 +198,33 @@ def _complete_flow_logs(ec2: dict[str, Any]) -> None:
         return status, headers, body
 
     actions.update(CreateFlowLogs=create, DescribeFlowLogs=describe)
+
+
+def _complete_nat_gateways(ec2: dict[str, Any]) -> None:
+    """Describe the address of each NAT gateway, which ministack leaves out.
+
+    Without it, Terraform replaces every NAT gateway that was imported.
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NatGatewayAddress.html
+    """
+    own_describe = ec2["_ACTION_MAP"]["DescribeNatGateways"]
+
+    def described(record: Mapping[str, str]) -> bytes:
+        address = ec2["_addresses"].get(record["AllocationId"])
+        if address is None:
+            return b""
+        fields = {name: address[name] for name in ("AllocationId", "PublicIp")}
+        items = [{**fields, "IsPrimary": True, "Status": "succeeded"}]
+        return render(shape("ec2", "NatGateway"), {"NatGatewayAddresses": items}).encode()
+
+    def describe(params: Mapping[str, object]) -> object:
+        status, headers, body = own_describe(params)
+        body = body.replace(b"<natGatewayAddressSet/>", b"")
+        for identity, record in ec2["_nat_gateways"].items():
+            tag = f"<natGatewayId>{identity}</natGatewayId>".encode()
+            body = body.replace(tag, tag + described(record))
+        return status, headers, body
+
+    ec2["_ACTION_MAP"]["DescribeNatGateways"] = describe
 
 
 def _complete_eks(eks: dict[str, Any], name: str, of: str, stored: Callable[..., dict[str, object] | None]) -> None:
