@@ -361,6 +361,13 @@ def test_which_rules_warn() -> None:
     }
 
 
+def test_an_update_that_needs_a_newer_provider_says_so() -> None:
+    """Otherwise the advice ends in an unknown argument."""
+    found = check(strategy(group("p5.48xlarge", **RESERVED)), today=TODAY)
+    (message,) = (each.message for each in found if each.code == "UPDATE_SURGE")
+    assert message.endswith("set update.strategy: minimal, which needs AWS provider 6.26.0 or newer")
+
+
 @pytest.mark.parametrize("custom_networking", [False, True])
 def test_what_is_derived_is_never_too_much(custom_networking: bool) -> None:
     """The number of pods that resolve computes for a type would look like the strategy's own."""
