@@ -26,6 +26,7 @@ NameKind = Literal[
     "placement_group",
     "security_group",
     "kms_alias",
+    "tag_key",
     "tag_value",
     "efs_token",
     "terraform_workspace",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from eks_hardware import facts, field_paths
+from eks_hardware import aws_names, facts, field_paths
 from eks_hardware.printable import quoted
 from eks_hardware.rules.pod_values import FREE, TERMS, pod_faults
 from eks_hardware.rules.registry import Breach, Context, error, warning
@@ -223,9 +223,29 @@ def _monitors(context: Context) -> Iterator[Breach]:
 
 @error("VALUE_TAG_RESERVED")
 def _reserved_tags(context: Context) -> Iterator[Breach]:
+    message = "AWS reserves tags whose keys start with aws:, and refuses every request with one; choose another key"
+    for path, tag, _ in _tags(context):
+        if tag.lower().startswith("aws:"):
+            yield path, message
+
+
+@error("VALUE_TAG_LENGTH")
+def _long_tags(context: Context) -> Iterator[Breach]:
+    for path, tag, value in _tags(context):
+        limits = (("key", tag, aws_names.longest("tag_key")), ("value", str(value), aws_names.longest("tag_value")))
+        for name, text, most in limits:
+            if len(text) > most.value:
+                yield (
+                    path,
+                    f"the {name} of a tag must have at most {most.value} characters, got {len(text)}; shorten it",
+                )
+
+
+def _tags(context: Context) -> Iterator[tuple[str, str, object]]:
+    """Yield the path, key and value of each tag that add-ons and charts give to resources."""
     for path, key, value in settings(context):
-        if key in _TAGS or path.endswith(_EFS_TAGS):
-            yield from ((field_paths.below(path, str(tag)), _RESERVED) for tag in value if _is_reserved(tag))
+        if (key in _TAGS or path.endswith(_EFS_TAGS)) and isinstance(value, Mapping):
+            yield from ((field_paths.below(path, str(tag)), str(tag), text) for tag, text in value.items())
     path = _addon_path("vpc-cni", ("env", "ADDITIONAL_ENI_TAGS"))
     environment = context.addon_configuration("vpc-cni").get("env")
     text = environment.get("ADDITIONAL_ENI_TAGS") if isinstance(environment, Mapping) else None
@@ -233,17 +253,12 @@ def _reserved_tags(context: Context) -> Iterator[Breach]:
         tags = json.loads(text) if isinstance(text, str) else {}
     except ValueError:  # ADDON_VALUE reports it.
         return
-    if isinstance(tags, dict) and any(map(_is_reserved, tags)):
-        yield path, _RESERVED
+    if isinstance(tags, dict):
+        yield from ((path, tag, value) for tag, value in tags.items())
 
 
 _TAGS = frozenset(["extraVolumeTags", "defaultTags"])
 _EFS_TAGS = "aws-efs-csi-driver.configuration.controller.tags"
-_RESERVED = "AWS reserves tags whose keys start with aws:, and refuses every request with one; choose another key"
-
-
-def _is_reserved(tag: object) -> bool:
-    return str(tag).lower().startswith("aws:")
 
 
 _MONITORS = frozenset(["serviceMonitor", "podMonitor", "prometheusRule"])

@@ -15,6 +15,7 @@ from eks_hardware.printable import quoted
 from eks_hardware.resolve.node import pod_addresses
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.kubelet import STOPS, TAINT_EFFECTS, Kubelet, kubelets, newer
+from eks_hardware.rules.kubelet_options import cipher_suites, id_ranges, option_values
 from eks_hardware.rules.kubelet_start import enforcements, pairs, reserved_memory, short_periods, sysctls
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.value_kinds import is_whole
@@ -329,10 +330,6 @@ def _limits(kubelet: Kubelet) -> Iterator[Breach]:
     factor = kubelet.given("memoryThrottlingFactor")
     if isinstance(factor, int | float) and not isinstance(factor, bool) and not 0 < factor <= 1:
         yield kubelet.path("memoryThrottlingFactor"), f"must be above 0 and at most 1, got {factor}, or {STOPS}"
-    suites = kubelet.given("tlsCipherSuites")
-    for suite in suites if isinstance(suites, list | tuple) else ():
-        if isinstance(suite, str) and not suite.startswith("TLS_"):
-            yield kubelet.path("tlsCipherSuites"), f"must list names such as {_SUITE}, got {quoted(suite)}, or {STOPS}"
     taints = kubelet.given("registerWithTaints")
     for taint in taints if isinstance(taints, list | tuple) else ():
         effect = taint.get("effect") if isinstance(taint, dict) else None
@@ -353,7 +350,6 @@ def _limits(kubelet: Kubelet) -> Iterator[Breach]:
             yield path, f"must be {words}, got {quoted(str(value))}, or {STOPS}"
 
 
-_SUITE = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 _DURATIONS = {
     "containerLogMonitorInterval": (3, float("inf"), "at least 3s"),
     "cpuCFSQuotaPeriod": (0.001, 1, "from 1ms to 1s"),
@@ -378,4 +374,7 @@ _CHECKS: tuple[Callable[[Kubelet], Iterator[Breach]], ...] = (
     short_periods,
     enforcements,
     pairs,
+    option_values,
+    cipher_suites,
+    id_ranges,
 )

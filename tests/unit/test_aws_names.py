@@ -123,6 +123,7 @@ def test_the_limits_are_those_of_aws() -> None:
         "placement_group": 255,
         "security_group": 255,
         "kms_alias": 256,
+        "tag_key": 128,
         "tag_value": 256,
         "efs_token": 64,
         "terraform_workspace": 90,

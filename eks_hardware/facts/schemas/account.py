@@ -51,6 +51,7 @@ class NameLimits(TypedDict):
     placement_group: NameLimit
     security_group: NameLimit
     kms_alias: NameLimit
+    tag_key: NameLimit
     tag_value: NameLimit
     efs_token: NameLimit
     terraform_workspace: NameLimit

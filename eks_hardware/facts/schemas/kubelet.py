@@ -49,11 +49,25 @@ class CpuManagerOption(TypedDict):
 
 class CpuManagerOptions(KubeletPart):
     gate: str
+    exclusive: list[list[str]]
     by_option: dict[str, CpuManagerOption]
 
 
 class Names(KubeletPart):
     names: list[str]
+
+
+class TopologyManagerOptions(Names):
+    least: dict[str, int]
+
+
+class CipherSuites(Names):
+    as_of: Day
+
+
+class UserNamespaces(KubeletPart):
+    as_of: Day
+    unit: int
 
 
 class GatedSettings(KubeletPart):
@@ -93,7 +107,9 @@ class KubeletFacts(About):
     feature_gates: FeatureGates
     flags: KubeletFlags
     cpu_manager_options: CpuManagerOptions
-    topology_manager_options: Names
+    topology_manager_options: TopologyManagerOptions
+    cipher_suites: CipherSuites
+    user_namespaces: UserNamespaces
     eviction_signals: Names
     gated_settings: GatedSettings
     nodeadm: NodeadmDefaults

@@ -116,6 +116,18 @@ AT_START: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("podLogsDir", {"podLogsDir": "var/log/pods"}, {"podLogsDir": "/var/log/pods"}),
     ("reservedMemory", {"memoryManagerPolicy": "Static", "reservedMemory": TWICE}, {"reservedMemory": RESERVED}),
     ("reservedMemory", {"memoryManagerPolicy": "Static", "reservedMemory": FAR}, {"reservedMemory": RESERVED}),
+    ("tlsCipherSuites", {"tlsCipherSuites": ["TLS_RSA_FOO"]}, {"tlsCipherSuites": ["TLS_AES_128_GCM_SHA256"]}),
+    ("userNamespaces.idsPerPod", {"userNamespaces": {"idsPerPod": 1000}}, {"userNamespaces": {"idsPerPod": 131072}}),
+    (
+        "topologyManagerPolicyOptions.max-allowable-numa-nodes",
+        {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "4"}},
+        {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "16"}},
+    ),
+    (
+        "topologyManagerPolicyOptions.prefer-closest-numa-nodes",
+        {"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "yes"}},
+        {"topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "true"}},
+    ),
 ]
 
 CASES = [
@@ -252,6 +264,20 @@ CASES = [
         "reservedSystemCPUs",
         kubelet_config_of(reservedSystemCPUs="0-7", **NO_CGROUPS),
         kubelet_config_of(reservedSystemCPUs="0", **NO_CGROUPS),
+    ),
+    setting_case(
+        "cpuManagerPolicyOptions.full-pcpus-only",
+        with_static(cpuManagerPolicyOptions={"full-pcpus-only": "on"}),
+        with_static(cpuManagerPolicyOptions={"full-pcpus-only": "true"}),
+    ),
+    setting_case(
+        "cpuManagerPolicyOptions.prefer-align-cpus-by-uncorecache",
+        with_static(
+            cpuManagerPolicyOptions={"prefer-align-cpus-by-uncorecache": "true", "distribute-cpus-across-numa": "true"}
+        ),
+        with_static(
+            cpuManagerPolicyOptions={"prefer-align-cpus-by-uncorecache": "true", "distribute-cpus-across-numa": "false"}
+        ),
     ),
     setting_case("reservedSystemCPUs", kubelet_config_of(reservedSystemCPUs="two", **NO_CGROUPS), kubelet_config_of()),
     setting_case(
@@ -440,6 +466,8 @@ CASES = [
 VALUES = [
     # kubelet
     ("kubelet.config.podPidsLimit", {"kubelet": {"config": {"podPidsLimit": "4096"}}}),
+    ("kubelet.config.kind", {"kubelet": {"config": {"kind": "KubeletConfig"}}}),
+    ("kubelet.config.apiVersion", {"kubelet": {"config": {"apiVersion": "kubelet.config.k8s.io/v1"}}}),
     ("kubelet.config.failSwapOn", {"kubelet": {"config": {"failSwapOn": "no"}}}),
     ("kubelet.config.imageMinimumGCAge", {"kubelet": {"config": {"imageMinimumGCAge": 120}}}),
     ("kubelet.config.clusterDNS", {"kubelet": {"config": {"clusterDNS": "10.100.0.10"}}}),
@@ -470,6 +498,8 @@ BOTTLEROCKET_VALUES = [
     ("kubernetes.container-log-max-files", {"kubernetes": {"container-log-max-files": "5"}}),
     ("kernel.sysctl[vm.max_map_count]", {"kernel": {"sysctl": {"vm.max_map_count": 262144}}}),
     ("kernel.lockdown", {"kernel": {"lockdown": "full"}}),
+    ("dns.name-servers", {"dns": {"name-servers": ["10.0.0"]}}),
+    ("network.hosts", {"network": {"hosts": ["10.0.0.1"]}}),
     ("host-containers.admin.enabled", {"host-containers": {"admin": {"enabled": "yes"}}}),
     ("container-runtime.max-concurrent-downloads", {"container-runtime": {"max-concurrent-downloads": "10"}}),
     ("motd", {"motd": 5}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -219,6 +220,26 @@ VOLUMES: list[tuple[str, str, dict[str, Any], dict[str, Any], dict[str, Any]]] =
 MONITORS: list[tuple[str, dict[str, Any], str]] = [
     ("aws-load-balancer-controller", {"load_balancer_controller": True}, "serviceMonitor.enabled"),
     ("karpenter", {}, "serviceMonitor.enabled"),
+]
+LONG_TAGS: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
+    (
+        "aws-ebs-csi-driver",
+        "controller.extraVolumeTags.team",
+        {"controller": {"extraVolumeTags": {"team": "a" * 257}}},
+        {"controller": {"extraVolumeTags": {"team": "a" * 256}}},
+    ),
+    (
+        "aws-efs-csi-driver",
+        f"controller.tags.{'a' * 129}",
+        {"controller": {"tags": {"a" * 129: "b"}}},
+        {"controller": {"tags": {"a" * 128: "b"}}},
+    ),
+    (
+        "vpc-cni",
+        "env.ADDITIONAL_ENI_TAGS",
+        {"env": {"ADDITIONAL_ENI_TAGS": json.dumps({"team": "a" * 257})}},
+        {"env": {"ADDITIONAL_ENI_TAGS": json.dumps({"team": "a"})}},
+    ),
 ]
 CASES = [
     # --- kinds
@@ -598,6 +619,10 @@ CASES = [
                 chart("aws-load-balancer-controller", {"defaultTags": {"team": "a"}}, load_balancer_controller=True),
             ),
         ]
+    ),
+    *(
+        Case("VALUE_TAG_LENGTH", f"cluster.addons.{name}.configuration.{path}", addon(name, bad), addon(name, good))
+        for name, path, bad, good in LONG_TAGS
     ),
     # --- software that does not run
     running("REPLICAS_ZERO", "metrics-server", "replicas", {"replicas": 0}, {"replicas": 1}),
