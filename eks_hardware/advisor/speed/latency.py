@@ -10,6 +10,9 @@ from eks_hardware.advisor.speed.estimate import Speed, speed
 _SOURCE = "estimate: eks_hardware/advisor/speed/throughput.py"
 
 
+_WHOLE = 100  # milliseconds that are shown without decimals
+
+
 def latency_gates(request: Request, speed: Speed) -> tuple[Gate, ...]:
     """Return a gate for each latency target of a workload. ``passed`` is None if the estimate is unknown."""
     wanted = request.workload.latency
@@ -60,5 +63,6 @@ def _gate(what: str, target: float, value: float | None) -> Gate:
     if value is None:
         text = f"the time to {what} is unknown, but the target is {target:g} ms: measure it first"
         return Gate("LATENCY", None, text, _SOURCE)
-    text = f"{what} takes an estimated {value:,.3g} ms; the target is {target:g} ms"
+    shown = f"{value:,.0f}" if value >= _WHOLE else f"{value:.3g}"
+    text = f"{what} takes an estimated {shown} ms; the target is {target:,g} ms"
     return Gate("LATENCY", value <= target, text, _SOURCE)

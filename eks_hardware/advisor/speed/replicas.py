@@ -1,4 +1,4 @@
-"""Replicas for the users of a model: the number and size that need the fewest nodes."""
+"""Replicas for the users of a model: the number and size that need the fewest nodes, each on one node if possible."""
 
 from __future__ import annotations
 
@@ -31,9 +31,14 @@ class Replicas:
         return self.fit.parallelism.expert > 1
 
     @property
-    def effort(self) -> tuple[int, bool]:
-        """The nodes, and whether replicas spread their experts: fewer nodes count first."""
-        return self.nodes, self.spreads
+    def joins(self) -> bool:
+        """Whether each replica needs several nodes."""
+        return self.fit.nodes > 1
+
+    @property
+    def effort(self) -> tuple[bool, int, bool]:
+        """Whether replicas join nodes, the number of nodes, and whether replicas spread their experts."""
+        return self.joins, self.nodes, self.spreads
 
 
 def replicas(fitter_for: Callable[[int], Fitter], kind: InstanceType, sequences: int) -> Replicas | Miss:
@@ -53,9 +58,9 @@ def replicas(fitter_for: Callable[[int], Fitter], kind: InstanceType, sequences:
         tried = Replicas(fit=fit, speed=estimated, count=count, sequences=each, nodes=fit.nodes_for(count))
         if best is None or tried.effort < best.effort:
             best = tried
-        elif not best.spreads:
+        elif not best.joins and not best.spreads:
             break  # smaller replicas repeat the weights more often
-        if best.effort == (1, False):
+        if best.effort == (False, 1, False):
             break
     if best is None and missed is None:
         raise AssertionError("there is at least one replica")

@@ -386,6 +386,20 @@ def test_more_users_cost_more_and_every_replica_is_paid() -> None:
     assert any((each.replicas or 0) > 1 for each in found)
 
 
+def test_replicas_that_fit_a_node_come_before_nodes_that_are_joined() -> None:
+    """One replica for all users would need two nodes of p5en."""
+    many: dict[str, Any] = {
+        "task": "inference",
+        "model": {"name": "Qwen/Qwen3-32B"},
+        "context_length": 32768,
+        "users": 200,
+    }
+    found = {each.fit.kind.name: each for each in answer(**many).candidates}
+    p5en = found["p5en.48xlarge"]
+    assert (p5en.replicas, p5en.nodes, p5en.fit.nodes) == (2, 2, 1)
+    assert len(found) > 3
+
+
 def test_users_who_think_longer_need_less() -> None:
     request = asking("us-west-2", **USED, users=100)
     slow = asking("us-west-2", **USED, users=100, think_seconds=600)
