@@ -52,7 +52,12 @@ def _unknown_option(error: NoSuchOption) -> str:
 
 
 def _unknown_command(error: NoSuchCommand) -> str:
-    hint = f"; {question(error.possibilities)}" if error.possibilities else ""
+    hint, context = "", error.ctx
+    if error.possibilities:
+        hint = f"; {question(error.possibilities)}"
+    elif context and isinstance(context.command, click.Group):
+        known = ", ".join(context.command.list_commands(context))
+        hint = f"; known: {known} (`{context.command_path} -h` shows the options)"
     return f"unknown command {quoted(error.command_name)}{hint}"
 
 

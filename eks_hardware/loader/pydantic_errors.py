@@ -174,7 +174,7 @@ def _meant(path: str, items: list[_Translated]) -> list[_Translated]:
     if not all(item.need for item in heads):
         return [best]
     needs = " or ".join(dict.fromkeys(item.need for item in heads))
-    hint = _suggestion(best.place.node, [choice for item in heads for choice in item.choices])
+    hint = _suggestion(best.place, [choice for item in heads for choice in item.choices])
     if not hint and (example := _example_of(best.place)):
         hint = f"; for example {best.place.key}: {example}"
     message = f"must be {needs}, got {_given(best.place.node)}{hint}"
@@ -366,7 +366,7 @@ def _needs(need: str, kind: str, place: _Place, choices: Sequence[object]) -> st
     given = _measured(place.node) if "too_" in kind else _given(place.node, number=number)
     hint = (
         _quote_hint(kind, place.node, choices)
-        or _suggestion(place.node, choices)
+        or _suggestion(place, choices)
         or _list_hint(kind, place)
         or _plain_value(kind, place)
         or _instance_types(place)
@@ -485,10 +485,12 @@ def _instance_types(place: _Place) -> str:
     return ""
 
 
-def _suggestion(node: yn.Node | None, allowed: Iterable[object]) -> str:
+def _suggestion(place: _Place, allowed: Sequence[object]) -> str:
+    node = place.node
     if not isinstance(node, yn.Scalar) or not isinstance(node.value, str):
         return ""
-    return _did_you_mean(node.raw, allowed)
+    meant = other_name(str(place.key), node.raw)
+    return f"; {question([meant])}" if meant and meant in allowed else _did_you_mean(node.raw, allowed)
 
 
 def _did_you_mean(word: str, allowed: Iterable[object]) -> str:

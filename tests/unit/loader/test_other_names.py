@@ -46,11 +46,11 @@ SECTIONS = {
 
 
 def rows() -> Iterator[tuple[str, str, str]]:
-    """Yield section, name and path of every row, except those about keys of a mapping."""
+    """Yield section, name and path of every row, except those about keys and values of one field."""
     for tool in facts.other_names()["tools"].values():
         for section, names in tool["fields"].items():
             for name, path in names.items():
-                if section != "limits":
+                if section not in ("limits", "task"):
                     yield section, name, path
 
 
@@ -138,6 +138,10 @@ POOL = "karpenter: {{node_pools: [{{name: l4, instance_families: [g6], {}}}]}}\n
         (GROUP.format("gpu_sharing: {mig: 1g.10gb}"), 'unknown field "mig"; did you mean mig_profile?'),
         ("ignore: ENDPOINT_OPEN\n", "for example ignore: [{code: ENDPOINT_OPEN, "),
         (POOL.format("limits: {gpu: 8}"), 'got key "gpu"; use nvidia.com/gpu'),
+        (
+            GROUP.format("workload: {task: serving, model: {name: llama-3.1-8b}}"),
+            'got "serving"; did you mean inference?',
+        ),
         (POOL.format("limits: {memry: 8Gi}"), 'got key "memry"; did you mean memory?'),
     ],
 )
