@@ -15,6 +15,9 @@ from eks_hardware.data import Cited
 
 _HASH_LENGTH = 8
 
+STRATEGY_TAG = "eks-hardware/strategy"
+"""The tag of all resources that a strategy's stack creates: the strategy's name."""
+
 
 NameKind = Literal[
     "iam_role",

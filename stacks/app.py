@@ -14,7 +14,7 @@ from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.kubernetes.files.write import WriteError, remove, write
 from eks_hardware.kubernetes.references import known
 from eks_hardware.loader.discovery import read_environment
-from eks_hardware.printable import counted
+from eks_hardware.printable import counted, reason
 from eks_hardware.provider_mirror import link_mirror
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.stacks.extension import Extension
@@ -80,6 +80,14 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
         return 1
     from eks_hardware.stacks.per_strategy import strategy_stacks
 
+    folder = Path(os.environ.get("CDKTF_OUTDIR", "cdktf.out"), "stacks")
+    try:
+        # The framework creates it, too, but its errors are tracebacks of JavaScript.
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        fix = "remove what is in its place, or name another folder with --output"
+        print(f"error: {folder} cannot be created: {reason(problem)}; {fix}", file=sys.stderr)
+        return 1
     app = App()
     stacks: list[HardwareStack] = []
     for each, warnings in resolved:

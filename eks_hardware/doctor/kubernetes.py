@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from eks_hardware.aws_names import STRATEGY_TAG
 from eks_hardware.doctor.aws import Aws
-from eks_hardware.doctor.model import STRATEGY_TAG, Diagnosis, Probe, Subject
+from eks_hardware.doctor.model import Diagnosis, Probe, Subject
 from eks_hardware.resolve import ResolvedAddon
 
 NAME = "kubernetes"

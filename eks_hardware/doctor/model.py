@@ -17,9 +17,6 @@ from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.rules.ignore import reason
 
-STRATEGY_TAG = "eks-hardware/strategy"
-"""The tag of all resources that a strategy's stack creates."""
-
 
 @dataclass(frozen=True)
 class Diagnosis(Finding):

@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any
 
 from eks_hardware import field_paths
+from eks_hardware.aws_names import STRATEGY_TAG
 from eks_hardware.doctor.aws import Aws, CallError, DeniedError
-from eks_hardware.doctor.model import STRATEGY_TAG, Diagnosis, Probe, Subject
+from eks_hardware.doctor.model import Diagnosis, Probe, Subject
 from eks_hardware.printable import number
 from eks_hardware.quotas import Part, QuotaNeed, quota_needs
 

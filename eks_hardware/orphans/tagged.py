@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from eks_hardware.aws_names import STRATEGY_TAG
 from eks_hardware.doctor.aws import Aws
 from eks_hardware.doctor.aws_cli import aws_command
-from eks_hardware.doctor.model import STRATEGY_TAG
 from eks_hardware.orphans.model import Found, Stack
 
 # Tags of resources that others than Terraform create: EKS, Auto Scaling, Karpenter

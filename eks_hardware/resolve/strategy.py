@@ -310,7 +310,7 @@ class _Provider(Resolver[ResolvedProvider]):
 
     def default_tags(self) -> Derived[Mapping[str, str]]:
         return rule(
-            {"eks-hardware/strategy": self._strategy.name, **self._strategy.tags},
+            {aws_names.STRATEGY_TAG: self._strategy.name, **self._strategy.tags},
             "the strategy's tags, and its name for cost allocation",
         )
 

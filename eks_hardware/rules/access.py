@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from eks_hardware import facts, field_paths
+from eks_hardware.aws_names import STRATEGY_TAG
 from eks_hardware.iam_policies.document import MANAGED_POLICY_SIZE, one_or_many, policy, statements
 from eks_hardware.models import AccessEntry, S3BackendSpec, Strategy
 from eks_hardware.printable import quoted
@@ -305,7 +306,7 @@ def _reserved_path(context: Context) -> Iterator[Breach]:
 
 @error("TAG_CASE")
 def _tag_case(context: Context) -> Iterator[Breach]:
-    first: dict[str, str] = {}
+    first = {STRATEGY_TAG: STRATEGY_TAG}
     for key in context.strategy.tags:
         other = first.setdefault(key.lower(), key)
         if other != key:
@@ -333,6 +334,18 @@ def _tags_of_profiles(context: Context, common: set[str]) -> Iterator[Breach]:
                 field_paths.below(path, key),
                 f"Karpenter's instance profiles also have the tag {quoted(other)}, and IAM does not distinguish upper "
                 f"and lower case; write {quoted(other)}, or choose another key",
+            )
+
+
+@error("TAG_STRATEGY")
+def _tag_of_the_strategy(context: Context) -> Iterator[Breach]:
+    groups = [(node_path(each, "tags"), each.tags) for each in context.nodes]
+    for path, tags in (("tags", context.strategy.tags), *groups):
+        if STRATEGY_TAG in tags:
+            yield (
+                field_paths.below(path, STRATEGY_TAG),
+                "the stack sets this tag to the strategy's name, by which `doctor` and `orphans` find its resources; "
+                "choose another key",
             )
 
 

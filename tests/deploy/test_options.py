@@ -1,8 +1,7 @@
 """One cluster in the emulator with features that mixed-hardware does not use.
 
-It has an autoscaled group, p5 nodes with all their EFA interfaces, EFS, and the permissions of its driver and of
-Mountpoint. It is planned again, changed and destroyed. The emulator has no FSx, so the real provider only plans that
-part.
+It has an autoscaled group, p5 nodes with all their EFA interfaces, EFS and FSx for Lustre, and the permissions of their
+drivers and of Mountpoint. It is planned again, changed and destroyed.
 """
 
 from __future__ import annotations

@@ -219,3 +219,21 @@ def test_ctrl_c(name: str, folder: Path) -> None:
     assert process.returncode in (0, 130)
     assert eventually(lambda: not [file for file in contents_of(folder) if file.endswith(".draft")])
     assert before.items() <= contents_of(folder).items()
+
+
+@pytest.mark.parametrize("file", ["cdktf.out", "cdktf.out/stacks"])
+def test_the_app_with_a_file_in_place_of_its_folder(file: str, tmp_path: Path) -> None:
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).touch()
+    done = subprocess.run(
+        [sys.executable, "-m", "eks_hardware"],
+        cwd=tmp_path,
+        env={**os.environ, "EKS_HARDWARE_STRATEGIES": str(SHIPPED / "development.yaml")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: cdktf.out/stacks cannot be created: ")
+    assert len(done.stderr.splitlines()) == 1

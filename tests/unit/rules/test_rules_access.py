@@ -244,6 +244,8 @@ CASES = [
             **pools(pool(), node_policies=[BOUNDARY, "arn:aws:iam::aws:policy/ReadOnlyAccess"]),
         },
     ),
+    Case("TAG_CASE", "tags[Eks-Hardware/Strategy]", {"tags": {"Eks-Hardware/Strategy": "a"}}, {"tags": {"eks": "a"}}),
+    Case("TAG_STRATEGY", "tags[eks-hardware/strategy]", {"tags": {"eks-hardware/strategy": "a"}}, {"tags": {"a": "a"}}),
     Case("TAG_CASE", "tags.team", {"tags": {"Team": "a", "team": "b"}}, {"tags": {"Team": "a", "teams": "b"}}),
     Case("TAG_CASE", "tags[cost center]", {"tags": {"Cost Center": "a", "cost center": "a"}}, {"tags": {"Cost": "a"}}),
     Case(
