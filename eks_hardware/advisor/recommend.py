@@ -19,7 +19,7 @@ from eks_hardware.advisor.fitting.gates import maturity, sold_as, type_gates
 from eks_hardware.advisor.model import Candidate, Fit, Gate, Maturity, Miss, Plan, Recommendation, Request
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
-from eks_hardware.advisor.ranking.limits import cheapest_plan, plan_above
+from eks_hardware.advisor.ranking.limits import closest_plan, plan_above
 from eks_hardware.advisor.ranking.quotas import Shortage, closest_misses, plan_of, quota_notes, shortage_of
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
 from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
@@ -78,7 +78,11 @@ def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Seq
         rejections=rejections,
         nearest=() if candidates else tuple(_remedied(nearest_of(search.misses), request, catalogue)),
         notes=tuple(dict.fromkeys(notes)),
-        unreasonable=None if candidates else plan_of(better) if better else cheapest_plan(search.plans),
+        unreasonable=None
+        if candidates
+        else plan_of(better)
+        if better
+        else closest_plan(search.plans, request.workload),
     )
 
 

@@ -58,13 +58,19 @@ def _plan(draft: Draft, hours: float, text: str, remedy: str) -> Plan:
     )
 
 
-def cheapest_plan(plans: Iterable[Plan]) -> Plan | None:
-    """Return the plan to show: the cheapest that is in time, or else the fastest."""
+def closest_plan(plans: Iterable[Plan], workload: WorkloadSpec) -> Plan | None:
+    """Return the plan to show if none is within the limits; None if there is none.
+
+    Of those in time it is the cheapest, and with ``nodes`` in the workload the one with the fewest nodes. If none is in
+    time, it is the fastest.
+    """
     known_plans = list(plans)
     timely = [plan for plan in known_plans if plan.remedy.startswith("--nodes")]
-    if timely:
-        return min(timely, key=lambda plan: math.inf if plan.usd_per_run is None else plan.usd_per_run)
-    return min(known_plans, key=lambda plan: plan.hours or math.inf, default=None)
+    if not timely:
+        return min(known_plans, key=lambda plan: plan.hours or math.inf, default=None)
+    if workload.nodes:
+        return min(timely, key=lambda plan: (plan.nodes, plan.usd_per_run or math.inf))
+    return min(timely, key=lambda plan: plan.usd_per_run or math.inf)
 
 
 def money(usd: float) -> str:

@@ -107,6 +107,7 @@ def quota_notes(request: Request, first: Candidate | None, better: Shortage | No
     if request.quotas is None:
         return
     if better and first and (better.draft.fit.kind, better.draft.usd_per_hour) != (first.fit.kind, first.usd_per_hour):
-        yield Prominent(f"without its quota, {better.draft.fit.kind.name} would be first: {better.text}")
+        where = f" in {better.draft.region}" if better.draft.fit.kind is first.fit.kind else ""
+        yield Prominent(f"without its quota, {better.draft.fit.kind.name}{where} would be first: {better.text}")
     if unknown := [region for region in request.regions if not request.quotas.knows(region)]:
         yield Prominent(f"no quotas are given for {joined(unknown, 'and')}: nothing is limited there")

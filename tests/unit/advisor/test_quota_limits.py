@@ -94,6 +94,14 @@ def test_a_plan_above_its_quota_is_rejected_with_what_it_needs() -> None:
     assert [note for note in exactly.notes if "quota" in note] == []
 
 
+def test_the_same_type_in_another_region_is_named_with_its_region() -> None:
+    """p5.48xlarge costs less in us-east-1; without the quota there, it is first in ap-northeast-1."""
+    found = within({"us-east-1": {P: 0}, "ap-northeast-1": {P: 384}}, "us-east-1", "ap-northeast-1", only=("p5",))
+    assert offers(found, "p5") == {("ap-northeast-1", "on-demand")}
+    (note,) = (note for note in found.notes if "would be first" in note)
+    assert note.startswith("without its quota, p5.48xlarge in us-east-1 would be first: ")
+
+
 def test_spot_is_advised_only_if_it_may_be_within_its_quota() -> None:
     for more, fields, advice in (
         ({P_SPOT: 384}, {}, "request an increase or choose Spot"),

@@ -331,6 +331,13 @@ def test_a_number_of_nodes_is_kept_and_too_few_say_how_many_it_takes() -> None:
     assert "the request has 64 nodes" in few.unreasonable.text
 
 
+def test_too_few_nodes_say_the_plan_with_the_fewest_nodes_rather_than_hundreds_of_cheap_ones() -> None:
+    found = answer(task="training", model={"parameters": "8B"}, training_tokens="15T", nodes=4)
+    assert found.unreasonable
+    accepted = answer(task="training", model={"parameters": "8B"}, training_tokens="15T")
+    assert found.unreasonable.nodes == min(each.nodes for each in accepted.candidates)
+
+
 def test_too_few_nodes_say_the_fewest_that_the_run_fits_on() -> None:
     """Not the number that is cheapest per token, which spreads the experts."""
     asked: Any = {"task": "fine-tuning", "method": "full", "model": {"name": "deepseek-v3"}}
