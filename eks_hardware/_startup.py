@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -15,12 +16,13 @@ _LATER_SECONDS = 0.05
 
 
 def short_lived() -> None:
-    """Run the garbage collector rarely, for a process that imports much, answers, and exits.
+    """Run the garbage collector rarely, and not at exit, for a process that imports much, answers, and exits.
 
-    Source: https://docs.python.org/3/library/gc.html#gc.set_threshold
+    Source: https://docs.python.org/3/library/gc.html#gc.set_threshold and #gc.freeze
     """
     if not is_eager():
         gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
+        atexit.register(gc.freeze)
 
 
 def _raise_again(unraisable: sys.UnraisableHookArgs) -> None:
