@@ -22,7 +22,7 @@ from statistics import median
 
 from benchmarks import workspace
 from benchmarks.estimates import HALVES, half, outcomes
-from benchmarks.goals import goals, reasons
+from benchmarks.goals import far_off_reasons, far_rows, goals, reasons
 from benchmarks.report import BEGIN, END, table
 from eks_hardware.advisor.measured.outcomes import MEMORY, Outcome
 from eks_hardware.catalogue import Hardware, load
@@ -104,6 +104,14 @@ def report(found: Sequence[Outcome]) -> str:
     parts += ["**Goals**, reserved rows, as estimated / measured speed:", goals_of]
     if missed := [_filled(each) for each in reasons(reserved(found))]:
         parts += ["Goals that are not met, and why:", "\n".join(missed)]
+    far = map(_filled, far_rows(reserved(found)))
+    chips = (_filled(f"- {each['chip']}: {each['why']}") for each in far_off_reasons()["chips"])
+    parts += [
+        "Reserved rows off by more than 1.5 times, or 20% of memory, as estimated / measured speed, and why:",
+        "\n".join(far),
+        "Chips whose median is outside 0.9 to 1.1, and why:",
+        "\n".join(chips),
+    ]
     return "\n\n".join([*parts, "Rows without an estimate:", _missing(found), _uncovered(found)])
 
 

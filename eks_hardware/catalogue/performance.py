@@ -59,6 +59,16 @@ class Performance:
         computed_in = self.compute_format(weights)
         return None if computed_in is None else self.tflops.get(computed_in)
 
+    def peak_of_encoder(self, weights: str) -> float | None:
+        """Return the peak for an encoder on a GPU: in int8 that of int8, if it is known and the higher one.
+
+        Engines of TensorRT quantize the activations of encoders too, and multiply in int8
+        (https://github.com/NVIDIA/TensorRT/tree/main/demo/BERT).
+        """
+        widened = self.peak_tflops(weights)
+        own = self.tflops.get("int8") if weights == "int8" else None
+        return max(own, widened) if own and widened else widened
+
 
 _UNKNOWN = Performance({}, None, None, None)
 

@@ -61,7 +61,7 @@ def _plan(draft: Draft, hours: float, text: str, remedy: str) -> Plan:
 def closest_plan(plans: Iterable[Plan], workload: WorkloadSpec) -> Plan | None:
     """Return the plan to show if none is within the limits; None if there is none.
 
-    Of those in time it is the cheapest, and with ``nodes`` in the workload the one with the fewest nodes. If none is in
+    It is the cheapest of those in time, and with ``nodes`` in the workload the one with the fewest nodes. If none is in
     time, it is the fastest.
     """
     known_plans = list(plans)

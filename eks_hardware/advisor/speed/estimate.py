@@ -226,9 +226,10 @@ def _serving(replica: _Replica) -> Speed:
     known = performance(accelerator)
     layout = replica.layout
     groups = min(layout.pipeline, replica.sequences)
+    encodes = shape.generates is False and accelerator.kind == "gpu"
     devices = Devices(
         count=layout.tensor * layout.data,
-        peak_tflops_each=known.peak_tflops(precision),
+        peak_tflops_each=known.peak_of_encoder(precision) if encodes else known.peak_tflops(precision),
         bandwidth_gb_per_second_each=known.bandwidth_gb_per_second,
         kind=accelerator.kind,
         name=accelerator.name,

@@ -343,7 +343,8 @@ def usd_per_million_tokens(usd_per_hour: float | None, tokens_per_second: float 
 
 def _pass_seconds(devices: Devices, weights: Weights, work: _Pass) -> Estimate:
     """Estimate the time of one pass: reading or computing, then reading the cache, and the delays."""
-    reading, computing = _reached("decode", devices, weights.precision), _reached(_COMPUTES_AS[work.step], devices)
+    reading = _reached("decode", devices, weights.precision)
+    computing = _reached(_COMPUTES_AS[work.step], devices, weights.precision)
     bandwidth, peak = devices.bandwidth_gb_per_second_each, devices.peak_tflops_each
     if bandwidth is None or peak is None or reading is None or computing is None:
         return _unknown(

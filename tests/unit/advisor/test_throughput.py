@@ -433,7 +433,8 @@ def test_the_guide_has_the_shares_of_the_data() -> None:
     expected = []
     for row in facts.performance()["utilization"]:
         more = f", half at a width of {row['half_width']}" if "half_width" in row else ""
-        origin = f"{row['rows']} rows" if "rows" in row else row["how"]
+        rows = row.get("rows")
+        origin = f"{rows} row{'' if rows == 1 else 's'}" if rows else row["how"]
         expected.append(f"| {row['step']} | {chips(row)} | {row['share'] * 100:g}%{more} | {origin} |")
     assert [line for line in expected if line not in GUIDE.splitlines()] == []
 

@@ -12,9 +12,9 @@ from typing import Any, cast
 import pytest
 
 from benchmarks import calibrate
-from benchmarks.calibrate import PAGE, WIDTH, WITHIN, by_kind, report, reserved, shares
+from benchmarks.calibrate import PAGE, WIDTH, WITHIN, by_chip, by_kind, report, reserved, shares
 from benchmarks.estimates import HALVES, half, outcomes
-from benchmarks.goals import WHY, farthest, goals
+from benchmarks.goals import WHY, explains, far_off, far_off_reasons, farthest, goals
 from benchmarks.report import BEGIN, END
 from eks_hardware import facts
 from eks_hardware.advisor.measured.estimates import model_shape, outcome
@@ -93,7 +93,7 @@ def test_memory_errs_by_as_much_as_the_guide_says() -> None:
         ("Llama on the same devices does not", "inf2-llama-*-b1-*-ttft", 0.9, 1.6),
         ("with one sequence per pass on B200 reaches less than half", "bridge-*[!g]b200-qwen3-30b-*fp8", 0.0, 0.5),
         ("With eight sequences on B300, it reaches more", "bridge-*b300-qwen3-30b-mxfp8", 1.0, 1.5),
-        ("TensorFlow 20.06 on A100** is half as fast", "dle-tf-a100-bert-large-*-fp16", 0.45, 0.65),
+        ("TensorFlow 20.06 on A100 is half as fast", "dle-tf-a100-bert-large-*-fp16", 0.45, 0.65),
     ],
 )
 def test_estimates_are_off_on_the_side_that_the_guide_says(
@@ -135,6 +135,29 @@ def test_every_goal_that_is_not_met_says_why_with_its_rows() -> None:
     for each in missed:
         assert WHY[each.what] in text
         assert all(f"{one.row['id']} {one.speed_ratio:.2f}" in text for one in farthest(each.found))
+
+
+def test_every_reserved_row_that_is_far_off_has_one_reason_in_the_report() -> None:
+    far, reasons = far_off(reserved(found())), far_off_reasons()["rows"]
+    explained = {each.row["id"]: sum(explains(reason, each) for reason in reasons) for each in far}
+    assert {row: count for row, count in explained.items() if count != 1} == {}
+    assert [reason["rows"] for reason in reasons if not any(explains(reason, each) for each in far)] == []
+    text = " ".join(report(found()).split())
+    assert all(f"{each.row['id']} {each.speed_ratio:.2f}" in text for each in far)
+    assert all(reason["why"] in text and reason.get("source", "") in text for reason in reasons)
+
+
+def test_what_counts_as_far_off() -> None:
+    row = case(kind="decode", unit="ms per token", input_tokens=10, output_tokens=2)
+    memory = case(kind="memory-training", unit="GB", input_tokens=10)
+    near = [Outcome(row=row, chip="A100", estimate=1.5), Outcome(row=memory, chip="A100", estimate=1.2)]
+    far = [Outcome(row=row, chip="A100", estimate=0.6), Outcome(row=memory, chip="A100", estimate=0.7)]
+    assert far_off([*near, *far, Outcome(row=row, chip="A100", estimate=None)]) == far
+
+
+def test_every_chip_whose_median_is_off_has_a_reason() -> None:
+    off = {chip for chip, each in by_chip(reserved(found())).items() if not 0.9 <= float(each.cells[1]) <= 1.1}
+    assert off == {each["chip"] for each in far_off_reasons()["chips"]}
 
 
 # --- hand-computed rows

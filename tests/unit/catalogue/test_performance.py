@@ -179,6 +179,23 @@ def test_peak_by_the_format_of_the_weights(
     assert known.peak_tflops(weights) == tflops
 
 
+@in_one_test(
+    ("instance_type", "weights", "tflops"),
+    [
+        ("p4d.24xlarge", "int8", 624),
+        ("p4d.24xlarge", "fp16", 312),
+        ("p4d.24xlarge", "int4", 312),
+        ("g4dn.xlarge", "int8", 130),
+        ("g5.xlarge", "int8", 70),  # no figure for int8
+        ("p6-b300.48xlarge", "int8", 2250),  # slower in int8 than in 16 bits
+    ],
+)
+def test_encoders_compute_in_int8_where_that_is_faster(
+    catalogue: Catalogue, instance_type: str, weights: str, tflops: float
+) -> None:
+    assert performance(chip(catalogue, instance_type)).peak_of_encoder(weights) == tflops
+
+
 def test_shares_lie_within_what_was_measured() -> None:
     for row in TABLE["utilization"]:
         assert 0 < row["share"] < 1, row
