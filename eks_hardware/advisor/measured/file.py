@@ -72,7 +72,7 @@ class Row(StrategyModel):
         description="A public model such as llama-3.1-8b, or a name in `models`."
     )
     instance_type: Text = Field(description="EC2 type; for other hardware, one with the same accelerator.")
-    devices: Degree = Field(description="Accelerators in use.")
+    devices: Annotated[int, Field(ge=0, le=100_000)] = Field(description="Accelerators in use; 0 on a CPU.")
     tensor: Degree = Field(default=1, description="Devices that share every layer.")
     pipeline: Degree = Field(default=1, description="Stages of layers.")
     expert: Degree = Field(
@@ -148,6 +148,7 @@ def _wrong(field: str, message: str) -> Exception:
 class MeasurementsFile(StrategyModel):
     """Measurements of a user: the format of ``config/performance/measurements``, and own models."""
 
+    about: Text | None = Field(default=None, alias="_about", description="Anything about the file.")
     source: Text | None = Field(default=None, description="Where the figures are from.")
     published: Day | None = Field(default=None, description="Day of the measurement.")
     as_of: Day = Field(description="Day of the measurement, or on which its source was read.")
@@ -179,15 +180,18 @@ def read_measurements(source: Path | str, *, file: str = "<string>") -> Measured
 
 def _unknown_types(document: Document[MeasurementsFile]) -> Iterator[Finding]:
     for index, row in enumerate(document.value.rows):
-        path = field_paths.below(field_paths.item("rows", index), "instance_type")
-        if row.instance_type not in load():
-            message = (
-                f"must be an EC2 type of the catalogue, got {quoted(row.instance_type)}; see `eks-hardware instances`"
-            )
-        elif load().get(row.instance_type).accelerator is None:
-            message = f"must have an accelerator, got {quoted(row.instance_type)}; remove the row"
+        field, known = "devices", row.instance_type in load()
+        has_devices = known and load().get(row.instance_type).accelerator is not None
+        if not known:
+            field, message = "instance_type", f"must be an EC2 type of the catalogue, got {quoted(row.instance_type)}"
+            message += "; see `eks-hardware instances`"
+        elif has_devices and not row.devices:
+            message = f"must be at least 1 on {row.instance_type}, got 0; correct it"
+        elif row.devices and not has_devices:
+            message = f"must be 0 on {row.instance_type}, which has no accelerator, got {row.devices}; correct it"
         else:
             continue
+        path = field_paths.below(field_paths.item("rows", index), field)
         yield Finding("FIELD_VALUE", path, message, position=document.source.locate(path))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from pydantic import TypeAdapter
 from benchmarks.gpu.__main__ import arguments, main, small
 from benchmarks.gpu.plan import FULL, QUICK, Case, Method, cases
 from benchmarks.gpu.rows import Device, Measured, UnknownDeviceError, instance_type, rows, text
+from eks_hardware.advisor.measured.file import read_measurements
 from eks_hardware.advisor.shapes.public import shape_of_name
 from eks_hardware.facts.schemas.measurements import MeasurementRow
 
@@ -109,6 +111,16 @@ def test_the_file_has_hardware_software_and_day_and_rows_of_the_published_format
     assert len([line for line in written.splitlines() if line.startswith("  - {id:")]) == len(found)
 
 
+def test_every_case_of_the_plans_is_accepted_by_recommend() -> None:
+    measured = Measured(seconds=2.0, peak_bytes=2**34)
+    for plan in (QUICK, FULL):
+        of_cases = (rows(case, measured, kind="p5.4xlarge", chip="H100") for case in cases(plan))
+        short = rows(TRAINING, Measured(out_of_memory=True), kind="p5.4xlarge", chip="H100")
+        found = [*chain.from_iterable(of_cases), *short]
+        own = read_measurements(text(H100, found, day="2026-11-25"))
+        assert [each.outcome.row for each in own.rows] == found
+
+
 @pytest.mark.parametrize(
     ("said", "fault"),
     [
@@ -153,6 +165,7 @@ def test_a_test_on_the_cpu_is_tiny_and_keeps_the_kind_of_work() -> None:
 def test_a_run_on_the_cpu_writes_a_row_for_every_case(tmp_path: Path) -> None:
     file = tmp_path / "rows.yaml"
     assert main(["--out", str(file), "--quick", "--device", "cpu", "--steps", "1"]) == 0
+    assert read_measurements(file).rows, "recommend accepts the file"
     read = yaml.safe_load(file.read_text(encoding="utf-8"))["rows"]
     assert len({row["id"] for row in read}) == len(list(cases(QUICK)))
     assert all(row["figure"] > 0 and "not_expressed" in row for row in read)
