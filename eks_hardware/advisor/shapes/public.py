@@ -56,7 +56,7 @@ def shape_of_name(written: str) -> Shape:
     """
     name = known_as(written)
     if name is None:
-        raise ShapeError("MODEL_NAME", f"{MUST}, got {quoted(written)}; {_meant(written)}", "name")
+        raise ShapeError("MODEL_NAME", f"{MUST}, got {quoted(written)}{_meant(written)}", "name")
     row = rows()[name]
     shape = replace(from_hf_config(row["config"]), source=row["repository"])
     if row.get("vision_is_rest"):
@@ -71,8 +71,22 @@ def shape_of_name(written: str) -> Shape:
 
 
 def _meant(written: str) -> str:
-    """Return the models whose names continue or resemble the written one."""
+    """Return what kind of model without estimates it is, or the models whose names continue or resemble its name."""
     words = _words(written)
+    if what := _not_estimated(words):
+        return f", which is {what} and not estimated; choose its hardware with `eks-hardware instances`"
+    return f"; {_resembling(written, words)}"
+
+
+def _not_estimated(words: Words) -> str | None:
+    """Return what a model is whose memory and speed are not estimated, by the first words of its name."""
+    for row in facts.public_models()["not_estimated"]:
+        if any(words[: len(_words(name))] == _words(name) for name in row["names"]):
+            return row["what"]
+    return None
+
+
+def _resembling(written: str, words: Words) -> str:
     longer = [name for name in rows() if words and _words(name)[: len(words)] == words]
     if longer:
         return question(longer)

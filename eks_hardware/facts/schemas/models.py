@@ -103,9 +103,17 @@ class NamedModel(TypedDict):
     config: dict[str, object]
 
 
+class NotEstimated(TypedDict):
+    what: Text
+    names: list[str]
+    source: str
+    as_of: str
+
+
 class NamedModels(About):
     note: Text
     sources: dict[str, ModelSource]
+    not_estimated: list[NotEstimated]
     models: dict[str, NamedModel]
 
 

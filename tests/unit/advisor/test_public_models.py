@@ -10,7 +10,7 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.advisor.model import ShapeError
 from eks_hardware.advisor.shapes.hf_config import from_hf_config
-from eks_hardware.advisor.shapes.public import _spellings, known_as, shape_of_name
+from eks_hardware.advisor.shapes.public import _not_estimated, _spellings, _words, known_as, shape_of_name
 from eks_hardware.advisor.shapes.shape import shape_of
 from eks_hardware.models.workload import ModelShape
 from helpers.advisor import CONFIGS, public_shape
@@ -162,6 +162,44 @@ def test_an_unknown_name(written: str, says: str) -> None:
         shape_of(ModelShape(name=written))
     assert (caught.value.code, caught.value.field) == ("MODEL_NAME", "name")
     assert caught.value.message.startswith(f'must be a public model, got "{written}"; {says}')
+
+
+@pytest.mark.parametrize(
+    ("written", "what"),
+    [
+        ("resnet-50", "a convolutional network"),
+        ("microsoft/resnet-50", "a convolutional network"),
+        ("stable-diffusion-xl", "a diffusion model"),
+        ("black-forest-labs/FLUX.1-dev", "a diffusion model"),
+        ("facebook/wav2vec2-large", "a model of speech or sound"),
+        ("Qwen/Qwen3-Next-80B-A3B-Instruct", "a model with state space or linear attention layers"),
+    ],
+)
+def test_a_model_that_is_not_estimated_says_so(written: str, what: str) -> None:
+    with pytest.raises(ShapeError) as caught:
+        shape_of(ModelShape(name=written))
+    assert caught.value.message == (
+        f'must be a public model, got "{written}", which is {what} and not estimated; '
+        "choose its hardware with `eks-hardware instances`"
+    )
+
+
+def test_no_estimated_model_counts_as_not_estimated() -> None:
+    assert [name for name in MODELS if _not_estimated(_words(name))] == []
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("nvidia/Llama-3.1-Nemotron-70B-Instruct-HF", "llama-3.1-70b"),
+        ("mistralai/Devstral-Small-2505", "mistral-small-24b"),
+        ("gpt-2", "gpt2"),
+        ("bigscience/bloom", "bloom-176b"),
+        ("llava-hf/llava-1.5-7b-hf", "llava-1.5-7b"),
+    ],
+)
+def test_further_names(written: str, name: str) -> None:
+    assert known_as(written) == name
 
 
 def test_fields_next_to_a_name_take_precedence() -> None:
