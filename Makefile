@@ -83,7 +83,7 @@ faults: setup ## kill and interrupt at random moments, and lose part of the stat
 	EKS_HARDWARE_FAULTS=1 $(python) -m pytest tests/deploy/test_interrupted_apply.py tests/cluster/test_random_kills.py $(PYTEST_ARGS)
 
 facts-age: .venv/.installed ## list facts that were read more than 120 days ago, with their sources; fails if there are any
-	@$(python) -m benchmarks.facts_age
+	@$(python) -m benchmarks.facts_age $(if $(DAY),--day $(DAY))
 
 price-coverage: .venv/.installed ## count the prices of accelerated types that are unknown, and name them
 	@PYTHONPATH=tests $(python) -m helpers.price_coverage

@@ -1,14 +1,17 @@
 """List facts that were read long ago, with their sources: ``make facts-age``.
 
+``make facts-age DAY=2027-01-01`` lists what is old on another day.
+
 Our own choices do not age. Neither do published measurements and papers.
 """
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,7 +58,8 @@ def _sources(part: Any, day: str | None) -> Iterator[tuple[str, str]]:
     if not isinstance(part, dict):
         return
     day = part.get("as_of") if isinstance(part.get("as_of"), str) else day
-    source = part.get("source")
+    # Lists of sources have texts with addresses. A file whose rows name no source is one itself.
+    source = part.get("source") or ("as_of" in part and (part.get("url") or part.get("_about")))
     # A short name refers to the file's list of sources.
     if isinstance(source, str) and day and set(" /") & set(source) and not source.startswith(_OUR_CHOICE):
         yield source, day
@@ -63,14 +67,27 @@ def _sources(part: Any, day: str | None) -> Iterator[tuple[str, str]]:
         yield from _sources(each, day)
 
 
-def main(today: datetime.date) -> int:
+def report(today: datetime.date) -> int:
     """Print the old facts; return 1 if there are any."""
     found = old_facts(today)
     for fact in found:
         print(fact)
-    print(f"{len(found)} sources were read more than {MAX_DAYS} days ago or are undated")
+    print(f"{len(found)} sources were read more than {MAX_DAYS} days before {today} or are undated")
     return 1 if found else 0
 
 
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.facts_age", description="List old facts.")
+    parser.add_argument("--day", type=_day, default=datetime.date.today(), help="the day from which ages count")
+    return report(parser.parse_args(arguments).day)
+
+
+def _day(text: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a day such as 2026-11-28, got {text!r}") from None
+
+
 if __name__ == "__main__":
-    sys.exit(main(datetime.date.today()))
+    sys.exit(main())

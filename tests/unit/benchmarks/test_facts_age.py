@@ -42,12 +42,34 @@ def test_rows_inherit_the_day_of_their_section_and_names_of_sources_are_not_sour
     ]
 
 
+def test_lists_of_sources_and_files_without_a_source_have_an_age_too(tmp_path: Path) -> None:
+    sources = {"hub": {"text": "Hub, dimensions", "url": "https://example.com/hub", "as_of": "2020-03-01"}}
+    folder = _written(
+        tmp_path, _about="Helm charts", as_of="2020-04-01", sources=sources, charts={"a": {"version": "1"}}
+    )
+    assert [each.source for each in facts_age.old_facts(DAY, folder)] == ["https://example.com/hub", "Helm charts"]
+
+
+def test_charts_are_listed_when_they_are_old() -> None:
+    after = datetime.date(2027, 1, 15)
+    assert "facts/charts.json" in {each.file for each in facts_age.old_facts(after)}
+
+
 def test_prints_each_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    assert facts_age.main(DAY) == 1
+    assert facts_age.main(["--day", str(DAY)]) == 1
     said = capsys.readouterr().out
     assert "prices/volumes.json: 2024-07-18, 860 days: yeo/ec2.shop data/ebs/ebs.json (AWS price file)\n" in said
+    assert "more than 120 days before 2026-11-25" in said
     assert "performance/" not in said
-    assert facts_age.main(datetime.date(2020, 1, 1)) == 0
+    assert facts_age.main(["--day", "2020-01-01"]) == 0
+
+
+@pytest.mark.parametrize("written", ["tomorrow", "2026-13-01", ""])
+def test_a_wrong_day_is_refused(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        facts_age.main(["--day", written])
+    assert caught.value.code == 2
+    assert f"must be a day such as 2026-11-28, got {written!r}" in capsys.readouterr().err
 
 
 def test_the_workflow_runs_it_on_a_schedule() -> None:
