@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from eks_hardware.cost import HOURS_PER_MONTH, StrategyCost, cost_of
+from eks_hardware.cost import HOURS_PER_MONTH, Level, StrategyCost, cost_of
 from eks_hardware.diff.compare import Changes, compare
 from eks_hardware.diff.json import as_json as changes_as_json
 from eks_hardware.diff.markdown import MOST, as_markdown, code
@@ -20,6 +20,7 @@ from eks_hardware.printable import counted
 from eks_hardware.resolve import resolve
 
 NO_CHANGE = "No strategy changes."
+_SHOWN: tuple[Level, ...] = ("min", "max")
 _MOST_HEADINGS = 8_000
 """Characters reserved for the headings of items whose details do not fit."""
 
@@ -136,9 +137,15 @@ def _item_as_json(item: Item) -> dict[str, object]:
         "strategy": item.name,
         "overlays": [overlay or None for overlay in item.overlays],
         "change": item.change,
-        "usd_per_month": {level: round(cost.usd_per_month(level), 2) for level in ("min", "max")} if cost else None,
+        "usd_per_month": {level: round(cost.usd_per_month(level), 2) for level in _SHOWN} if cost else None,
+        "usd_per_month_at_most": {level: _at_most(cost, level) for level in _SHOWN} if cost else None,
         "diff": changes_as_json(item.changes) if item.changes else None,
     }
+
+
+def _at_most(cost: StrategyCost, level: Level) -> float | None:
+    bound = cost.usd_per_hour_at_most(level)
+    return None if bound is None else round(bound * HOURS_PER_MONTH, 2)
 
 
 def _report(item: Item, label: str = "") -> str:

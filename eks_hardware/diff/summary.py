@@ -144,8 +144,14 @@ def change_in_words(cost: CostChange, level: Level, hours: int) -> str:
     words, other = (dollars(each, signed=True) for each in (least, most))
     if words == other:
         return words
-    bounds = [f"at least {words}"] * math.isfinite(least) + [f"at most {other}"] * math.isfinite(most)
-    return " / ".join(bounds) or "unknown"
+    if math.isfinite(least) and math.isfinite(most):
+        return f"at least {words} / at most {other}"
+    # A lone bound below 0 could be read the wrong way round.
+    if math.isfinite(least):
+        return f"at least {words}" if least >= 0 else f"saves at most {dollars(-least)}"
+    if math.isfinite(most):
+        return f"at most {other}" if most >= 0 else f"saves at least {dollars(-most)}"
+    return "unknown"
 
 
 def cost_rows(cost: CostChange) -> Iterator[tuple[str, str, str, str]]:

@@ -28,7 +28,7 @@ _GAP = 2
 _JSON_VERSION = 1
 """Version of every JSON document: raised if a key is removed or changes its meaning."""
 _MONEY = "usd"
-_RATES = ("usd_per_hour", "usd_per_million_tokens")
+_RATES = ("usd_per_hour", "usd_per_hour_at_most", "usd_per_million_tokens")
 """Keys of prices, which are multiplied by hours or tokens. All other amounts are in whole cents."""
 _RATE_DIGITS, _AMOUNT_DIGITS = 4, 2
 _PADDING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$", re.MULTILINE)

@@ -63,6 +63,21 @@ def test_changed_new_and_removed_strategies_with_their_cost() -> None:
     assert "####" not in out.partition(new)[2]
 
 
+def test_the_maximum_of_a_new_strategy_with_unpriced_hardware_is_not_that_of_its_disks() -> None:
+    priced, unpriced = STRATEGY.format(name="priced", most=4), STRATEGY.format(name="unpriced", most=4)
+    Path("strategies/priced.yaml").write_text(priced, encoding="utf-8")
+    h200 = "  - {name: h200, instance_types: [p5e.48xlarge], scaling: {min: 0, max: 8}}\n"
+    Path("strategies/unpriced.yaml").write_text(unpriced + h200, encoding="utf-8")
+    said = headings(run("--format", "markdown").out)
+    assert said[0].endswith(" at max")
+    assert "at most" not in said[0]
+    assert said[1].endswith(" / at most unknown at max")
+    found = json.loads(run("--format", "json").out)["strategies"]
+    (known, bounds), (_, open_) = ((each["usd_per_month"], each["usd_per_month_at_most"]) for each in found)
+    assert bounds == known
+    assert open_["max"] is None
+
+
 def test_a_renamed_file_is_no_change() -> None:
     Path("strategies/demo.yaml").rename("strategies/research.yaml")
     assert run().out == "No strategy changes.\n"

@@ -225,12 +225,19 @@ def test_the_maximum_of_nodes_without_a_price_has_no_upper_bound(back: bool) -> 
     pair = [strategy(), strategy(group("p5e.48xlarge"))]
     found = compared(*(reversed(pair) if back else pair))
     first, *rows = as_markdown(found).splitlines()
-    change = r"\(at most -\$[\d.,]+\)" if back else r"\(at least \+\$[\d.,]+\)"
+    change = r"\(saves at least \$[\d.,]+\)" if back else r"\(at least \+\$[\d.,]+\)"
     assert re.search(rf"{'' if back else ' / at most unknown'} per month at max {change}$", first)
     (row,) = (each for each in rows if each.startswith("| per month, maximum"))
     cells = [each.strip() for each in row.strip("|").split("|")][1:]
     assert [each.endswith(" / at most unknown") for each in cells] == [back, not back, False]
     assert "at most unknown" in " ".join(as_text(found).split())
+
+
+def test_a_lone_bound_below_zero_says_that_it_saves() -> None:
+    """A lower bound of -321,000 dollars is no saving if nothing bounds the cost above."""
+    priced, unpriced = strategy(group("p5.48xlarge")), strategy(group("p5e.48xlarge"))
+    assert re.search(r"\(saves at most \$[\d,]+\)$", as_markdown(compared(priced, unpriced)).splitlines()[0])
+    assert re.search(r"\(at most \+\$[\d,]+\)$", as_markdown(compared(unpriced, priced)).splitlines()[0])
 
 
 def test_nodes_without_a_price_that_stay_leave_the_change_known() -> None:
