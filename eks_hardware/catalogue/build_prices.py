@@ -13,6 +13,7 @@ import csv
 import datetime
 import io
 import json
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -72,7 +73,8 @@ def read(path: Path, as_of: str | None = None) -> Prices:
         text = path.read_text(encoding="utf-8")
         changed = datetime.date.fromtimestamp(path.stat().st_mtime).isoformat()
     except (OSError, UnicodeDecodeError) as error:
-        raise PriceFileError(f"{path}: {error}") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+        raise PriceFileError(f"{path}: must be a readable file of prices; {reason}") from None
     prices = Prices(source=path.name, as_of=as_of or changed)
     try:
         content = json.loads(text) if text.lstrip().startswith(("{", "[")) else None
@@ -91,12 +93,25 @@ def read(path: Path, as_of: str | None = None) -> Prices:
             _read_spot_page(content["config"]["regions"], prices)
         else:
             raise KeyError("PriceList or SpotPriceHistory")
+        _check(prices)
     except (KeyError, TypeError, ValueError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise PriceFileError(
-            f"{path}: must be a file of prices in a format that `eks-hardware instances refresh --help` lists; got "
-            f"{error!r}"
+            f"{path}: must be a file of prices in a format that `eks-hardware instances refresh --help` lists; {reason}"
         ) from None
     return prices
+
+
+def _check(prices: Prices) -> None:
+    """Raise ValueError for a price that is no positive number. Lists of prices have 0 where they know none."""
+    for by_region in (prices.on_demand, prices.spot, prices.commitments):
+        for region, by_type in by_region.items():
+            for name, said in by_type.items():
+                figures = said.values() if isinstance(said, dict) else said if isinstance(said, list) else [said]
+                if not all(math.isfinite(usd) and usd >= 0 for usd in figures):
+                    raise ValueError(f"the price of {name} in {region} is not a positive number")
+            for name in [name for name, said in by_type.items() if said in (0, [0])]:
+                del by_type[name]
 
 
 def _read_csv(text: str, found: Prices) -> None:

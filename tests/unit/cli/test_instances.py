@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eks_hardware.catalogue import build
+from eks_hardware.catalogue import build, build_prices
 from eks_hardware.data import FOLDER
 from helpers import cli
 
@@ -121,6 +121,42 @@ def test_refresh_from_aws_without_credentials(monkeypatch: pytest.MonkeyPatch) -
     code, out, err = run("refresh", "--from", "aws", "--check")
     assert (code, out) == (2, "")
     assert "AWS did not answer" in err
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("p5e.48xlarge,us-west-2,nan,", "the price of p5e.48xlarge in us-west-2 is not a positive number"),
+        ("p5e.48xlarge,us-west-2,inf,", "the price of p5e.48xlarge in us-west-2 is not a positive number"),
+        ("p5e.48xlarge,us-west-2,,-5", "the price of p5e.48xlarge in us-west-2 is not a positive number"),
+        ("p5e.48xlarge,us-west-2,abc,", "could not convert string to float: 'abc'"),
+        ("p5e.48xlarge,us-west-2,0,", "has no prices of the catalogue's instance types"),
+    ],
+)
+def test_a_file_with_a_wrong_price_is_refused(row: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "prices.csv"
+    file.write_text(f"InstanceType,Region,Price,SpotPrice\n{row}\n", encoding="utf-8")
+    code, _, err = run("refresh", "--prices-from", str(file), "--output", str(tmp_path / "out"))
+    assert code == 2
+    assert says in " ".join(err.split())
+    assert not (tmp_path / "out" / "prices").exists()
+
+
+def test_a_figure_of_0_is_no_price(tmp_path: Path) -> None:
+    file = tmp_path / "prices.csv"
+    rows = "p5e.48xlarge,us-west-2,0,20.5\np5e.48xlarge,us-east-2,63.3,0\n"
+    file.write_text(f"InstanceType,Region,Price,SpotPrice\n{rows}", encoding="utf-8")
+    found = build_prices.read(file)
+    assert found.on_demand == {"us-west-2": {}, "us-east-2": {"p5e.48xlarge": 63.3}}
+    assert found.spot == {"us-west-2": {"p5e.48xlarge": [20.5]}, "us-east-2": {}}
+
+
+def test_a_file_of_another_format_says_what_is_missing(tmp_path: Path) -> None:
+    file = tmp_path / "prices.json"
+    file.write_text("{}", encoding="utf-8")
+    assert "'PriceList or SpotPriceHistory' is missing" in " ".join(
+        run("refresh", "--prices-from", str(file)).err.split()
+    )
 
 
 def test_refresh_imports_prices_from_files(tmp_path: Path) -> None:

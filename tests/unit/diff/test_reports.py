@@ -234,7 +234,7 @@ def test_the_maximum_of_nodes_without_a_price_has_no_upper_bound(back: bool) -> 
 
 
 def test_a_lone_bound_below_zero_says_that_it_saves() -> None:
-    """A lower bound of -321,000 dollars is no saving if nothing bounds the cost above."""
+    """Nothing bounds the cost above, so the large negative number is only what may be saved."""
     priced, unpriced = strategy(group("p5.48xlarge")), strategy(group("p5e.48xlarge"))
     assert re.search(r"\(saves at most \$[\d,]+\)$", as_markdown(compared(priced, unpriced)).splitlines()[0])
     assert re.search(r"\(at most \+\$[\d,]+\)$", as_markdown(compared(unpriced, priced)).splitlines()[0])
