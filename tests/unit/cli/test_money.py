@@ -12,7 +12,7 @@ import pytest
 from eks_hardware.cli.output import rounded
 from helpers import cli
 
-_RATES = ("usd_per_hour", "usd_per_million_tokens")
+_RATES = ("usd_per_hour", "usd_per_hour_at_most", "usd_per_million_tokens")
 _DOCUMENTS = {
     "recommend": "recommend --task training --model 8B --region us-west-2",
     "recommend a run": "recommend --from -",
