@@ -6,6 +6,8 @@ AL2023 reads a NodeConfig that includes a kubelet configuration; Bottlerocket ha
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -165,8 +167,55 @@ def _value(context: Context) -> Iterator[Breach]:
             fields = facts.node_config()["kubelet_configuration"]["fields"]
             yield from _wrong_kinds(node, settings, fields, config, _KUBELET)
     for node in with_user_data(context, "bottlerocket"):
-        fields = facts.bottlerocket_settings()["settings"]["fields"]
-        yield from _wrong_kinds(node, node.user_data, fields, (), _BOTTLEROCKET)
+        yield from _bottlerocket_values(node)
+
+
+def _bottlerocket_values(node: Node) -> Iterator[Breach]:
+    """Yield the values that Bottlerocket, the kubelet or the container runtime refuses, each setting once."""
+    seen = set()
+    for fields, outcome in (
+        (facts.bottlerocket_settings()["settings"]["fields"], _BOTTLEROCKET),
+        (facts.bottlerocket_settings()["kubelet"]["fields"], _KUBELET),
+        (facts.bottlerocket_settings()["urls"]["fields"], "Bottlerocket rejects it or reads another host from it"),
+    ):
+        for path, message in _wrong_kinds(node, node.user_data, fields, (), outcome):
+            if path not in seen:
+                seen.add(path)
+                yield path, message
+    yield from _wrong_names(node)
+    yield from _wrong_limits(node)
+
+
+def _wrong_names(node: Node) -> Iterator[Breach]:
+    fact = facts.bottlerocket_settings()["names"]
+    for above, kind in fact["below"].items():
+        keys, words = above.split("."), fact["kinds"][kind]["words"]
+        names = setting(node.user_data, keys)
+        for name in names if isinstance(names, Mapping) else ():
+            if not re.fullmatch(fact["kinds"][kind]["pattern"], str(name)):
+                yield (
+                    setting_path(node, keys),
+                    f"a name here must have {words}, got {quoted(str(name))}, or {_BOTTLEROCKET}",
+                )
+
+
+def _wrong_limits(node: Node) -> Iterator[Breach]:
+    fact = facts.bottlerocket_settings()["resource_limits"]
+    limits = setting(node.user_data, ("oci-defaults", "resource-limits"))
+    for name, limit in limits.items() if isinstance(limits, Mapping) else ():
+        path = setting_path(node, ("oci-defaults", "resource-limits", str(name)))
+        if not isinstance(limit, Mapping):
+            continue
+        if missing := [key for key in fact["keys"] if limit.get(key) is None]:
+            yield path, f"must have soft-limit and hard-limit, got no {missing[0]}, or {_BOTTLEROCKET}"
+            continue
+        soft, hard = (math.inf if limit[key] in fact["unlimited"] else limit[key] for key in fact["keys"])
+        if isinstance(soft, int | float) and isinstance(hard, int | float) and soft > hard:
+            yield (
+                path,
+                f"soft-limit must be at most hard-limit, got {limit['soft-limit']} and {limit['hard-limit']}; "
+                "runc cannot set these limits, so no container starts",
+            )
 
 
 def _wrong_kinds(

@@ -31,6 +31,9 @@ _PROMETHEUS_DURATION = r"0|(?=.)([0-9]+y)?([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m
 _PROMETHEUS_SIZE = r"0|([0-9]*[.])?[0-9]+((K|M|G|T|E|P)i?)?B"
 # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (ValidLinuxHostname)
 _HOST_NAME = r"(?=.{1,253}$)[0-9a-z][0-9a-z-]{0,62}(\.[0-9a-z][0-9a-z-]{0,62})*"
+# https://github.com/bottlerocket-os/bottlerocket-settings-sdk (Url; OciImageRef)
+_URL = r"\s*(((?i:https?)://|(?!(?i:https?)://))[^\s/?#]*[^\s/?#@]([/?#].*)?|(?!(?i:https?):)[A-Za-z][A-Za-z0-9+.-]*:.*)\s*"
+_IMAGE_REFERENCE = r"[!-~]+"
 _NODE_TAINT = r"[A-Za-z0-9_.-]{0,63}:(NoSchedule|PreferNoSchedule|NoExecute)"
 # https://github.com/aws/amazon-vpc-cni-k8s/blob/b52188387/cmd/aws-vpc-cni/main.go (validateEnvVars)
 _INTERFACE_PREFIX = r"(?!(?:eth|vlan|lo)$)[A-Za-z0-9]{1,4}"
@@ -39,6 +42,9 @@ BOOLEANS: Mapping[str, bool] = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
     **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
 }
+
+
+_MOST_SHOWN = 60  # characters of a list in a message
 
 
 class WrongValue(NamedTuple):
@@ -60,7 +66,10 @@ def _shown(value: object) -> str:
         return str(value)
     if value is None:
         return "null"
-    return quoted(value) if isinstance(value, str) else "a mapping" if isinstance(value, Mapping) else "a list"
+    if isinstance(value, list | tuple):
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        return text if len(text) <= _MOST_SHOWN else "a list"
+    return quoted(value) if isinstance(value, str) else "a mapping"
 
 
 def is_whole(value: object) -> bool:
@@ -119,8 +128,29 @@ def _is_address(text: str) -> bool:
     return True
 
 
+def _is_apiclient_command(value: object) -> bool:
+    words = list(value) if isinstance(value, list | tuple) else []
+    return words[:1] == ["apiclient"] and all(isinstance(word, str) for word in words)
+
+
+def _is_host_entry(value: object) -> bool:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return False
+    address, names = value
+    return (
+        isinstance(address, str)
+        and _is_address(address)
+        and isinstance(names, list | tuple)
+        and all(_text(name, _HOST_NAME) for name in names)
+    )
+
+
 # The words for several of a kind in messages.
 _PLURALS = {
+    "url": "URLs whose hosts have no spaces",
+    "list of url": "lists of URLs whose hosts have no spaces",
+    "apiclient command": 'commands such as ["apiclient", "set", "motd=hello"], whose first word is apiclient',
+    "host entry": 'entries such as ["10.0.0.10", ["registry.internal"]]: an IP address and a list of host names',
     "map": "mappings",
     "list": "lists",
     "int": "whole numbers",
@@ -178,6 +208,13 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
         lambda value: all(_text(each, _NODE_TAINT) for each in (value if isinstance(value, list | tuple) else [value])),
         "VALUE:EFFECT with the effect NoSchedule, PreferNoSchedule or NoExecute, or a list of them",
     ),
+    "url": (lambda value: _text(value, _URL), "a URL whose host has no spaces, such as https://proxy.example.com:3128"),
+    "image reference": (
+        lambda value: _text(value, _IMAGE_REFERENCE),
+        "an image reference without spaces, such as public.ecr.aws/example/tool:v1",
+    ),
+    "apiclient command": (_is_apiclient_command, "a command in a list that begins with apiclient"),
+    "host entry": (_is_host_entry, "an IP address and a list of host names"),
     "percent text": (lambda value: isinstance(value, str) and value.endswith("%"), 'a percentage such as "50%"'),
 }
 

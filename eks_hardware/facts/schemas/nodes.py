@@ -85,8 +85,31 @@ class BottlerocketKeptByKarpenter(Sourced):
     kubernetes: list[str]
 
 
+class BottlerocketLaterFields(Sourced):
+    fields: KeyTree
+
+
+class NameKind(TypedDict):
+    pattern: str
+    words: str
+
+
+class BottlerocketNames(Sourced):
+    kinds: dict[str, NameKind]
+    below: dict[str, str]
+
+
+class BottlerocketResourceLimits(Sourced):
+    keys: list[str]
+    unlimited: list[str | int]
+
+
 class BottlerocketSettings(About):
     settings: BottlerocketFields
+    kubelet: BottlerocketLaterFields
+    urls: BottlerocketLaterFields
+    names: BottlerocketNames
+    resource_limits: BottlerocketResourceLimits
     karpenter: BottlerocketKeptByKarpenter
 
 

@@ -52,6 +52,13 @@ LISTED = {"nvidia": {"device-list-strategy": "volume-mounts"}}
 
 MIRROR = {"registry": "docker.io", "endpoint": ["https://mirror.example.com"]}
 PROVIDER = {"enabled": True, "image-patterns": ["*.dkr.ecr.*.amazonaws.com"]}
+WRONG_COMMANDS: list[list[Any]] = [
+    [["touch", "/tmp/a"]],
+    [["apiclient", "get"], ["/usr/bin/apiclient", "get"]],
+    [[]],
+    ["apiclient set motd=a"],
+    [["apiclient", "set", 5]],
+]
 # The setting at fault, wrong settings and right ones.
 BOTTLEROCKET_VALUES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("ntp.time-servers", {"ntp": {"time-servers": "time.aws.com"}}, {"ntp": {"time-servers": ["time.aws.com"]}}),
@@ -77,6 +84,119 @@ BOTTLEROCKET_VALUES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ),
     ("network.hostname", {"network": {"hostname": "my host"}}, {"network": {"hostname": "node-1.example.com"}}),
     ("autoscaling.should-wait", {"autoscaling": {"should-wait": "true"}}, {"autoscaling": {"should-wait": True}}),
+    # what only the kubelet checks
+    *(
+        (f"kubernetes.{name}", {"kubernetes": {name: bad}}, {"kubernetes": {name: good}})
+        for name, bad, good in (
+            ("registry-qps", -1, 0),
+            ("registry-burst", -5, 10),
+            ("event-qps", -1, 0),
+            ("event-burst", -1, 100),
+            ("kube-api-qps", -50, 50),
+            ("kube-api-burst", -1, 0),
+            ("container-log-max-files", 1, 2),
+            ("container-log-max-files", 0, 5),
+            ("container-log-max-workers", 0, 1),
+            ("max-parallel-image-pulls", -1, 4),
+        )
+    ),
+    # contents of lists
+    *(
+        (
+            "bootstrap-commands.log.commands",
+            {"bootstrap-commands": {"log": {"commands": commands, "mode": "always"}}},
+            {"bootstrap-commands": {"log": {"commands": [["apiclient", "set", "motd=a"]], "mode": "always"}}},
+        )
+        for commands in WRONG_COMMANDS
+    ),
+    *(
+        ("network.hosts", {"network": {"hosts": hosts}}, {"network": {"hosts": [["10.0.0.10", ["a.internal", "b"]]]}})
+        for hosts in (
+            [["registry.internal", ["10.0.0.10"]]],
+            [["10.0.0.0/24", ["a"]]],
+            [["10.0.0.10", "a"]],
+            [["10.0.0.10", ["not_a_host"]]],
+            [["10.0.0.10"]],
+        )
+    ),
+    # addresses
+    *(
+        ("network.https-proxy", {"network": {"https-proxy": bad}}, {"network": {"https-proxy": good}})
+        for bad, good in (
+            ("https://proxy one.example.com:3128", "https://proxy.example.com:3128"),
+            ("proxy one:3128", "proxy:3128"),
+            ("https:// proxy.example.com", " https://proxy.example.com/a b "),
+            ("user@", "http://user:pass@10.0.0.1:3128"),
+            ("", "proxy.example.com"),
+        )
+    ),
+    (
+        "container-registry.mirrors[0].endpoint",
+        {"container-registry": {"mirrors": [{"registry": "docker.io", "endpoint": ["https://a b.example"]}]}},
+        {"container-registry": {"mirrors": [{"registry": "*", "endpoint": ["unix:///run/a.sock", "a.example"]}]}},
+    ),
+    (
+        "container-registry.mirrors",
+        {"container-registry": {"mirrors": {"docker.io": ["https://a b.example"]}}},
+        {"container-registry": {"mirrors": {"docker.io": ["https://a.example/b"]}}},
+    ),
+    (
+        "ntp.time-servers",
+        {"ntp": {"time-servers": ["not a url"]}},
+        {"ntp": {"time-servers": [{"address": "time.aws.com", "directive": "pool"}]}},
+    ),
+    (
+        "updates.metadata-base-url",
+        {"updates": {"metadata-base-url": "https://my updates/"}},
+        {"updates": {"metadata-base-url": "https://updates.example/a/"}},
+    ),
+    (
+        "host-containers.admin.source",
+        {"host-containers": {"admin": {"source": "registry.example/my tool:v1"}}},
+        {"host-containers": {"admin": {"source": "registry.example:5000/tool@sha256:abc1", "command": ["sh"]}}},
+    ),
+    (
+        "bootstrap-containers.disks.source",
+        {"bootstrap-containers": {"disks": {"source": ""}}},
+        {"bootstrap-containers": {"disks": {"source": "public.ecr.aws/example/disks:v1"}}},
+    ),
+    # names
+    *(
+        ("kernel.sysctl", {"kernel": {"sysctl": {bad: "1"}}}, {"kernel": {"sysctl": {good: "1"}}})
+        for bad, good in (
+            ("vm max_map_count", "vm.max_map_count"),
+            ("/proc/sys/vm/swappiness", "net/ipv4/conf/eth0.1/forwarding"),
+            ("net..core", "net.core.somaxconn"),
+            (".vm.swappiness", "fs/aio-nr"),
+            ("vm.swappiness=1", "kernel.core_pattern"),
+        )
+    ),
+    ("kernel.modules", {"kernel": {"modules": {"a b": {"allowed": False}}}}, {"kernel": {"modules": {"udf": {}}}}),
+    (
+        "host-containers",
+        {"host-containers": {"my_tool": {"enabled": True}}},
+        {"host-containers": {"my-tool": {"enabled": True}}},
+    ),
+    (
+        "kubernetes.static-pods",
+        {"kubernetes": {"static-pods": {"a.b": {"enabled": True}}}},
+        {"kubernetes": {"static-pods": {"a-b": {"enabled": True}}}},
+    ),
+    # limits
+    *(
+        (
+            "oci-defaults.resource-limits.max-open-files",
+            {"oci-defaults": {"resource-limits": {"max-open-files": bad}}},
+            {"oci-defaults": {"resource-limits": {"max-open-files": good}}},
+        )
+        for bad, good in (
+            ({"soft-limit": 65536, "hard-limit": 1024}, {"soft-limit": 1024, "hard-limit": 65536}),
+            ({"soft-limit": "unlimited", "hard-limit": 1024}, {"soft-limit": 1024, "hard-limit": "unlimited"}),
+            ({"soft-limit": -1, "hard-limit": 1024}, {"soft-limit": 1024, "hard-limit": -1}),
+            ({"soft-limit": 1024}, {"soft-limit": 1024, "hard-limit": 1024}),
+            ({"hard-limit": 1024}, {"soft-limit": "unlimited", "hard-limit": "unlimited"}),
+        )
+    ),
 ]
 
 CASES = [
