@@ -54,10 +54,7 @@ def _pinned(context: Context) -> Iterator[tuple[str, str]]:
 def _version(context: Context) -> Iterator[Breach]:
     known = facts.eks()["addon_versions"]
     for name, version in _pinned(context):
-        lowest: LowestVersion | None = known["lowest"].get(name)
-        if name == known["efa_only"]["addon"] and any(_has_efa_only(context, node) for node in context.nodes):
-            lowest = known["efa_only"]
-        if lowest and numbers(version) < numbers(lowest["version"]):
+        if lowest := _not_reached(context, name, version):
             yield (
                 _path(name, "version"),
                 f"must be {lowest['version']} or later, the first version with {lowest['why']}, got {version}; pin a "
@@ -74,6 +71,15 @@ def _version(context: Context) -> Iterator[Breach]:
         )
 
     yield from _other_numbering(context)
+
+
+def _not_reached(context: Context, name: str, version: str) -> LowestVersion | None:
+    """Return the version of an add-on that this project needs, if a pinned one is older."""
+    known = facts.eks()["addon_versions"]
+    lowest: LowestVersion | None = known["lowest"].get(name)
+    if name == known["efa_only"]["addon"] and any(_has_efa_only(context, node) for node in context.nodes):
+        lowest = known["efa_only"]
+    return lowest if lowest and numbers(version) < numbers(lowest["version"]) else None
 
 
 def _other_numbering(context: Context) -> Iterator[Breach]:
@@ -98,9 +104,27 @@ def _other_numbering(context: Context) -> Iterator[Breach]:
 
 
 _ANY_MINOR = 1_000_000
+_UNKNOWN = "unknown"  # of an add-on whose oldest version was not read
 
 
 @warning("ADDON_VERSION_UNREAD")
+def _unread(context: Context) -> Iterator[Breach]:
+    yield from _newer(context)
+    oldest, minor = facts.eks()["addon_versions"]["oldest"]["versions"], context.strategy.cluster.kubernetes_version
+    for name, version in _pinned(context):
+        read = oldest.get(name, _UNKNOWN)
+        if read != _UNKNOWN and numbers(version) < numbers(read) and not _not_reached(context, name, version):
+            yield (
+                _path(name, "version"),
+                f"{name} is recorded from {read} on, so EKS may not offer {version} for Kubernetes {minor}; "
+                f"{_check_offered(name, minor)}",
+            )
+
+
+def _check_offered(name: str, minor: str) -> str:
+    return f"check `aws eks describe-addon-versions --addon-name {name} --kubernetes-version {minor}`"
+
+
 def _newer(context: Context) -> Iterator[Breach]:
     newest, minor = facts.eks()["addon_versions"]["newest"], context.strategy.cluster.kubernetes_version
     for name, version in _pinned(context):
@@ -113,8 +137,7 @@ def _newer(context: Context) -> Iterator[Breach]:
             recorded = f"1.{most} for Kubernetes {minor}" if most < _ANY_MINOR else read
             yield (
                 _path(name, "version"),
-                f"{name} is recorded up to {recorded}, so {version} may not exist; check "
-                f"`aws eks describe-addon-versions --addon-name {name} --kubernetes-version {minor}`",
+                f"{name} is recorded up to {recorded}, so {version} may not exist; {_check_offered(name, minor)}",
             )
 
 

@@ -117,10 +117,17 @@ class NewestVersions(Sourced):
     coredns_minors: dict[str, list[int]]
 
 
+class OldestVersions(Sourced):
+    """The oldest version of each add-on that was read, or ``unknown``."""
+
+    versions: dict[str, str]
+
+
 class AddonVersions(Sourced):
     lowest: dict[str, LowestVersion]
     efa_only: EfaOnlyVersion
     kube_proxy_minors_behind: int
+    oldest: OldestVersions
     newest: NewestVersions
 
 

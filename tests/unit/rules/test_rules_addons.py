@@ -160,6 +160,24 @@ CASES = [
         pinned_addon("coredns", "1.15.0"),
         pinned_addon("coredns", "1.14.2"),
     ),
+    *(
+        Case(
+            "ADDON_VERSION_UNREAD",
+            f"cluster.addons.{name}.version",
+            pinned_addon(name, older),
+            pinned_addon(name, oldest),
+        )
+        for name, older, oldest in (
+            ("vpc-cni", "1.18.4", "1.18.5"),
+            ("metrics-server", "0.6.1", "0.7.2"),
+            ("aws-ebs-csi-driver", "1.9.0", "1.35.0"),
+            ("aws-efs-csi-driver", "1.3.0", "1.7.7"),
+            ("snapshot-controller", "6.2.0", "6.3.2"),
+            ("snapshot-controller", "8.9.0", "8.4.0"),
+            ("amazon-cloudwatch-observability", "1.2.0", "4.4.0"),
+            ("amazon-cloudwatch-observability", "6.9.0", "6.3.0"),
+        )
+    ),
     # --- the warm pool
     Case(
         "ADDON_WIRING",
@@ -275,3 +293,11 @@ def test_odd_settings_trip_no_rule(configuration: dict[str, Any]) -> None:
 def test_versions_belong_to_addons_that_are_known() -> None:
     known = facts.eks()["addon_versions"]
     assert {*known["lowest"], known["efa_only"]["addon"]} <= set(facts.addons())
+
+
+def test_every_addon_has_a_record_of_versions() -> None:
+    """``unknown`` says that no source was found; kube-proxy, CoreDNS and Mountpoint have bounds of their own."""
+    known = facts.eks()["addon_versions"]
+    bounded = {"kube-proxy", "coredns", *known["lowest"]}
+    assert known["newest"]["versions"].keys() == facts.addons().keys() - {"kube-proxy"}
+    assert known["oldest"]["versions"].keys() | bounded == facts.addons().keys()
