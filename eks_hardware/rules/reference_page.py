@@ -53,6 +53,7 @@ TITLES = {
     "identifiers": "Names of other regions and accounts",
     "ignore": "Ignored warnings",
     "images": "AMIs",
+    "job_manifests": "Workload manifests (`eks-hardware workload`)",
     "karpenter": "Karpenter",
     "lock": "Lock files",
     "needs": "Software requirements",

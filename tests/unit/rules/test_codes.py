@@ -27,8 +27,11 @@ MAKERS = {
     "PydanticCustomError": 0,
     "QuestionError": 0,
     "ShapeError": 0,
+    "WorkloadError": 0,
     "_ValueFault": 0,
 }
+OTHER_CODES = {"CallError"}
+"""Errors whose code is not one of this project: AWS's."""
 SHARED_HELPERS = {"invalid": 0, "refuse_other_than_one": 0, "refuse_second": 2}
 DOCTOR_MAKERS = {"error": 0, "warning": 0}
 
@@ -167,6 +170,23 @@ def codes_outside_the_registry() -> set[str]:
 def test_every_code_can_be_read_from_the_source() -> None:
     """The tests below would miss a code that is built at run time: write it out, or pass it on."""
     assert {(each.file, each.function) for each in raised() if not each.code} - FORWARDING == set()
+
+
+def _errors_with_a_code(path: Path) -> Iterator[str]:
+    """Yield the classes of errors whose constructor accepts a ``code``."""
+    if "code: str" in text_of(path):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef) and node.name.endswith("Error"):
+                made_by = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+                arguments = [each for function in made_by for each in (*function.args.args, *function.args.kwonlyargs)]
+                if any(each.arg == "code" for each in arguments):
+                    yield node.name
+
+
+def test_every_error_with_a_code_is_collected() -> None:
+    found = {name for path in python_files(*FOLDERS) for name in _errors_with_a_code(path)}
+    assert found - OTHER_CODES <= MAKERS.keys()
+    assert {"LockError", "QuestionError", "ShapeError", "WorkloadError", *OTHER_CODES} <= found
 
 
 def test_the_source_is_read_rightly() -> None:
