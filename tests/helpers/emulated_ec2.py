@@ -12,10 +12,15 @@ REGION = "us-west-2"
 
 def aws_error(call: Callable[..., Any], **arguments: Any) -> tuple[str, int]:
     """Return the error code and the HTTP status with which a call fails."""
+    return aws_refusal(call, **arguments)[:2]
+
+
+def aws_refusal(call: Callable[..., Any], **arguments: Any) -> tuple[str, int, str]:
+    """Return the error code, the HTTP status and the message with which a call fails."""
     with pytest.raises(Exception) as raised:  # noqa: PT011  (botocore generates the classes)
         call(**arguments)
     answer: Mapping[str, Any] = getattr(raised.value, "response", {})
-    return answer["Error"]["Code"], answer["ResponseMetadata"]["HTTPStatusCode"]
+    return answer["Error"]["Code"], answer["ResponseMetadata"]["HTTPStatusCode"], answer["Error"]["Message"]
 
 
 def fleet(*overrides: Mapping[str, Any], template: str, count: int = 1, capacity: str = "on-demand") -> dict[str, Any]:

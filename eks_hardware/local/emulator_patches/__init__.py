@@ -27,6 +27,7 @@ from eks_hardware.local.emulator_patches import (
     eks_nodes,
     failures,
     fsx,
+    in_use,
     price_list,
 )
 from eks_hardware.local.emulator_patches.ec2_protocol import SENT, read, render, shape
@@ -80,6 +81,8 @@ def install() -> None:
         )
     if whole and eks.keys() >= eks_nodes.NAMES:
         eks_nodes.install(eks, ec2)
+    if ec2.keys() >= in_use.NAMES:
+        in_use.install(ec2, eks)
     if eks.keys() >= eks_access.NAMES:
         eks_access.install(eks)
 

@@ -57,6 +57,14 @@ def install(ec2: dict[str, Any]) -> None:
     ec2 |= {"_vpc_fields_xml": described, "_matches_vpc_filters": matches}
 
 
+def block_of(vpcs: Mapping[str, Any], association: str) -> tuple[str, str] | None:
+    """Return the VPC and the CIDR block of an association."""
+    for vpc_id, vpc in list(vpcs.items()):
+        if cidr := vpc.get(_ADDED, {}).get(association):
+            return vpc_id, cidr
+    return None
+
+
 def _blocks(vpc: Mapping[str, Any]) -> Sequence[str]:
     return [vpc["CidrBlock"], *vpc.get(_ADDED, {}).values()]
 

@@ -13,6 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from eks_hardware.local.emulator_patches.asgi import answer, body_of, signed
+from eks_hardware.local.emulator_patches.ec2_protocol import SENT
+
+Map = Mapping[str, Any]
 
 _PREFIX = b"AWSSimbaAPIService_v20180301."
 _KEPT = ("FileSystemType", "FileSystemTypeVersion", "KmsKeyId", "StorageCapacity", "StorageType", "SubnetIds", "Tags")
@@ -28,13 +31,16 @@ _DEFAULTS = {
 }
 
 
+# File systems by region and ID.
+_STORED: dict[str, dict[str, Map]] = {}
+
+
 class _RefusedError(Exception):
     """FSx refuses a request; the arguments are the code and the message."""
 
 
 def with_fsx(app: Callable[..., Any]) -> Callable[..., object]:
     """Wrap an ASGI application: it also answers calls to FSx."""
-    stored: dict[str, dict[str, object]] = {}
 
     async def call(scope: Any, receive: Any, send: Any) -> None:
         by = signed(scope)
@@ -45,7 +51,7 @@ def with_fsx(app: Callable[..., Any]) -> Callable[..., object]:
         # ministack keeps subnets and security groups by the region of the request.
         importlib.import_module("ministack.core.responses")._request_region.set(by.region)
         try:
-            status, found = 200, _ANSWERS[name.decode()](stored.setdefault(by.region, {}), asked, by.region)
+            status, found = 200, _ANSWERS[name.decode()](_STORED.setdefault(by.region, {}), asked, by.region)
         except KeyError as error:
             status, found = 400, {"__type": "BadRequest", "Message": f"the emulator's FSx does not know {error}"}
         except _RefusedError as error:
@@ -56,7 +62,12 @@ def with_fsx(app: Callable[..., Any]) -> Callable[..., object]:
     return call
 
 
-def _create(stored: dict[str, object], asked: Mapping[str, Any], region: str) -> dict[str, object]:
+def file_systems(region: str) -> list[Map]:
+    """Return the file systems of a region, with the security groups of their network interfaces in ``SENT``."""
+    return list(_STORED.get(region, {}).values())
+
+
+def _create(stored: dict[str, Map], asked: Map, region: str) -> dict[str, object]:
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
     subnets = [ec2["_subnets"].get(subnet_id) for subnet_id in asked["SubnetIds"]]
     if None in subnets:
@@ -74,35 +85,40 @@ def _create(stored: dict[str, object], asked: Mapping[str, Any], region: str) ->
         "LustreConfiguration": {**_DEFAULTS, **asked.get("LustreConfiguration", {}), "MountName": secrets.token_hex(4)},
         "NetworkInterfaceIds": [],
         "OwnerId": account,
+        SENT: {"SecurityGroupIds": groups},
         "ResourceARN": f"arn:aws:fsx:{region}:{account}:file-system/{key}",
         "VpcId": subnets[0]["VpcId"],
     }
-    return {"FileSystem": stored[key]}
+    return {"FileSystem": _shown(stored[key])}
 
 
-def _known(stored: Mapping[str, Any], key: str) -> dict[str, object]:
+def _known(stored: Mapping[str, Map], key: str) -> Map:
     if key not in stored:
         raise _RefusedError("FileSystemNotFound", f"File system '{key}' does not exist.")
-    known: dict[str, object] = stored[key]
-    return known
+    return stored[key]
 
 
-def _describe(stored: dict[str, object], asked: Mapping[str, Any], _: str) -> dict[str, object]:
+def _describe(stored: dict[str, Map], asked: Map, _: str) -> dict[str, object]:
     ids = asked.get("FileSystemIds")
-    return {"FileSystems": [_known(stored, each) for each in ids] if ids else list(stored.values())}
+    found = [_known(stored, each) for each in ids] if ids else list(stored.values())
+    return {"FileSystems": [_shown(each) for each in found]}
 
 
-def _delete(stored: dict[str, object], asked: Mapping[str, Any], _: str) -> dict[str, object]:
+def _shown(record: Map) -> dict[str, object]:
+    return {name: value for name, value in record.items() if name != SENT}
+
+
+def _delete(stored: dict[str, Map], asked: Map, _: str) -> dict[str, object]:
     _known(stored, asked["FileSystemId"])
     del stored[asked["FileSystemId"]]
     return {"FileSystemId": asked["FileSystemId"], "Lifecycle": "DELETING"}
 
 
-def _tags(stored: dict[str, object], asked: Mapping[str, Any], _: str) -> dict[str, object]:
+def _tags(stored: dict[str, Map], asked: Map, _: str) -> dict[str, object]:
     return {"Tags": _known(stored, asked["ResourceARN"].rpartition("/")[2]).get("Tags", [])}
 
 
-_ANSWERS: Mapping[str, Callable[[dict[str, object], Mapping[str, object], str], dict[str, object]]] = {
+_ANSWERS: Mapping[str, Callable[[dict[str, Map], Map, str], dict[str, object]]] = {
     "CreateFileSystem": _create,
     "DeleteFileSystem": _delete,
     "DescribeFileSystems": _describe,
