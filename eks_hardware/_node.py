@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sys
 import threading
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +32,7 @@ def start_node() -> None:
         os.environ[_CACHE] = "disabled"
     if is_eager() or node() is None:
         return
+    sys.unraisablehook = _without_failed_starts
     threading.Thread(target=_start_node, name="start-node").start()
 
 
@@ -45,6 +47,13 @@ def _can_cache() -> bool:
     path = Path(folder).absolute()
     existing = next(place for place in (path, *path.parents) if os.path.lexists(place))
     return existing.is_dir() and os.access(existing, os.W_OK)
+
+
+def _without_failed_starts(unraisable: sys.UnraisableHookArgs) -> None:
+    """Show what Python cannot raise, but not that jsii stops a Node process which it could not start."""
+    is_of_node = getattr(unraisable.object, "__qualname__", "") == "_NodeProcess.__del__"
+    if not (is_of_node and isinstance(unraisable.exc_value, AttributeError)):
+        sys.__unraisablehook__(unraisable)
 
 
 def _start_node() -> None:

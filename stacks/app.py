@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Mapping
@@ -73,20 +74,19 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
         print(f"error: {NODE_IS_MISSING}", file=sys.stderr)
         return 1
     # The framework is loaded only now, so a wrong file is reported before.
-    try:
-        from eks_hardware._cdk import Annotations, App
-    except FrameworkError as error:
-        print(f"error: {error}", file=sys.stderr)
+    if problem := _framework_error():
+        print(f"error: {problem}", file=sys.stderr)
         return 1
+    from eks_hardware._cdk import Annotations, App
     from eks_hardware.stacks.per_strategy import strategy_stacks
 
     folder = Path(os.environ.get("CDKTF_OUTDIR", "cdktf.out"), "stacks")
     try:
         # The framework creates it, too, but its errors are tracebacks of JavaScript.
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
+    except OSError as error:
         fix = "remove what is in its place, or name another folder with --output"
-        print(f"error: {folder} cannot be created: {reason(problem)}; {fix}", file=sys.stderr)
+        print(f"error: {folder} cannot be created: {reason(error)}; {fix}", file=sys.stderr)
         return 1
     app = App()
     stacks: list[HardwareStack] = []
@@ -101,11 +101,25 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
     try:
         for stack in stacks:
             _deliver_manifests(stack, outdir / "stacks" / stack.resolved.name / "kubernetes")
-    except WriteError as problem:
-        print(f"error: {problem}", file=sys.stderr)
+    except WriteError as error:
+        print(f"error: {error}", file=sys.stderr)
         return 1
     link_mirror(outdir)
     return 0
+
+
+def _framework_error() -> str:
+    """Load the framework; return why it cannot start, or nothing."""
+    try:
+        importlib.import_module("eks_hardware._cdk")
+    except FrameworkError as error:
+        return str(error)
+    except OSError as error:
+        # jsii writes its JavaScript to a temporary folder, and starts Node.
+        place = f"{error.filename}: " if error.filename else ""
+        fix = "it needs 2 MB in the folder for temporary files, which TMPDIR names"
+        return f"the framework cannot start: {place}{reason(error)}; {fix}"
+    return ""
 
 
 def _deliver_manifests(stack: HardwareStack, folder: Path) -> None:

@@ -100,13 +100,18 @@ def run_in(
     folder: Path, name: str, *, most_bytes: int | None = None, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command; ``most_bytes`` limits the size of each file, as a full disk does."""
+    return run_limited(command_line(name), folder, most_bytes, **variables)
 
+
+def run_limited(
+    argv: list[str], folder: Path, most_bytes: int | None, **variables: str
+) -> subprocess.CompletedProcess[str]:
     def limited() -> None:
         if most_bytes is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 
     return subprocess.run(
-        command_line(name),
+        argv,
         cwd=folder,
         env=variables_of(folder, **variables),
         preexec_fn=limited,
@@ -187,6 +192,20 @@ def test_no_disk_space(name: str, most_bytes: int, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     written = contents_of(folder)
     assert {file for file, content in left.items() if written.get(file) != content} == set()
+
+
+@pytest.mark.parametrize("most_bytes", [0, 2048, 1_000_000])
+def test_an_app_without_disk_space_prints_one_line(most_bytes: int, folder: Path) -> None:
+    """jsii writes its JavaScript before it starts Node; nothing of its own errors is shown."""
+    argv = [sys.executable, "-m", "eks_hardware"]
+    done = run_limited(argv, folder, most_bytes, EKS_HARDWARE_STRATEGIES="other.yaml")
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(
+        r"error: the framework cannot start: (file too large|no usable .*); it needs 2 MB .* TMPDIR .*", line
+    )
+    done = run_limited(argv, folder, None, EKS_HARDWARE_STRATEGIES="other.yaml")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", WRITING)
