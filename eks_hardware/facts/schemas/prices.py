@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from typing_extensions import TypedDict
+from typing_extensions import NotRequired, TypedDict
 
 from eks_hardware.facts.schemas.base import About, Sourced, Text
 from eks_hardware.facts.schemas.catalogue import OfFamilies
@@ -116,7 +116,20 @@ class OtherQuotas(Sourced):
     quotas: dict[str, OtherQuota]
 
 
+class QuotaRefusal(TypedDict):
+    quota: NotRequired[str]
+    most: NotRequired[int]
+    code: str
+    message: str
+    source: Text
+
+
+class QuotaRefusals(Sourced):
+    rows: dict[str, QuotaRefusal]
+
+
 class ServiceQuotas(About):
     vcpus: VcpuQuotas
     capacity_blocks: CapacityBlockQuotas
     others: OtherQuotas
+    refusals: QuotaRefusals

@@ -28,6 +28,7 @@ from eks_hardware.local.emulator_patches import (
     failures,
     fsx,
     in_use,
+    limits,
     price_list,
 )
 from eks_hardware.local.emulator_patches.ec2_protocol import SENT, read, render, shape
@@ -83,6 +84,7 @@ def install() -> None:
         eks_nodes.install(eks, ec2)
     if ec2.keys() >= in_use.NAMES:
         in_use.install(ec2, eks)
+    limits.install(ec2, vars(importlib.import_module("ministack.services.iam")), eks)
     if eks.keys() >= eks_access.NAMES:
         eks_access.install(eks)
 
