@@ -60,6 +60,25 @@ def test_overlapping_subnets_are_refused(ec2: Any) -> None:
     assert code == ("InvalidVpcID.NotFound", 400)
 
 
+def test_unknown_security_groups_are_refused(ec2: Any, aws: Account, subnets: dict[str, str]) -> None:
+    before, subnet = aws.inventory(), next(iter(subnets.values()))
+    vpc = ec2.describe_subnets(SubnetIds=[subnet])["Subnets"][0]["VpcId"]
+    group = ec2.create_security_group(GroupName="known", Description="known", VpcId=vpc)["GroupId"]
+    unknown, error = "sg-0123456789abcdef0", ("InvalidGroup.NotFound", 400)
+    start = {"ImageId": "ami-1", "InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1}
+    endpoint = {"VpcId": vpc, "ServiceName": "com.amazonaws.us-west-2.sts", "VpcEndpointType": "Interface"}
+    rule = {"IpProtocol": "tcp", "FromPort": 1, "ToPort": 1, "UserIdGroupPairs": [{"GroupId": unknown}]}
+    interface = {"DeviceIndex": 0, "SubnetId": subnet, "Groups": [group, unknown]}
+    assert aws_error(ec2.create_network_interface, SubnetId=subnet, Groups=[group, unknown]) == error
+    assert aws_error(ec2.run_instances, **start, SubnetId=subnet, SecurityGroupIds=[unknown]) == error
+    assert aws_error(ec2.run_instances, **start, NetworkInterfaces=[interface]) == error
+    assert aws_error(ec2.create_vpc_endpoint, **endpoint, SubnetIds=[subnet], SecurityGroupIds=[unknown]) == error
+    for authorize in (ec2.authorize_security_group_ingress, ec2.authorize_security_group_egress):
+        assert aws_error(authorize, GroupId=group, IpPermissions=[rule]) == error
+    ec2.delete_security_group(GroupId=group)
+    assert aws.inventory() == before
+
+
 def test_a_nat_gateway_has_its_address(ec2: Any, subnets: dict[str, str]) -> None:
     """Otherwise Terraform replaces one that it imported."""
     address = ec2.allocate_address(Domain="vpc")

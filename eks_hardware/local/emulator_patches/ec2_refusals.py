@@ -6,19 +6,37 @@ Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.h
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-NAMES = frozenset({"_ACTION_MAP", "_DEFAULT_VPC_ID", "_error", "_p", "_subnets", "_vpcs"})
+from eks_hardware.local.emulator_patches.ec2_protocol import request
+
+NAMES = frozenset({"_ACTION_MAP", "_DEFAULT_VPC_ID", "_error", "_p", "_security_groups", "_subnets", "_vpcs"})
 """The names of ministack's module that the patches need."""
 
 
+# The request of each action that takes security groups, which must exist.
+_WITH_GROUPS = {
+    "AuthorizeSecurityGroupEgress": "AuthorizeSecurityGroupEgressRequest",
+    "AuthorizeSecurityGroupIngress": "AuthorizeSecurityGroupIngressRequest",
+    "CreateNetworkInterface": "CreateNetworkInterfaceRequest",
+    "CreateVpcEndpoint": "CreateVpcEndpointRequest",
+    "RunInstances": "RunInstancesRequest",
+}
+
+
 def install(ec2: dict[str, Any]) -> None:
-    """Patch the functions of ministack that create subnets.
+    """Patch the functions of ministack that create subnets, and those that take security groups."""
+    actions = ec2["_ACTION_MAP"]
+    actions["CreateSubnet"] = _without_overlaps(ec2, actions["CreateSubnet"])
+    actions.update({name: _with_known_groups(ec2, actions[name], of) for name, of in _WITH_GROUPS.items()})
+
+
+def _without_overlaps(ec2: Mapping[str, Any], own: Callable[..., object]) -> Callable[..., object]:
+    """Return ``CreateSubnet`` with EC2's error for overlapping blocks.
 
     A repeated apply without its state would otherwise create every subnet a second time.
     """
-    own = ec2["_ACTION_MAP"]["CreateSubnet"]
 
     def create(params: Mapping[str, object]) -> object:
         vpc = ec2["_p"](params, "VpcId") or ec2["_DEFAULT_VPC_ID"]
@@ -32,4 +50,26 @@ def install(ec2: dict[str, Any]) -> None:
                 return ec2["_error"]("InvalidSubnet.Conflict", f"The CIDR '{text}' conflicts with another subnet", 400)
         return own(params)
 
-    ec2["_ACTION_MAP"]["CreateSubnet"] = create
+    return create
+
+
+def _with_known_groups(ec2: Mapping[str, Any], own: Callable[..., object], of: str) -> Callable[..., object]:
+    def act(params: Mapping[str, object], *arguments: object) -> object:
+        for group in _groups(request(of, params, ec2["_p"])):
+            if group not in ec2["_security_groups"]:
+                text = f"The security group '{group}' does not exist"
+                return ec2["_error"]("InvalidGroup.NotFound", text, 400)
+        return own(params, *arguments)
+
+    return act
+
+
+def _groups(asked: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the security groups in a request: of it, of its network interfaces, and in the rules that it adds."""
+    for part in (asked, *asked.get("NetworkInterfaces", ())):
+        for name in ("Groups", "SecurityGroupIds"):
+            yield from part.get(name, ())
+    for rule in asked.get("IpPermissions", ()):
+        for pair in rule.get("UserIdGroupPairs", ()):
+            if "GroupId" in pair and "VpcPeeringConnectionId" not in pair:
+                yield pair["GroupId"]
