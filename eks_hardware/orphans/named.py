@@ -10,6 +10,7 @@ from eks_hardware.doctor.aws import Aws
 from eks_hardware.orphans.model import Found, Stack
 
 _GONE = (
+    "FileSystemNotFound",
     "NoSuchEntity",
     "NotFoundException",
     "ResourceNotFoundException",
@@ -104,9 +105,25 @@ def _association(aws: Aws, subnet: str, table: str) -> str | None:
     return f"{subnet}/{table}" if any(association.get("SubnetId") == subnet for association in associations) else None
 
 
+def _mount_target(aws: Aws, file_system: str, subnet: str) -> str | None:
+    answer = aws.found(_GONE, "efs", "describe_mount_targets", FileSystemId=file_system)
+    targets = answer["MountTargets"] if answer else ()
+    return next((str(target["MountTargetId"]) for target in targets if target["SubnetId"] == subnet), None)
+
+
+def _cidr_block(aws: Aws, vpc: str, cidr: str) -> str | None:
+    for found in aws.pages("ec2", "describe_vpcs", "Vpcs", VpcIds=[vpc]):
+        for each in found.get("CidrBlockAssociationSet", ()):
+            if each["CidrBlock"] == cidr and each["CidrBlockState"]["State"] in ("associating", "associated"):
+                return str(each["AssociationId"])
+    return None
+
+
 KINDS = (
     Kind("aws_route", ("route_table_id", "destination_cidr_block"), _route),
     Kind("aws_route_table_association", ("subnet_id", "route_table_id"), _association),
+    Kind("aws_vpc_ipv4_cidr_block_association", ("vpc_id", "cidr_block"), _cidr_block),
+    Kind("aws_efs_mount_target", ("file_system_id", "subnet_id"), _mount_target),
     Kind("aws_cloudwatch_event_rule", ("name",), _described("events", "describe_rule", "Name")),
     Kind("aws_cloudwatch_log_group", ("name",), _log_group),
     Kind(

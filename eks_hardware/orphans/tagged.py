@@ -16,11 +16,12 @@ from eks_hardware.orphans.model import Found, Stack
 _DEFAULT = "default"
 _OF_OTHERS = ("aws:", "eks:", "karpenter.k8s.aws/", "karpenter.sh/nodeclaim", "karpenter.sh/nodepool")
 _ENDING = ("deleted", "deleting", "failed", "pendingdeletion", "pendingimport")
+_STATES = ("State", "LifeCycleState", "Lifecycle")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A Terraform type that EC2 lists.
+    """A Terraform type whose resources AWS lists with their tags.
 
     Attributes:
         type: the Terraform type.
@@ -29,7 +30,8 @@ class Kind:
         id: the key of the id of each.
         command: the words of the AWS command that deletes one, and its option for the id.
         name: the key of its name and the argument in the stack; None for the tag ``Name``.
-        filters: the parameter for filters.
+        service: the service that lists and deletes them.
+        filters: the parameter for filters; empty if the call has none for tags.
         only: a key and its value in resources of this type, if the call lists others, too.
     """
 
@@ -39,11 +41,30 @@ class Kind:
     id: str
     command: tuple[str, str]
     name: tuple[str, str] | None = None
+    service: str = "ec2"
     filters: str = "Filters"
     only: tuple[str, object] | None = None
 
 
 KINDS = (
+    Kind(
+        "aws_efs_file_system",
+        "describe_file_systems",
+        "FileSystems",
+        "FileSystemId",
+        ("delete-file-system", "file_system_id"),
+        service="efs",
+        filters="",
+    ),
+    Kind(
+        "aws_fsx_lustre_file_system",
+        "describe_file_systems",
+        "FileSystems",
+        "FileSystemId",
+        ("delete-file-system", "file_system_id"),
+        service="fsx",
+        filters="",
+    ),
     Kind(
         "aws_flow_log",
         "describe_flow_logs",
@@ -127,17 +148,23 @@ def look(kind: Kind, stack: Stack, aws: Aws, strategy: str, region: str) -> Iter
     """Yield the resources of a type with the strategy's tag, and not in the state."""
     known = stack.known(kind.type)
     missing = _by_name(kind, stack)
-    parameters = {kind.filters: [{"Name": f"tag:{STRATEGY_TAG}", "Values": [strategy]}]}
-    for page in aws.pages("ec2", kind.operation, kind.key, **parameters):
+    wanted = [{"Name": f"tag:{STRATEGY_TAG}", "Values": [strategy]}]
+    for page in aws.pages(kind.service, kind.operation, kind.key, **({kind.filters: wanted} if kind.filters else {})):
         id_, tags = str(page[kind.id]), {tag["Key"]: tag["Value"] for tag in page.get("Tags", ())}
-        is_ending = str(page.get("State", "")).lower() in _ENDING
+        is_ending = any(str(page.get(state, "")).lower() in _ENDING for state in _STATES)
         is_other = kind.only is not None and page.get(kind.only[0]) != kind.only[1]
+        if not kind.filters and tags.get(STRATEGY_TAG) != strategy:
+            continue
         if id_ in known or is_ending or is_other or any(key.startswith(_OF_OTHERS) for key in tags):
             continue
         name = str(page.get(kind.name[0], "")) if kind.name else tags.get("Name", "")
         if (kind.type, name) == ("aws_security_group", _DEFAULT):
             continue  # each VPC has one, which is deleted with it; the stack adopts it again
-        yield Found(kind.type, id_, missing.pop(name, ""), tuple(_delete(kind, id_, page, region)))
+        if address := missing.pop(name, ""):
+            yield Found(kind.type, id_, address)
+        else:
+            first = _mount_targets(aws, id_, region) if kind.service == "efs" else ()
+            yield Found(kind.type, id_, delete=(*first, *_delete(kind, id_, page, region)))
 
 
 def _by_name(kind: Kind, stack: Stack) -> dict[str, str]:
@@ -155,7 +182,16 @@ def _delete(kind: Kind, id_: str, item: Mapping[str, Any], region: str) -> Itera
         yield aws_command("ec2", "detach-internet-gateway", **ids, region=region)
     operation, option = kind.command
     group = {"group_id": str(item["GroupId"])} if kind.key == "SecurityGroupRules" else {}
-    yield aws_command("ec2", operation, **group, **{option: id_}, region=region)
+    yield aws_command(kind.service, operation, **group, **{option: id_}, region=region)
+
+
+def _mount_targets(aws: Aws, file_system_id: str, region: str) -> Iterator[str]:
+    """Yield the commands that delete the mount targets, which keep an EFS file system.
+
+    Source: https://docs.aws.amazon.com/efs/latest/ug/API_DeleteFileSystem.html
+    """
+    for target in aws.pages("efs", "describe_mount_targets", "MountTargets", FileSystemId=file_system_id):
+        yield aws_command("efs", "delete-mount-target", mount_target_id=target["MountTargetId"], region=region)
 
 
 def keys(stack: Stack, aws: Aws, strategy: str, region: str) -> Iterator[Found]:

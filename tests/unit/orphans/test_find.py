@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from helpers.doctor import ACCOUNT, REGION, RefusedError, answering, check_comma
 STRATEGY = "demo"
 TAG = {"Key": "eks-hardware/strategy", "Value": STRATEGY}
 SUBNET, TABLE = "subnet-1", "rtb-1"
+LONG_SUBNET = "subnet-00000002"
+"""EFS has a shortest length."""
 
 
 def stack_of(**resources: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -160,3 +163,98 @@ def test_a_name_that_does_not_exist_is_no_orphan_and_a_refused_call_is_named() -
         "aws_kms_alias: kms:ListAliases failed: InternalFailure",
         "aws_sqs_queue: no permission for sqs:GetQueueUrl",
     )
+
+
+def test_a_mount_target_and_a_cidr_block_are_found_by_what_they_connect() -> None:
+    stack = stack_of(
+        aws_efs_mount_target={
+            "there": {"file_system_id": "${aws_efs_file_system.it.id}", "subnet_id": "${aws_subnet.it.id}"},
+            "in_a_subnet_that_is_not_there": {
+                "file_system_id": "${aws_efs_file_system.it.id}",
+                "subnet_id": "${aws_subnet.other.id}",
+            },
+        },
+        aws_vpc_ipv4_cidr_block_association={
+            "there": {"vpc_id": "${aws_vpc.it.id}", "cidr_block": "100.64.0.0/16"},
+            "ending": {"vpc_id": "${aws_vpc.it.id}", "cidr_block": "100.65.0.0/16"},
+        },
+    )
+    blocks = [
+        {"AssociationId": f"vpc-cidr-assoc-{state_}", "CidrBlock": cidr, "CidrBlockState": {"State": state_}}
+        for cidr, state_ in (("100.64.0.0/16", "associated"), ("100.65.0.0/16", "disassociated"))
+    ]
+    targets = [mount_target("fsmt-00000001", "subnet-00000001"), mount_target("fsmt-00000002", LONG_SUBNET)]
+    known = state(aws_efs_file_system={"id": "fs-1"}, aws_subnet={"id": LONG_SUBNET}, aws_vpc={"id": "vpc-1"})
+    answers = {
+        "elasticfilesystem:DescribeFileSystems": {"FileSystems": []},
+        "elasticfilesystem:DescribeMountTargets": {"MountTargets": targets},
+        "ec2:DescribeSubnets": {"Subnets": []},
+        "ec2:DescribeVpcs": {"Vpcs": [{"VpcId": "vpc-1", "CidrBlockAssociationSet": blocks}]},
+    }
+    assert [(each.address, each.id) for each in searched(stack, known, answers).orphans if each.address] == [
+        ("aws_vpc_ipv4_cidr_block_association.there", "vpc-cidr-assoc-associated"),
+        ("aws_efs_mount_target.there", "fsmt-00000002"),
+    ]
+
+
+def file_system(id_: str, name: str, *, of: str = STRATEGY, **values: object) -> Mapping[str, Any]:
+    tags = [{"Key": TAG["Key"], "Value": of}, {"Key": "Name", "Value": name}]
+    return {"FileSystemId": id_, "Tags": tags, **values}
+
+
+def elastic(id_: str, name: str, state_: str, *, of: str = STRATEGY) -> Mapping[str, Any]:
+    required = {
+        "CreationTime": datetime.datetime(2026, 11, 28, tzinfo=datetime.timezone.utc),
+        "CreationToken": id_,
+        "NumberOfMountTargets": 0,
+        "OwnerId": ACCOUNT,
+        "PerformanceMode": "generalPurpose",
+        "SizeInBytes": {"Value": 0},
+    }
+    return file_system(id_, name, of=of, LifeCycleState=state_, **required)
+
+
+def mount_target(id_: str, subnet: str) -> Mapping[str, str]:
+    return {"MountTargetId": id_, "SubnetId": subnet, "FileSystemId": "fs-1", "LifeCycleState": "available"}
+
+
+def test_file_systems_are_found_by_the_tag() -> None:
+    """The calls of EFS and FSx list those of others, too."""
+    stack = stack_of(
+        aws_efs_file_system={"it": {"tags": {"Name": "demo-efs"}}},
+        aws_fsx_lustre_file_system={"it": {"tags": {"Name": "demo-lustre"}}},
+    )
+    answers = {
+        "elasticfilesystem:DescribeFileSystems": {
+            "FileSystems": [
+                elastic("fs-00000001", "demo-efs", "available"),
+                elastic("fs-00000002", "demo-efs", "available"),
+                elastic("fs-00000003", "demo-efs", "deleting"),
+                elastic("fs-00000009", "demo-efs", "available", of="another strategy"),
+            ]
+        },
+        "elasticfilesystem:DescribeMountTargets": {"MountTargets": [mount_target("fsmt-00000002", LONG_SUBNET)]},
+        "fsx:DescribeFileSystems": {
+            "FileSystems": [
+                file_system("fs-00000004", "demo-lustre", Lifecycle="AVAILABLE"),
+                file_system("fs-00000005", "demo-lustre", Lifecycle="DELETING"),
+                file_system("fs-00000006", "old-lustre", Lifecycle="AVAILABLE"),
+                file_system("fs-00000009", "demo-lustre", of="another strategy"),
+            ]
+        },
+    }
+    found = searched(stack, {}, answers).orphans
+    assert [(each.id, each.address) for each in found] == [
+        ("fs-00000001", "aws_efs_file_system.it"),
+        ("fs-00000002", ""),
+        ("fs-00000004", "aws_fsx_lustre_file_system.it"),
+        ("fs-00000006", ""),
+    ]
+    _, second, _, old = found
+    for command in (*second.commands, *old.commands):
+        check_command(command)
+    assert second.commands == (
+        "aws efs delete-mount-target --mount-target-id fsmt-00000002 --region us-west-2",
+        "aws efs delete-file-system --file-system-id fs-00000002 --region us-west-2",
+    )
+    assert old.commands == ("aws fsx delete-file-system --file-system-id fs-00000006 --region us-west-2",)
