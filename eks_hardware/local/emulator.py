@@ -220,6 +220,10 @@ class Emulator:
         """Fail every so many requests of Terraform, in turn by throttling and with an internal error; 0: none."""
         self._control("failures", every)
 
+    def set_quotas_raised(self, value: bool) -> None:
+        """Let the account have every quota raised, or the defaults of a new account, as at the start."""
+        self._control("raised-quotas", value)
+
     def set_clock_ahead(self, duration: datetime.timedelta) -> None:
         """Let the emulator's time be later than this machine's: reservations start and end by it.
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from eks_hardware import facts
+from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.emulator_patches.limits import most
 from eks_hardware.local.readback import Account
 from helpers.emulated_ec2 import aws_refusal
@@ -94,6 +95,20 @@ def test_a_region_is_full(
     for each in made:
         delete(ec2, each)
     assert (before + len(made), error) == (most(row), _error(row))
+
+
+def test_an_account_with_raised_quotas_has_more(ec2: Any, emulator: Emulator) -> None:
+    """The demo has raised quotas, so that it deploys what an older account can."""
+    emulator.set_quotas_raised(True)
+    try:
+        made = [ec2.allocate_address(Domain="vpc")["AllocationId"] for _ in range(most("AllocateAddress") + 1)]
+        longer = {"UserData": base64.b64encode(b"x" * (most("UserData") + 1)).decode()}
+        create = ec2.create_launch_template
+        assert aws_refusal(create, LaunchTemplateName="long", LaunchTemplateData=longer) == _error("UserData")
+    finally:
+        emulator.set_quotas_raised(False)
+    for each in made:
+        ec2.release_address(AllocationId=each)
 
 
 def test_nat_gateways_count_per_zone(ec2: Any, vpc: str) -> None:

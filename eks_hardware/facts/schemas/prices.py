@@ -119,6 +119,7 @@ class OtherQuotas(Sourced):
 class QuotaRefusal(TypedDict):
     quota: NotRequired[str]
     most: NotRequired[int]
+    can_be_raised: NotRequired[bool]
     code: str
     message: str
     source: Text

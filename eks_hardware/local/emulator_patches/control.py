@@ -7,6 +7,7 @@ a missing field means all values.
 ``POST /_eks_hardware/event`` with an event of :mod:`.events`: EventBridge delivers it.
 ``POST /_eks_hardware/reservations`` with ``{"region": …, "reservations": […]}``: EC2 has these capacity reservations.
 ``POST /_eks_hardware/failures`` with a number: every so many requests of Terraform fail (:mod:`.failures`); 0: none.
+``POST /_eks_hardware/raised-quotas`` with a truth value: the account has all quotas raised (:mod:`.limits`).
 ``POST /_eks_hardware/clock`` with seconds: the emulator's time is so much later than this machine's.
 """
 
@@ -17,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from eks_hardware.local.emulator_patches import clock, ec2_reservations, events, failures
+from eks_hardware.local.emulator_patches import clock, ec2_reservations, events, failures, limits
 from eks_hardware.local.emulator_patches.asgi import body_of
 
 PATH = "/_eks_hardware/"
@@ -36,6 +37,7 @@ _ACTIONS: Mapping[str, Callable[[Any], None]] = {
     "event": events.deliver,
     "failures": failures.set_every,
     "reservations": ec2_reservations.add,
+    "raised-quotas": limits.set_raised,
     "no-capacity": lambda value: setattr(_STATE, "no_capacity", value),
 }
 
