@@ -214,7 +214,7 @@ class _Search:
             self._no_cpu = (
                 f"CPU types are for models with up to {short(most)} parameters; this model has {short(parameters)}"
             )
-        self._small_wanted = all(map(_trains_little, kinds))
+        self._refused_by = (request.workload.purchase, request.workload.learns, all(map(_trains_little, kinds)))
         self._fitter = Fitter(request, catalogue, choose=cheapest)
         self._of_replicas: dict[int, Fitter] = {}
         self._in_flight = in_flight(request) if request.workload.users else 0
@@ -283,15 +283,9 @@ class _Search:
 
     def refused(self, kind: InstanceType) -> Miss | None:
         """Return why a type is not tried."""
-        refusing = tuple(type_gates(self._request, kind))
-        if refusing:
-            return Miss(kind=kind, gates=refusing, text=refusing[0].text)
-        if excluded := policy.exclusion(kind):
-            return _miss(kind, *excluded)
-        if self._request.workload.learns and _trains_little(kind) and not self._small_wanted:
-            return _miss(kind, "FOR_INFERENCE", f"{chip_of(kind)} has no EFA and is sold for inference")
-        if kind.hardware is not Hardware.CPU:
-            return None
+        refused = _refused_always(kind, *self._refused_by)
+        if refused is not None or kind.hardware is not Hardware.CPU:
+            return refused
         text = self._no_cpu or _not_recommended(kind)
         if text is None and self._cpu_sizes[kind.family] >= _CPU_SIZES:
             text = "a smaller size of the family is enough"
@@ -404,6 +398,18 @@ class _Search:
 
 
 @cache
+def _refused_always(kind: InstanceType, purchase: tuple[str, ...], learns: bool, small_wanted: bool) -> Miss | None:
+    """Return why no request with these purchasing options tries a type; ``small_wanted``: it has only small chips."""
+    if refusing := type_gates(kind, purchase, learns):
+        return Miss(kind=kind, gates=refusing, text=refusing[0].text)
+    if excluded := policy.exclusion(kind):
+        return _miss(kind, *excluded)
+    if learns and _trains_little(kind) and not small_wanted:
+        return _miss(kind, "FOR_INFERENCE", f"{chip_of(kind)} has no EFA and is sold for inference")
+    return None
+
+
+@cache
 def _not_recommended(kind: InstanceType) -> str | None:
     """Return why a CPU type is recommended for no model; None if it can be."""
     rules = facts.ranking()["cpu"]
@@ -414,6 +420,7 @@ def _not_recommended(kind: InstanceType) -> str | None:
     return None
 
 
+@cache
 def _trains_little(kind: InstanceType) -> bool:
     """Return whether a chip can train, but is sold for inference."""
     return kind.hardware.is_neuron and facts.software()["neuron_chips"]["training"].get(chip_of(kind) or "") == "small"

@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue, InstanceType
@@ -34,6 +34,9 @@ Node: TypeAlias = NodeGroupSpec | NodePoolSpec
 """A node group or node pool: node settings and instance types."""
 
 
+_Computed = TypeVar("_Computed")
+
+
 @dataclass(frozen=True)
 class Context:
     """The input of rules.
@@ -50,6 +53,13 @@ class Context:
     warned: list[Breach] = field(default_factory=list)
     """Code and path of every warning so far; complete for rules that run ``last``."""
     _types: dict[str, tuple[InstanceType, ...]] = field(default_factory=dict)
+    _once: dict[Callable[[Context], object], object] = field(default_factory=dict)
+
+    def once(self, compute: Callable[[Context], _Computed]) -> _Computed:
+        """Return what a function computes from this context, for several rules that ask for it."""
+        if compute not in self._once:
+            self._once[compute] = compute(self)
+        return cast("_Computed", self._once[compute])
 
     @property
     def region_known(self) -> bool:

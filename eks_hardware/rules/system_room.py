@@ -6,7 +6,7 @@ nodes wait forever, or until Karpenter launches a node for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -87,19 +87,24 @@ def _amount(value: object, default: Fraction) -> Fraction:
     return default if given is None else given
 
 
-def _pods(context: Context) -> Iterator[_Pod]:
+def _pods(context: Context) -> tuple[_Pod, ...]:
+    """Return the pods of the system's software that have to be placed."""
+    return context.once(_placed)
+
+
+def _placed(context: Context) -> tuple[_Pod, ...]:
     known = facts.system_pods()["deployments"]
+    pods: list[_Pod] = []
     for name, count, values in _software(context):
-        cpu, memory = requests(values, known[name])
-        for _ in range(count):
-            yield _Pod(name, cpu, memory)
+        pods += [_Pod(name, *requests(values, known[name]))] * count
     for chart, part, values in placed_charts(context):
         if chart in known:
             continue
         # Without requests a pod takes no room that others need.
         cpu, memory = requests(values)
-        for _ in range(_count(values, 1) if cpu or memory else 0):
-            yield _Pod(part or chart, cpu, memory)
+        if cpu or memory:
+            pods += [_Pod(part or chart, cpu, memory)] * _count(values, 1)
+    return tuple(pods)
 
 
 # --- where
@@ -107,6 +112,11 @@ def _pods(context: Context) -> Iterator[_Pod]:
 
 def _rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
     """Return the room on each initial node that is open to every pod, and the group with the most of them."""
+    rooms, group = context.once(_empty_rooms)
+    return [replace(room) for room in rooms], group  # placing pods changes them
+
+
+def _empty_rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
     rooms: list[_Room] = []
     largest: tuple[int, NodeGroupSpec | None] = (0, None)
     grows = "cluster-autoscaler" in context.charts
@@ -183,11 +193,11 @@ def _first_unplaced(pods: list[_Pod], rooms: list[_Room]) -> _Pod | None:
 
 def _first(context: Context) -> list[_Pod]:
     """Return the pods without which Karpenter launches nothing: its own and those of DNS, once each."""
-    pods = list(_pods(context))
+    pods = _pods(context)
     return [next(pod for pod in pods if pod.name == name) for name in ("karpenter", "coredns") if name in _names(pods)]
 
 
-def _names(pods: list[_Pod]) -> set[str]:
+def _names(pods: Sequence[_Pod]) -> set[str]:
     return {pod.name for pod in pods}
 
 
@@ -196,7 +206,7 @@ def _has_open_pool(context: Context) -> bool:
     return bool(context.strategy.karpenter) and any(is_open_to(context, pool) for pool in context.pools)
 
 
-def _apart(pods: list[_Pod], rooms: list[_Room]) -> list[_Pod]:
+def _apart(pods: Sequence[_Pod], rooms: list[_Room]) -> list[_Pod]:
     """Leave out replicas of Karpenter beyond the number of nodes, which KARPENTER_NO_ROOM reports."""
     own = [pod for pod in pods if pod.name == "karpenter"]
     return [pod for pod in pods if pod.name != "karpenter"] + own[: max(len(rooms), 1)]
@@ -207,7 +217,7 @@ def _no_room(context: Context) -> Iterator[Breach]:
     rooms, group = _rooms(context)
     if not rooms or group is None:
         return
-    needed = _first(context) if _has_open_pool(context) else _apart(list(_pods(context)), rooms)
+    needed = _first(context) if _has_open_pool(context) else _apart(_pods(context), rooms)
     if _short(needed, rooms) or any(not _fits_alone(pod, rooms) for pod in needed):
         few = group.kubelet.max_pods is not None and len(needed) > _sum(rooms).pods
         message = _message(needed, rooms, "so some of them stay Pending")
@@ -219,7 +229,7 @@ def _tight(context: Context) -> Iterator[Breach]:
     rooms, group = _rooms(context)
     if not rooms or group is None:
         return
-    pods = _apart(list(_pods(context)), rooms)
+    pods = _apart(_pods(context), rooms)
     if (unplaced := _first_unplaced(pods, rooms)) and not list(_no_room(context)):
         text = f"so {unplaced.name} may stay Pending"
         if _has_open_pool(context):

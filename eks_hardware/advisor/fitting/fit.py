@@ -145,7 +145,9 @@ class Fitter:
         if family not in self._gates:
             self._gates[family] = tuple(software_gates(self.request, kind))
         of_software = self._gates[family]
-        refusing = [*type_gates(self.request, kind), *(each for each in of_software if each.passed is False)]
+        workload = self.request.workload
+        of_type = type_gates(kind, workload.purchase, workload.learns)
+        refusing = [*of_type, *(each for each in of_software if each.passed is False)]
         if refusing:
             return _refused(kind, *refusing)
         key = self._key(kind)

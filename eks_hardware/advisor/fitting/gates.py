@@ -57,18 +57,22 @@ def weight_format(request: Request, kind: InstanceType) -> str:
 # --- availability
 
 
-def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
-    """Yield failed gates that depend on the type itself: withdrawn, without an AMI, or with a fraction of a GPU."""
-    yield from _unusable(kind)
+@cache
+def type_gates(kind: InstanceType, purchase: tuple[str, ...], learns: bool) -> tuple[Gate, ...]:
+    """Return failed gates that depend on the type itself: withdrawn, without an AMI, or with a fraction of a GPU.
+
+    They are the same for every request with these purchasing options, and searches ask for those of all types.
+    """
+    gates = list(_unusable(kind))
     if kind.hardware is Hardware.OTHER:
-        return
-    if kind.accelerator and kind.accelerator.fraction and request.workload.learns:
+        return tuple(gates)
+    if kind.accelerator and kind.accelerator.fraction and learns:
         text = f"{kind.name} has {kind.accelerator.fraction:g} of one {kind.accelerator.name}; training needs all of it"
-        yield Gate("FRACTION", False, text, _CATALOGUE)
-    wanted = request.workload.purchase
-    if not sold_as(wanted, kind):
-        text = f"{kind.name} is not available as {' or '.join(wanted)}, only as {' or '.join(kind.usage_classes)}"
-        yield Gate("PURCHASE", False, text, _CATALOGUE)
+        gates.append(Gate("FRACTION", False, text, _CATALOGUE))
+    if not sold_as(purchase, kind):
+        text = f"{kind.name} is not available as {' or '.join(purchase)}, only as {' or '.join(kind.usage_classes)}"
+        gates.append(Gate("PURCHASE", False, text, _CATALOGUE))
+    return tuple(gates)
 
 
 @cache

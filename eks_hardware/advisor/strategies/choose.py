@@ -86,12 +86,12 @@ def choose(
 def _allowed(question: Question, network: NetworkSpec, catalogue: Catalogue) -> Iterator[str]:
     """Yield the types for the group or pool: offered in its zones, and with an AMI for its operating system."""
     region = question.request.regions[0]
-    usable = _zones_of(network)
+    wanted, usable = set(question.zone_ids), _zones_of(network)
     for kind in _offered(catalogue, region):
-        offered = set(catalogue.offered(kind.name, region))
+        offered = catalogue.offered(kind.name, region)
         if (
-            offered >= set(question.zone_ids)
-            and (question.zone_ids or not usable or offered & usable)
+            wanted.issubset(offered)
+            and (wanted or not usable or not usable.isdisjoint(offered))
             and _has_image(question.node, kind)
             and (kind.efa_interfaces or not question.node.efa)
             and (isinstance(question.node, NodeGroupSpec) or known_to_karpenter(kind))
@@ -116,7 +116,8 @@ def _has_image(node: Node, kind: InstanceType) -> bool:
         return True
     if isinstance(node, NodeGroupSpec) and node.ami.type:
         return node.ami.type in kind.ami_types
-    return any(ami_type.startswith(AMI_PREFIXES[node.ami.family]) for ami_type in kind.ami_types)
+    prefix = AMI_PREFIXES[node.ami.family]
+    return any(ami_type.startswith(prefix) for ami_type in kind.ami_types)
 
 
 # --- the choice

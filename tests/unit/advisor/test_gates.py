@@ -34,7 +34,8 @@ TYPES = {
 
 def gates_of(request: Request, name: str) -> dict[str, Gate]:
     kind = CATALOGUE.get(TYPES.get(name, name))
-    return {gate.code: gate for gate in (*type_gates(request, kind), *software_gates(request, kind))}
+    of_type = type_gates(kind, request.workload.purchase, request.workload.learns)
+    return {gate.code: gate for gate in (*of_type, *software_gates(request, kind))}
 
 
 def passed(request: Request, name: str, code: str) -> bool | None:
