@@ -57,6 +57,8 @@ class Kubelet(NamedTuple):
 
     def given(self, name: str) -> Any:
         """Return the value of a setting in user data."""
+        if not self.node.user_data:  # as of most nodes, and every rule about the kubelet asks
+            return None
         place = self._place(name)
         return setting(self.node.user_data, place) if place else None
 
