@@ -25,7 +25,7 @@ from eks_hardware.catalogue import InstanceType
 from eks_hardware.kubernetes.nodes import Node
 from eks_hardware.resolve import ResolvedNodePool
 from eks_hardware.resolve.extended_resources import HugePages, huge_pages
-from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
+from eks_hardware.resolve.reserved import assumed_pods, kube_reserved, memory_of_guest
 from eks_hardware.units import GIB, MIB, amount
 
 # The kubelet's default, used only for types whose number is unknown.
@@ -36,7 +36,7 @@ def allocatable(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     """Return the CPUs and bytes of memory that pods can use on one node of a group or pool."""
     al2023 = node.ami_family == "al2023"
     kube, system = _reserved(node, "kube"), _reserved(node, "system")
-    pods = (_addresses(kind) if al2023 else None) or node.max_pods or DEFAULT_PODS
+    pods = (assumed_pods(kind) if al2023 else None) or node.max_pods or DEFAULT_PODS
     kube = {**kube_reserved(kind.vcpus, pods), **kube}
     memory = kube["memory"] + facts.memory()["host"]["eviction_mib"] * MIB
     memory += efa_huge_pages(node, kind).taken_mib * MIB
@@ -52,14 +52,6 @@ def efa_huge_pages(node: Node, kind: InstanceType) -> HugePages:
     if not node.efa_count:
         return HugePages(0, 0)
     return huge_pages(kind, ami_family=node.ami_family, own_image=bool(node.image_id), settings=node.user_data)
-
-
-def _addresses(kind: InstanceType) -> int | None:
-    """Return the pods that AL2023 assumes: the number without prefix delegation, whatever ``maxPods`` says."""
-    interfaces = kind.network_cards[0].max_interfaces if kind.network_cards else None
-    if interfaces is None or not kind.ipv4_per_interface:
-        return None
-    return pods_with_addresses(interfaces, kind.ipv4_per_interface)
 
 
 def _reserved(node: Node, what: str) -> dict[str, Fraction]:

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from eks_hardware import facts
+from eks_hardware.catalogue import InstanceType
 from eks_hardware.units import MIB
 
 # Number of cores, and what is reserved of each: 6% of the first, 1% of the second, ...
@@ -30,6 +31,14 @@ def memory_of_guest(memory: Fraction, *, arm64: bool) -> Fraction:
 def pods_with_addresses(interfaces: int, ipv4_per_interface: int) -> int:
     """Return the number of pods that AL2023 and Bottlerocket assume: without prefix delegation."""
     return interfaces * (ipv4_per_interface - 1) + 2
+
+
+def assumed_pods(kind: InstanceType) -> int | None:
+    """Return the pods that AL2023 assumes: the number without prefix delegation, whatever ``maxPods`` says."""
+    interfaces = kind.network_cards[0].max_interfaces if kind.network_cards else None
+    if interfaces is None or not kind.ipv4_per_interface:
+        return None
+    return pods_with_addresses(interfaces, kind.ipv4_per_interface)
 
 
 def _millicores(vcpus: int) -> int:

@@ -11,9 +11,12 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from eks_hardware import facts
+from eks_hardware.models import NodeGroupSpec
 from eks_hardware.printable import quoted
+from eks_hardware.resolve.reserved import assumed_pods, kube_reserved
 from eks_hardware.rules.kubelet import STOPS, Kubelet
 from eks_hardware.rules.registry import Breach, Context
+from eks_hardware.rules.user_data import setting
 from eks_hardware.rules.value_kinds import is_whole
 from eks_hardware.units import MIB, amount_or_none, go_seconds
 
@@ -116,35 +119,54 @@ def reserved_memory(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
     counts = [facts.kubelet()["numa_nodes"]["by_type"].get(kind.name) for kind in context.types(kubelet.node)]
     most = min((count for count in counts if count), default=_MOST_NUMA_NODES)
     seen: set[object] = set()
+    wrong: list[str] = []
     for row in rows:
         number = row.get("numaNode")
         if isinstance(number, int) and is_whole(number) and number >= most:
-            yield (
-                kubelet.path("reservedMemory"),
-                f"the type has NUMA nodes 0 to {most - 1} at most, got {number}, so {STOPS}; correct numaNode",
-            )
+            wrong.append(f"the type has NUMA nodes 0 to {most - 1} at most, got {number}, so {STOPS}; correct numaNode")
         if number in seen:
-            yield kubelet.path("reservedMemory"), f"NUMA node {number} must be listed once, or {STOPS}; merge the two"
+            wrong.append(f"NUMA node {number} must be listed once, or {STOPS}; merge the two")
         seen.add(number)
     listed = [amount_or_none(row["limits"].get("memory", "0")) for row in rows]
-    needed = _needed(kubelet)
-    if needed is not None and None not in listed:
+    needed, default = _needed(context, kubelet)
+    if not wrong and needed is not None and None not in listed:
         total = sum((each for each in listed if each), Fraction(0))
         if total != needed:
-            yield (
-                kubelet.path("reservedMemory"),
-                f"the memory of all NUMA nodes must be {float(needed / MIB):g}Mi in total, which is kubeReserved plus "
-                f"systemReserved plus evictionHard, got {float(total / MIB):g}Mi, so {STOPS}; change one of them",
+            wrong.append(
+                f"the memory of all NUMA nodes must be {float(needed / MIB):g}Mi in total, which is "
+                f"{default}kubeReserved plus systemReserved plus evictionHard, got {float(total / MIB):g}Mi, "
+                f"so {STOPS}; change one of them"
             )
+    for message in wrong:
+        yield kubelet.path("reservedMemory"), message
 
 
 # No EC2 type is known to have more.
 _MOST_NUMA_NODES = 8
 
 
-def _needed(kubelet: Kubelet) -> Fraction | None:
-    """Return the memory that must be reserved; None where it depends on the image's defaults or on the type."""
+def _needed(context: Context, kubelet: Kubelet) -> tuple[Fraction | None, str]:
+    """Return the memory that must be reserved, and words for a default; None where it depends on the image or type."""
+    default = ""
     kube = amount_or_none(kubelet.map("kubeReserved").get("memory"))
+    if not kubelet.get("kubeReserved"):
+        kube, default = _reserved_by_nodeadm(context, kubelet), "nodeadm's "
     system = amount_or_none(kubelet.map("systemReserved").get("memory", "0"))
     hard = amount_or_none(kubelet.map("evictionHard").get("memory.available", facts.kubelet()["nodeadm"]["eviction"]))
-    return None if kubelet.bottlerocket or kube is None or system is None or hard is None else kube + system + hard
+    if kubelet.bottlerocket or kube is None or system is None or hard is None:
+        return None, default
+    return kube + system + hard, default
+
+
+def _reserved_by_nodeadm(context: Context, kubelet: Kubelet) -> Fraction | None:
+    """Return what nodeadm reserves of the memory, from the pods that it computes; None if that is not certain.
+
+    Karpenter sets values of its own, and types with several network cards are counted in other ways too.
+    """
+    expression = setting(kubelet.node.user_data, ("kubelet", "maxPodsExpression"))
+    if expression or not isinstance(kubelet.node, NodeGroupSpec) or kubelet.node.ami.image_id:
+        return None
+    kinds = context.types(kubelet.node)
+    pods = {assumed_pods(kind) if len(kind.network_cards) == 1 else None for kind in kinds}
+    each = next(iter(pods)) if len(pods) == 1 else None
+    return None if each is None else kube_reserved(kinds[0].vcpus, each)["memory"]

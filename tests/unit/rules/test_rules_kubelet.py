@@ -59,6 +59,7 @@ CRI = '[plugins."io.containerd.cri.v1.images"]\n'
 RUNC = '[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]\n'
 
 RESERVED = [{"numaNode": 0, "limits": {"memory": "1Gi"}}]
+RESERVED_BY_DEFAULT = [{"numaNode": 0, "limits": {"memory": "993Mi"}}]
 TWICE = [*RESERVED, *RESERVED]
 FAR = [{"numaNode": 9, "limits": {"memory": "1Gi"}}]
 # The setting at fault, wrong settings and right ones.
@@ -305,7 +306,42 @@ CASES = [
     setting_case(
         "memoryManagerPolicy",
         kubelet_config_of(memoryManagerPolicy="Static"),
-        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=[{"numaNode": 0, "limits": {"memory": "1Gi"}}]),
+        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=RESERVED_BY_DEFAULT),
+    ),
+    # 58 pods on m6i.xlarge: 255Mi + 58 x 11Mi, and 100Mi for eviction
+    setting_case(
+        "reservedMemory",
+        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=RESERVED),
+        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=RESERVED_BY_DEFAULT),
+    ),
+    setting_case(
+        "reservedMemory",
+        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=[{"numaNode": 0, "limits": {"memory": "993M"}}]),
+        # one of another image, whose defaults are not known
+        web_nodes(
+            ami={"image_id": "ami-0123456789abcdef0"},
+            user_data={
+                "kubelet": {"config": {"memoryManagerPolicy": "Static", "reservedMemory": RESERVED}},
+            },
+        ),
+    ),
+    setting_case(
+        "reservedMemory",
+        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=RESERVED, maxPods=110),
+        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=RESERVED_BY_DEFAULT, maxPods=110),
+        OVERRIDES,
+    ),
+    setting_case(
+        "reservedMemory",
+        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=FAR),
+        web_nodes(
+            user_data={
+                "kubelet": {
+                    "maxPodsExpression": "110",
+                    "config": {"memoryManagerPolicy": "Static", "reservedMemory": RESERVED},
+                }
+            }
+        ),
     ),
     setting_case(
         "maxParallelImagePulls",
