@@ -97,6 +97,13 @@ _MIG_SLICE = r"^nvidia\.com/mig-[0-9]+g\.[0-9]+gb$"
 def _quota_name(name: str) -> str:
     if name in _QUOTA_NAMES or re.fullmatch(_MIG_SLICE, name):
         return name
+    prefix, _, resource = name.partition(".")
+    if prefix in ("requests", "limits") and (resource in _QUOTA_NAMES or re.fullmatch(_MIG_SLICE, resource)):
+        counted = "" if prefix == "requests" else ", and limits are not counted"
+        raise invalid(
+            "field_value",
+            f"a quota counts requests and names the resource alone{counted}, got {name}; write {resource}",
+        )
     meant = close(name, _QUOTA_NAMES)
     hint = f"; {question(meant)}" if meant else ""
     known = f"{', '.join(_QUOTA_NAMES)}, and slices such as nvidia.com/mig-1g.10gb"

@@ -329,7 +329,14 @@ def _warm_pool(context: Context) -> Iterator[Breach]:
             'WARM_IP_TARGET to "1" or more',
         )
     warm = "WARM_PREFIX_TARGET" if prefixes else "WARM_ENI_TARGET"
-    if warm in environment and not any(targets.values()) and not cni_number(environment, warm):
+    negative = {name: value for name in _TARGETS if (value := str(environment.get(name))).startswith("-")}
+    for name, value in negative.items():
+        yield (
+            _environment_path(name),
+            f"the CNI ignores a number below 0, got {value}, and uses the default; set 0 or more, or remove this line",
+        )
+    none_free = warm in environment and warm not in negative and not cni_number(environment, warm)
+    if none_free and not any(targets.values()):
         yield (
             _environment_path(warm),
             f'with "{environment[warm]}", the CNI keeps no free addresses, and each pod waits for EC2; set '
@@ -358,6 +365,9 @@ def _warm_pool(context: Context) -> Iterator[Breach]:
 
 
 _FEW_PREFIXES = 4
+# https://github.com/aws/amazon-vpc-cni-k8s/blob/b52188387/pkg/ipamd/ipamd.go (getWarmIPTarget, getMinimumIPTarget,
+# getWarmENITarget, getWarmPrefixTarget)
+_TARGETS = ("MINIMUM_IP_TARGET", "WARM_ENI_TARGET", "WARM_IP_TARGET", "WARM_PREFIX_TARGET")
 
 
 def _most_pods(context: Context, node: Node) -> int:

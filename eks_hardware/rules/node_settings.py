@@ -23,6 +23,7 @@ from eks_hardware.rules.registry import (
     type_names,
     warning,
 )
+from eks_hardware.rules.user_data import setting, setting_path, with_user_data
 from eks_hardware.rules.user_data_overrides import kubelet_flags
 from eks_hardware.units import GIB, amount
 
@@ -76,6 +77,12 @@ def _reserved_labels(context: Context) -> Iterator[Breach]:
         if name == "--node-labels"
         for pair in value.split(",")
     ]
+    for node in with_user_data(context, "bottlerocket"):
+        place = ("kubernetes", "node-labels")
+        named = setting(node.user_data, place)
+        labels += [
+            (setting_path(node, (*place, str(key))), str(key)) for key in (named if isinstance(named, Mapping) else ())
+        ]
     for path, key in labels:
         taken = in_domain(key, fact["refused_domains"]) and not in_domain(key, fact["allowed_domains"])
         if taken or key in fact["set_by_kubernetes"]:

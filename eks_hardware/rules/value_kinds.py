@@ -34,6 +34,8 @@ _HOST_NAME = r"(?=.{1,253}$)[0-9a-z][0-9a-z-]{0,62}(\.[0-9a-z][0-9a-z-]{0,62})*"
 # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (Url; OciImageRef)
 _URL = r"\s*(((?i:https?)://|(?!(?i:https?)://))[^\s/?#]*[^\s/?#@]([/?#].*)?|(?!(?i:https?):)[A-Za-z][A-Za-z0-9+.-]*:.*)\s*"
 _IMAGE_REFERENCE = r"[!-~]+"
+# https://github.com/bottlerocket-os/bottlerocket-settings-sdk (KubernetesLabelValue)
+_LABEL_VALUE = r"([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?"
 _NODE_TAINT = r"[A-Za-z0-9_.-]{0,63}:(NoSchedule|PreferNoSchedule|NoExecute)"
 # https://github.com/aws/amazon-vpc-cni-k8s/blob/b52188387/cmd/aws-vpc-cni/main.go (validateEnvVars)
 _INTERFACE_PREFIX = r"(?!(?:eth|vlan|lo)$)[A-Za-z0-9]{1,4}"
@@ -203,6 +205,10 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "host name": (
         lambda value: _text(value, _HOST_NAME),
         "a host name of lower-case letters, digits, dots and hyphens",
+    ),
+    "label value": (
+        lambda value: _text(value, _LABEL_VALUE),
+        "text of at most 63 letters, digits, dots, hyphens and underscores, with a letter or digit at both ends",
     ),
     "node taint": (
         lambda value: all(_text(each, _NODE_TAINT) for each in (value if isinstance(value, list | tuple) else [value])),

@@ -535,6 +535,21 @@ def test_what_a_quota_counts(name: str, counts: bool) -> None:
     assert [(each["type"], each["loc"]) for each in error.value.errors()] == [("field_value", ("quota", name, "[key]"))]
 
 
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("requests.memory", "got requests.memory; write memory"),
+        ("requests.cpu", "got requests.cpu; write cpu"),
+        ("requests.nvidia.com/mig-1g.10gb", "write nvidia.com/mig-1g.10gb"),
+        ("limits.memory", "limits are not counted, got limits.memory; write memory"),
+        ("memori", "did you mean memory?"),
+    ],
+)
+def test_what_to_write_for_a_key_of_a_resource_quota(name: str, write: str) -> None:
+    with pytest.raises(ValidationError, match=re.escape(write)):
+        Team.model_validate({"name": "research", "quota": {name: 1}})
+
+
 # Terraform and the AWS provider refuse these, but only when they run.
 @pytest.mark.parametrize(
     ("section", "refused", "taken"),

@@ -203,6 +203,26 @@ CASES = [
         configured("coredns", computeType="Fargate"),
         configured("coredns", computeType="ec2"),
     ),
+    *(
+        Case(
+            "ADDON_WARM_POOL",
+            f"{CNI}.configuration.env.{name}",
+            cni_environment(**{name: bad}, **others),
+            cni_environment(**{name: good}, **others),
+        )
+        for name, bad, good, others in (
+            ("WARM_IP_TARGET", "-2", "2", {}),
+            ("WARM_IP_TARGET", "-2", "0", {"WARM_PREFIX_TARGET": "1"}),
+            ("MINIMUM_IP_TARGET", "-5", "5", {"WARM_IP_TARGET": "2"}),
+            ("WARM_PREFIX_TARGET", "-1", "1", {}),
+        )
+    ),
+    Case(
+        "ADDON_WARM_POOL",
+        f"{CNI}.configuration.env.WARM_ENI_TARGET",
+        {**cni_environment(WARM_ENI_TARGET="-1", ENABLE_PREFIX_DELEGATION="false"), **max_pods(20)},
+        {**cni_environment(WARM_ENI_TARGET="1", ENABLE_PREFIX_DELEGATION="false"), **max_pods(20)},
+    ),
     Case(
         "ADDON_WARM_POOL",
         f"{CNI}.configuration.env.MINIMUM_IP_TARGET",

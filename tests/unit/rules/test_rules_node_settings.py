@@ -33,6 +33,10 @@ def labels(**given: str) -> dict[str, Any]:
     return one_group(labels=given)
 
 
+def bottlerocket_labels(**given: str) -> dict[str, Any]:
+    return one_group(ami={"family": "bottlerocket"}, user_data={"kubernetes": {"node-labels": given}})
+
+
 def flag(text: str) -> dict[str, Any]:
     return one_group(user_data={"kubelet": {"flags": [text]}})
 
@@ -152,6 +156,13 @@ CASES = [
         labels(**{"eks.amazonaws.com/nodegroup": "gpu"}),
         # Karpenter sets such a label when the node exists
         pools(pool(labels={"node-role.kubernetes.io/worker": "true"})),
+    ),
+    Case(
+        "LABEL_RESERVED",
+        f"{GPU}.user_data.kubernetes.node-labels[node-role.kubernetes.io/worker]",
+        bottlerocket_labels(**{"node-role.kubernetes.io/worker": "true"}),
+        bottlerocket_labels(**{"node.kubernetes.io/worker": "true"}),
+        frozenset({"USER_DATA_LABELS"}),
     ),
     Case(
         "LABEL_RESERVED",

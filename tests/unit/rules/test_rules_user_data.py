@@ -48,6 +48,7 @@ def bottlerocket_pool(settings_: dict[str, Any]) -> dict[str, Any]:
 
 
 SLICED = {"nvidia": {"time-slicing": {"replicas": 4}}}
+LABELLED = frozenset({"USER_DATA_LABELS"})
 LISTED = {"nvidia": {"device-list-strategy": "volume-mounts"}}
 
 MIRROR = {"registry": "docker.io", "endpoint": ["https://mirror.example.com"]}
@@ -181,6 +182,11 @@ BOTTLEROCKET_VALUES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         "kubernetes.static-pods",
         {"kubernetes": {"static-pods": {"a.b": {"enabled": True}}}},
         {"kubernetes": {"static-pods": {"a-b": {"enabled": True}}}},
+    ),
+    (
+        "kubernetes.static-pods",
+        {"kubernetes": {"static-pods": {"a" * 77: {"enabled": True}}}},
+        {"kubernetes": {"static-pods": {"a" * 76: {"enabled": True}}}},
     ),
     # limits
     *(
@@ -328,6 +334,31 @@ CASES = [
     *(
         Case("USER_DATA_VALUE", f"{GPU}.{keys}", bottlerocket(bad), bottlerocket(good))
         for keys, bad, good in BOTTLEROCKET_VALUES
+    ),
+    *(
+        Case("USER_DATA_VALUE", f"{GPU}.kubernetes.{place}", bottlerocket(bad), bottlerocket(good), LABELLED)
+        for place, bad, good in (
+            (
+                "node-labels",
+                {"kubernetes": {"node-labels": {"my team": "a"}}},
+                {"kubernetes": {"node-labels": {"example.com/my-team": ""}}},
+            ),
+            (
+                "node-labels.team",
+                {"kubernetes": {"node-labels": {"team": "a b"}}},
+                {"kubernetes": {"node-labels": {"team": "a_b"}}},
+            ),
+            (
+                "node-labels.team",
+                {"kubernetes": {"node-labels": {"team": "a" * 64}}},
+                {"kubernetes": {"node-labels": {"team": "a" * 63}}},
+            ),
+            (
+                "node-taints",
+                {"kubernetes": {"node-taints": {"my gpu": ["true:NoSchedule"]}}},
+                {"kubernetes": {"node-taints": {"nvidia.com/gpu": ["true:NoSchedule"]}}},
+            ),
+        )
     ),
     Case("USER_DATA_SIZE", GPU, bottlerocket({"motd": "é" * 8192}), bottlerocket({"motd": "e" * 8192})),
     # --- the cluster
