@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from eks_hardware import facts
-from eks_hardware.rules.registry import Breach, Context, error
+from eks_hardware.rules.registry import Breach, Context, Node, error
 from eks_hardware.rules.user_data import setting, setting_path, with_user_data
 from eks_hardware.rules.value_kinds import wrong_values
 
 _PLACE = ("containerd", "config")
+_SPECIFICATION = ("containerd", "baseRuntimeSpec")
 _STOPS = "containerd does not start and the node never joins"
 
 
@@ -21,6 +22,26 @@ def _config(context: Context) -> Iterator[Breach]:
         if isinstance(text, str) and text.strip():
             for fault in dict.fromkeys(_faults(text)):
                 yield setting_path(node, _PLACE), fault
+        yield from _specification(node)
+
+
+def _specification(node: Node) -> Iterator[Breach]:
+    """Yield what containerd or runc refuses in the specification on which every container is based."""
+    given = setting(node.user_data, _SPECIFICATION)
+    if not isinstance(given, Mapping):
+        return
+    for found in wrong_values(given, facts.containerd()["base_runtime_spec"]["fields"]):
+        if found.value is not None:
+            path = setting_path(node, (*_SPECIFICATION, *found.path))
+            yield path, f"{found}, or containerd or runc refuses it and no pod starts"
+    limits = setting(given, ("process", "rlimits"))
+    for index, limit in enumerate(limits if isinstance(limits, list | tuple) else ()):
+        soft, hard = (limit.get(name) if isinstance(limit, Mapping) else None for name in ("soft", "hard"))
+        if isinstance(soft, int) and isinstance(hard, int) and soft > hard:
+            yield (
+                setting_path(node, (*_SPECIFICATION, "process", "rlimits", str(index))),
+                f"soft must be at most hard, got {soft} and {hard}; runc cannot set this limit, so no pod starts",
+            )
 
 
 def _faults(text: str) -> Iterator[str]:

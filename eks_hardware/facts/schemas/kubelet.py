@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import NotRequired, TypedDict
 
-from eks_hardware.facts.schemas.base import About, Day, KeyTree, Text
+from eks_hardware.facts.schemas.base import About, Day, KeyTree, Sourced, Text
 
 
 class KubeletPart(TypedDict):
@@ -123,9 +123,14 @@ class ContainerdSettings(KubeletPart):
     plugins: dict[str, str]
 
 
+class BaseRuntimeSpec(Sourced):
+    fields: KeyTree
+
+
 class ContainerdFacts(About):
     as_of: Day
     settings: ContainerdSettings
+    base_runtime_spec: BaseRuntimeSpec
 
 
 class SystemPods(TypedDict):

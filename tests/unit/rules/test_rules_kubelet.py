@@ -41,6 +41,14 @@ def with_containerd(text: str) -> dict[str, Any]:
     return web_nodes(user_data={"containerd": {"config": text}})
 
 
+def with_specification(given: dict[str, Any]) -> dict[str, Any]:
+    return web_nodes(user_data={"containerd": {"baseRuntimeSpec": given}})
+
+
+def rlimits(**limit: Any) -> dict[str, Any]:
+    return {"process": {"rlimits": [{"type": "RLIMIT_NOFILE", **limit}]}}
+
+
 def with_bottlerocket(**settings: Any) -> dict[str, Any]:
     named = {name.replace("_", "-"): value for name, value in settings.items()}
     return web_nodes(ami={"family": "bottlerocket"}, user_data={"kubernetes": named})
@@ -58,6 +66,31 @@ NO_CGROUPS = {"systemReservedCgroup": "", "kubeReservedCgroup": ""}
 CRI = '[plugins."io.containerd.cri.v1.images"]\n'
 RUNC = '[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]\n'
 
+# The setting at fault in the base specification, wrong settings and right ones.
+SPECIFICATIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("process.rlimits[0]", rlimits(soft=65536, hard=1024), rlimits(soft=1024, hard=65536)),
+    ("process.rlimits[0]", rlimits(soft=1024), rlimits(soft=1024, hard=1024)),
+    ("process.rlimits[0].hard", rlimits(soft=0, hard="unlimited"), rlimits(soft=0, hard=2**64 - 1)),
+    ("process.rlimits[0].soft", rlimits(soft=-1, hard=1024), rlimits(soft=0, hard=0)),
+    (
+        "process.rlimits[0].type",
+        rlimits(type="nofile", soft=1, hard=1),
+        rlimits(type="RLIMIT_MEMLOCK", soft=1, hard=1),
+    ),
+    ("process.rlimits", {"process": {"rlimits": {"RLIMIT_NOFILE": 1024}}}, {"process": {"rlimits": []}}),
+    ("process.user", {"process": {"user": "root"}}, {"process": {"user": {"uid": 0, "gid": 0}}}),
+    ("process.env", {"process": {"env": {"A": "b"}}}, {"process": {"env": ["A=b"]}}),
+    ("process.oomScoreAdj", {"process": {"oomScoreAdj": "0"}}, {"process": {"oomScoreAdj": -500}}),
+    ("hostname", {"hostname": 5}, {"hostname": "a", "unknown": 5}),
+    ("linux.sysctl[net.core.somaxconn]", {"linux": {"sysctl": {"net.core.somaxconn": 5}}}, {"linux": {"sysctl": {}}}),
+    ("linux.maskedPaths", {"linux": {"maskedPaths": "/proc/kcore"}}, {"linux": {"maskedPaths": ["/proc/kcore"]}}),
+    ("mounts[0]", {"mounts": [{"source": "/a"}]}, {"mounts": [{"destination": "/a", "options": ["bind"]}]}),
+    (
+        "linux.namespaces[0].type",
+        {"linux": {"namespaces": [{"type": "net"}]}},
+        {"linux": {"namespaces": [{"type": "network"}]}},
+    ),
+]
 RESERVED = [{"numaNode": 0, "limits": {"memory": "1Gi"}}]
 RESERVED_BY_DEFAULT = [{"numaNode": 0, "limits": {"memory": "993Mi"}}]
 TWICE = [*RESERVED, *RESERVED]
@@ -460,6 +493,16 @@ CASES = [
         OVERRIDES,
     ),
     # --- containerd
+    *(
+        Case(
+            "CONTAINERD_CONFIG",
+            f"node_groups[gpu].user_data.containerd.baseRuntimeSpec.{place}",
+            with_specification(bad),
+            with_specification(good),
+        )
+        for place, bad, good in SPECIFICATIONS
+    ),
+    Case("CONTAINERD_CONFIG", CONTAINERD, with_containerd("version = 4"), with_containerd("version = 3")),
     Case("CONTAINERD_CONFIG", CONTAINERD, with_containerd("version: 3"), with_containerd("version = 3")),
     Case(
         "CONTAINERD_CONFIG",
