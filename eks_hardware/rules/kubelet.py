@@ -20,6 +20,7 @@ TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _FIELDS = {name: field for field, name in KUBELET_NAMES.items()}
 # Bottlerocket's names of the kubelet's settings that are checked here.
 _BOTTLEROCKET = {
+    "containerLogMonitorInterval": "container-log-monitor-interval",
     "cpuManagerPolicy": "cpu-manager-policy",
     "cpuManagerPolicyOptions": "cpu-manager-policy-options",
     "evictionHard": "eviction-hard",

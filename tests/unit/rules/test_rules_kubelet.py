@@ -492,6 +492,12 @@ CASES = [
         web_nodes(types="g6.xlarge", kubelet={"topology_manager_policy": "single-numa-node"}),
         OVERRIDES,
     ),
+    Case(
+        "KUBELET_SETTING",
+        "node_groups[gpu].user_data.kubernetes.container-log-monitor-interval",
+        with_bottlerocket(container_log_monitor_interval="1s"),
+        with_bottlerocket(container_log_monitor_interval="3s"),
+    ),
     # --- containerd
     *(
         Case(

@@ -188,6 +188,25 @@ BOTTLEROCKET_VALUES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"kubernetes": {"static-pods": {"a" * 77: {"enabled": True}}}},
         {"kubernetes": {"static-pods": {"a" * 76: {"enabled": True}}}},
     ),
+    (
+        "boot.kernel-parameters",
+        {"boot": {"kernel-parameters": {"a b": ["c"]}}},
+        {"boot": {"kernel-parameters": {"systemd.log_level": ["debug"]}}},
+    ),
+    *(
+        (f"kernel.hugepages.{place}", {"kernel": {"hugepages": bad}}, {"kernel": {"hugepages": good}})
+        for place, bad, good in (
+            ("transparent.enabled", {"transparent": {"enabled": True}}, {"transparent": {"enabled": "always"}}),
+            (
+                "transparent.defrag",
+                {"transparent": {"defrag": "sometimes"}},
+                {"transparent": {"defrag": "defer+madvise"}},
+            ),
+            ("static[2Mi].count", {"static": {"2Mi": {"count": 512}}}, {"static": {"2Mi": {"count": "0:128,1:128"}}}),
+            ("static.essential", {"static": {"essential": "yes"}}, {"static": {"essential": True}}),
+        )
+    ),
+    ("kubernetes.node-ip", {"kubernetes": {"node-ip": "node"}}, {"kubernetes": {"node-ip": "10.0.0.10"}}),
     # limits
     *(
         (
