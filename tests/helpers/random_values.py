@@ -38,6 +38,11 @@ _OF_KIND: Mapping[str, st.SearchStrategy[Any]] = {
     "prometheus size": st.sampled_from(["45GB", "0.5GiB"]),
     "host name": st.sampled_from(["node-1", "a.example.com"]),
     "node taint": st.sampled_from(["a:NoSchedule", ["a:NoExecute", ":NoSchedule"]]),
+    "label value": st.sampled_from(["", "a", "a_b.c-1"]),
+    "url": st.sampled_from(["https://proxy.example.com:3128", "a.example/b c", "localhost:8080"]),
+    "image reference": st.sampled_from(["public.ecr.aws/example/tool:v1", "a"]),
+    "apiclient command": st.sampled_from([["apiclient"], ["apiclient", "set", "motd=a"]]),
+    "host entry": st.sampled_from([["10.0.0.10", ["a.internal", "b"]], ["::1", []]]),
     "percent text": st.sampled_from(["50%", "100%"]),
 }
 # No kind accepts a list inside a list of numbers.
