@@ -23,7 +23,10 @@ TREES: dict[str, Mapping[str, Any]] = {
     "kubelet": facts.node_config()["kubelet_configuration"]["fields"],
     "node config": facts.node_config()["node_config"]["fields"],
     "bottlerocket": facts.bottlerocket_settings()["settings"]["fields"],
+    "bottlerocket's kubelet": facts.bottlerocket_settings()["kubelet"]["fields"],
+    "bottlerocket's URLs": facts.bottlerocket_settings()["urls"]["fields"],
     "containerd": facts.containerd()["settings"]["top"],
+    "containers": facts.containerd()["base_runtime_spec"]["fields"],
     **{name: row["fields"] for name, row in facts.addon_configurations()["configurations"].items()},
     **facts.value_kinds()["by_chart"]["kinds"],
 }
