@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from eks_hardware.catalogue import Catalogue
@@ -31,15 +32,32 @@ class CostChange:
         Nodes with the same unknown price before and after count by their difference in number, and not at all if that
         stays the same.
         """
-        before, after = ({(line.path, line.name): line for line in each.lines} for each in (self.before, self.after))
         least = most = 0.0
-        for key in before.keys() | after.keys():
-            was, is_ = (_amounts(each.get(key), level) for each in (before, after))
-            if (shared := _same_unknown_price(before.get(key), after.get(key), level)) is not None:
-                was, is_ = (0.0, 0.0), (min(0.0, shared), max(0.0, shared))
-            least += is_[0] - was[1]
-            most += is_[1] - was[0]
+        for _, _, (low, high) in self._lines(level):
+            least += low
+            most += high
         return least, most
+
+    def unbounded(self, level: Level) -> tuple[str, ...]:
+        """Return the items whose change no known price bounds: instance types, volumes."""
+        lines = (
+            line
+            for before, after, change in self._lines(level)
+            if not all(map(math.isfinite, change))
+            for line in (after, before)
+            if line and line.usd_per_hour_at_most(level) is None
+        )
+        return tuple(dict.fromkeys(name for line in lines for name in line.unpriced or (line.short_name,)))
+
+    def _lines(self, level: Level) -> Iterator[tuple[CostLine | None, CostLine | None, tuple[float, float]]]:
+        """Yield each item before and after, with the least and the most by which its cost changes."""
+        before, after = ({(line.path, line.name): line for line in each.lines} for each in (self.before, self.after))
+        for key in dict.fromkeys((*before, *after)):
+            one, other = before.get(key), after.get(key)
+            was, is_ = (_amounts(line, level) for line in (one, other))
+            if (shared := _same_unknown_price(one, other, level)) is not None:
+                was, is_ = (0.0, 0.0), (min(0.0, shared), max(0.0, shared))
+            yield one, other, (is_[0] - was[1], is_[1] - was[0])
 
     @property
     def any(self) -> bool:

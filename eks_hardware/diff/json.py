@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 
-from eks_hardware.cost import LEVELS
+from eks_hardware.cost import HOURS_PER_MONTH, LEVELS, Level
 from eks_hardware.diff.compare import Changes
 from eks_hardware.diff.messages import difference, pool_sentence, sentence
 from eks_hardware.diff.plan import Action, ResourceChange
@@ -40,7 +41,17 @@ def _cost(changes: Changes) -> dict[str, object]:
             level: {"before": cost.before.usd_per_hour_at_most(level), "after": cost.after.usd_per_hour_at_most(level)}
             for level in LEVELS
         },
+        "change_usd_per_month": {level: _bounds(changes, level) for level in LEVELS},
         "unknown": {"before": list(cost.unknown_before), "after": list(cost.unknown_after)},
+    }
+
+
+def _bounds(changes: Changes, level: Level) -> dict[str, float | None]:
+    """Return the bounds of a change; None where no known price bounds it."""
+    bounds = (each * HOURS_PER_MONTH for each in changes.cost.bounds(level))
+    return {
+        name: round(each, 2) if math.isfinite(each) else None
+        for name, each in zip(("at_least", "at_most"), bounds, strict=True)
     }
 
 

@@ -12,7 +12,7 @@ from eks_hardware.diff.compare import Changes
 from eks_hardware.diff.cost import CostChange
 from eks_hardware.diff.messages import Sentence, pool_sentence, sentence
 from eks_hardware.diff.plan import Action, ResourceChange
-from eks_hardware.printable import counted, usd
+from eks_hardware.printable import counted, joined, usd
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,8 @@ def listed(counter: Counter[str]) -> str:
 
 _LEAST_CHANGE = 0.00005
 """The smallest change in US dollars that is shown."""
+_MOST_NAMES = 2
+"""Maximum number of items that a change of cost names."""
 _LEVELS = {"min": "minimum", "desired": "desired", "max": "maximum"}
 _COUNTED = {
     Action.REPLACE: "replaced",
@@ -146,12 +148,20 @@ def change_in_words(cost: CostChange, level: Level, hours: int) -> str:
         return words
     if math.isfinite(least) and math.isfinite(most):
         return f"at least {words} / at most {other}"
-    # A lone bound below 0 could be read the wrong way round.
-    if math.isfinite(least):
-        return f"at least {words}" if least >= 0 else f"saves at most {dollars(-least)}"
-    if math.isfinite(most):
-        return f"at most {other}" if most >= 0 else f"saves at least {dollars(-most)}"
+    if math.isfinite(least) and least >= 0:
+        return f"at least {words}"
+    if math.isfinite(most) and most <= 0:
+        return f"saves at least {dollars(-most)}"
+    # Nothing says whether the cost rises or falls: the finite bound is what the known prices are about.
+    for bound, shown in ((least, words), (most, other)):
+        if math.isfinite(bound):
+            return f"{shown} without the unknown price of {_few(cost.unbounded(level))}"
     return "unknown"
+
+
+def _few(names: Sequence[str]) -> str:
+    shown, more = names[:_MOST_NAMES], names[_MOST_NAMES:]
+    return joined([*shown, *([f"{len(more)} more"] if more else [])], "and")
 
 
 def cost_rows(cost: CostChange) -> Iterator[tuple[str, str, str, str]]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any, cast
 
 import pytest
 
@@ -25,7 +26,7 @@ from eks_hardware.resolve import ResolvedStrategy
 from helpers.cases import in_one_test
 from helpers.diff import EVERYTHING
 from helpers.diff import compared_without_node as compared
-from helpers.strategies import document, group, strategy
+from helpers.strategies import document, gpu_pool, group, pools, strategy
 
 
 @pytest.fixture(scope="module")
@@ -233,11 +234,32 @@ def test_the_maximum_of_nodes_without_a_price_has_no_upper_bound(back: bool) -> 
     assert "at most unknown" in " ".join(as_text(found).split())
 
 
-def test_a_lone_bound_below_zero_says_that_it_saves() -> None:
-    """Nothing bounds the cost above, so the large negative number is only what may be saved."""
-    priced, unpriced = strategy(group("p5.48xlarge")), strategy(group("p5e.48xlarge"))
-    assert re.search(r"\(saves at most \$[\d,]+\)$", as_markdown(compared(priced, unpriced)).splitlines()[0])
-    assert re.search(r"\(at most \+\$[\d,]+\)$", as_markdown(compared(unpriced, priced)).splitlines()[0])
+@pytest.mark.parametrize("back", [False, True], ids=["after", "before"])
+@pytest.mark.parametrize("pooled", [False, True], ids=["groups", "pools"])
+def test_a_change_to_or_from_unpriced_nodes_is_never_a_saving(back: bool, pooled: bool) -> None:
+    """The amount of the known prices has the name of what it leaves out."""
+    names = ["p5.48xlarge", "p5e.48xlarge"]
+    pair = [strategy(**pools(gpu_pool(instance_types=[name]))) if pooled else strategy(group(name)) for name in names]
+    found = compared(*(reversed(pair) if back else pair))
+    words = rf"[{'+' if back else '-'}]\$[\d,]+ without the unknown price of p5e\.48xlarge"
+    assert re.search(rf"\({words}\)$", as_markdown(found).splitlines()[0])
+    assert re.search(rf"\| {words} \|$", as_markdown(found), re.MULTILINE)
+    assert "saves" not in as_text(found) + as_markdown(found)
+    cost = cast("dict[str, Any]", as_json(found)["cost"])
+    assert cost["change_usd_per_month"]["max"]["at_least" if back else "at_most"] is None
+
+
+def test_fewer_of_the_same_unpriced_nodes_save_at_least_their_disks() -> None:
+    few, many = (strategy(group("p5e.48xlarge", scaling={"max": number})) for number in (4, 8))
+    assert re.search(r"\(saves at least \$[\d.,]+\)$", as_markdown(compared(many, few)).splitlines()[0])
+
+
+def test_a_change_names_few_of_many_unpriced_items() -> None:
+    where = {"region": "ap-southeast-3"}
+    unpriced = [group(f"g7e.{size}xlarge", f"g7e-{size}", scaling={"max": 1}) for size in (2, 4, 8, 12)]
+    known = group("g5.48xlarge", scaling={"max": 8})
+    first = as_markdown(compared(strategy(known, **where), strategy(*unpriced, **where))).splitlines()[0]
+    assert first.endswith(" without the unknown price of g7e.2xlarge, g7e.4xlarge and 2 more)")
 
 
 def test_nodes_without_a_price_that_stay_leave_the_change_known() -> None:
