@@ -62,7 +62,8 @@ class CostLine:
         figure_at_max: price of one unit at ``max``, if it differs: of the most expensive instance type of a group, or
             On-Demand instead of Spot.
         unpriced: instance types that can be launched at ``max`` and have no known price.
-        ceiling: price that one unit does not exceed, if its own price is unknown: On-Demand for a Capacity Block.
+        ceiling: price that one unit does not exceed, if its own price is unknown: On-Demand for Spot and a Capacity
+            Block.
         instance_type: for ``instances``, the type of the price in ``figure``; None if no type bounds the cost.
         capacity_types: for ``instances``, how they are bought: ``on-demand``, ``spot``, ``reserved``,
             ``capacity-block``.

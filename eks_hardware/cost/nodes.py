@@ -11,7 +11,7 @@ from typing import NamedTuple
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.cost import rates
-from eks_hardware.cost.model import CostLine, Figure, Level
+from eks_hardware.cost.model import CostLine, Figure, Level, Purchase
 from eks_hardware.cost.purchases import instance_figure
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool
 from eks_hardware.resolve.pool_types import counted_by_karpenter
@@ -24,6 +24,7 @@ _SPOT_AT_MAX = "max uses the On-Demand price, which the Spot price does not exce
 Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-requests.html
 """
 
+_SPOT_UNKNOWN = "the Spot price is unknown, and at most the On-Demand price"
 _RESERVED = "a reservation is billed whether it is used or not: its capacity beyond these nodes costs extra"
 _BLOCK_UNKNOWN = "a Capacity Block is billed at purchase; its price is unknown, and at most the On-Demand price"
 _BLOCK = "a Capacity Block is billed at purchase, used or not, at the price of that day"
@@ -45,10 +46,11 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue, today:
     spot, block = group.capacity == "spot", group.capacity == "capacity-block"
     known = [figure for figure in bought.values() if figure]
     most_expensive = max(known, key=lambda each: each.usd_per_hour, default=None)
-    figure = (instance_figure(catalogue, first, region, "spot") if spot else None) or bought[first]
-    if block:
-        figure = instance_figure(catalogue, first, region, "capacity-block", today=today)
-    unpriced_block = block and figure is None
+    figure = bought[first]
+    if spot or block:
+        bought_as: Purchase = "spot" if spot else "capacity-block"
+        figure = instance_figure(catalogue, first, region, bought_as, today=today)
+    bounded = (spot or block) and figure is None and len(known) == len(bought)
     yield CostLine(
         path=path,
         name=f"{first}, {capacity_words((group.capacity,))}",
@@ -59,9 +61,9 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue, today:
         figure=figure,
         units=units,
         note=_group_note(group, figure, others, bought),
-        figure_at_max=None if block or most_expensive == figure else most_expensive,
+        figure_at_max=None if block or bounded or most_expensive == figure else most_expensive,
         unpriced=_unpriced(group, bought, figure),
-        ceiling=most_expensive if unpriced_block and len(known) == len(bought) else None,
+        ceiling=most_expensive if bounded else None,
     )
     yield _volumes(path, group.block_devices, units, rates.volumes(region, group.block_devices))
 
@@ -79,12 +81,8 @@ def _group_note(
     if group.capacity == "capacity-block":
         return "; ".join(filter(None, [_BLOCK, figure.note])) if figure else _BLOCK_UNKNOWN
     notes = [_RESERVED] if group.capacity == "reserved" else []
-    if group.capacity == "spot" and figure is not None:
-        notes.append(
-            "the Spot price is unknown: the On-Demand price is used, which it does not exceed"
-            if figure == bought[group.instance_types[0]]
-            else f"Spot prices change; {_SPOT_AT_MAX}"
-        )
+    if group.capacity == "spot":
+        notes.append(f"Spot prices change; {_SPOT_AT_MAX}" if figure else _SPOT_UNKNOWN)
     known = {name: each.usd_per_hour for name, each in bought.items() if each}
     if others and known:
         notes.append(
@@ -134,7 +132,9 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue, today: da
         return instance_figure(catalogue, name, region, "capacity-block", today=today) is None
 
     priced = all(prices[name] for name in types)
-    notes = [_POOL, *([_SPOT_AT_MAX] if pool.capacity_types == ("spot",) else []), *([_POOL_RESERVED] * reserved)]
+    spot = pool.capacity_types == ("spot",)
+    spot_unknown = spot and instance_figure(catalogue, most.type_name, region, "spot") is None
+    notes = [_POOL, *([_SPOT_UNKNOWN if spot_unknown else _SPOT_AT_MAX] * spot), *([_POOL_RESERVED] * reserved)]
     units: dict[Level, float] = {"min": 0, "desired": 0, "max": most.nodes}
     yield CostLine(
         path=path,
@@ -143,8 +143,8 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue, today: da
         kind="instances",
         instance_type=most.type_name,
         capacity_types=pool.capacity_types,
-        figure=prices[most.type_name],
-        ceiling=prices[most.type_name] if reserved and priced else None,
+        figure=None if spot_unknown else prices[most.type_name],
+        ceiling=prices[most.type_name] if (reserved or spot_unknown) and priced else None,
         units=units,
         note="; ".join(notes),
         unpriced=tuple(name for name in types if prices[name] is None or (reserved and unknown_block(name))),

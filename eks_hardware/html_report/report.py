@@ -87,7 +87,9 @@ class Report:
     @property
     def price_sources(self) -> tuple[tuple[str, str], ...]:
         """Dates and sources of all prices, each pair once, sorted."""
-        figures = (figure for line in self.cost.lines for figure in (line.figure, line.figure_at_max) if figure)
+        figures = (
+            figure for line in self.cost.lines for figure in (line.figure, line.figure_at_max, line.ceiling) if figure
+        )
         return tuple(sorted({(figure.as_of, figure.source) for figure in figures}))
 
 

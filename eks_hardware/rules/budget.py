@@ -27,12 +27,12 @@ def _exceeded(context: Context) -> Iterator[Breach]:
     cost, budget = _cost(context), context.strategy.budget
     if cost is None or budget is None:
         return
-    most, limit = cost.usd_per_month("max"), budget.usd_per_month_at_max
+    most, limit = _at_max(cost), budget.usd_per_month_at_max
     if most <= limit:
         return
     largest = sorted(cost.lines, key=_monthly, reverse=True)[:_SHOWN]
     parts = ", ".join(f"{line.path} {_usd(_monthly(line))} ({line.units['max']:g} x {line.name})" for line in largest)
-    least = "at least " if cost.unknown("max") else ""
+    least = "at least " if _without_price(cost) else ""
     yield (
         _FIELD,
         f"with all groups and pools at their maximum, the cluster costs {least}{_usd(most)} a month, "
@@ -46,7 +46,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
     cost, budget = _cost(context), context.strategy.budget
     if cost is None or budget is None:
         return
-    unknown, known = cost.unknown("max"), cost.usd_per_month("max")
+    unknown, known = _without_price(cost), _at_max(cost)
     if unknown and known <= budget.usd_per_month_at_max and not _fits_at_most(cost, budget.usd_per_month_at_max):
         names = several([f"{', '.join(line.unpriced) or line.name} ({line.path})" for line in unknown], _SHOWN)
         yield (
@@ -54,6 +54,21 @@ def _unknown(context: Context) -> Iterator[Breach]:
             f"the price of {names} is unknown, so the cost at max is at least {_usd(known)} a month{_at_most(cost)}; "
             "ask AWS for the price, and ignore this warning with the answer as the reason",
         )
+
+
+def _at_max(cost: StrategyCost) -> float:
+    """Return the monthly cost at max, with Spot at the On-Demand price, also if the Spot price is unknown."""
+    return cost.usd_per_month("max") + sum(_monthly(line) for line in cost.lines if _is_bounded_spot(line))
+
+
+def _without_price(cost: StrategyCost) -> list[CostLine]:
+    """Return the other lines without a price at max."""
+    return [line for line in cost.unknown("max") if not _is_bounded_spot(line)]
+
+
+def _is_bounded_spot(line: CostLine) -> bool:
+    unknown = line.is_unknown("max") and line.usd_per_hour_at_most("max") is not None
+    return unknown and line.capacity_types == ("spot",)
 
 
 def _fits_at_most(cost: StrategyCost, limit: float) -> bool:
@@ -140,7 +155,8 @@ def _lower_limits(pool: NodePoolSpec, types: Sequence[InstanceType], kept: float
 def _monthly(line: CostLine) -> float:
     from eks_hardware.cost import HOURS_PER_MONTH
 
-    return (line.usd_per_hour("max") or 0.0) * HOURS_PER_MONTH
+    hourly = line.usd_per_hour_at_most("max") if _is_bounded_spot(line) else line.usd_per_hour("max")
+    return (hourly or 0.0) * HOURS_PER_MONTH
 
 
 def _usd(amount: float) -> str:

@@ -102,7 +102,11 @@ def _commitment_content(cost: StrategyCost) -> dict[str, object] | None:
 
 def _line_content(line: CostLine) -> dict[str, object]:
     known = {name: value for name, value in asdict(line).items() if name not in _NOT_IN_JSON}
-    return {**known, "usd_per_hour": {level: line.usd_per_hour(level) for level in LEVELS}}
+    return {
+        **known,
+        "usd_per_hour": {level: line.usd_per_hour(level) for level in LEVELS},
+        "usd_per_hour_at_most": {level: line.usd_per_hour_at_most(level) for level in LEVELS},
+    }
 
 
 def _purchase_content(type_name: str, region: str) -> Iterator[tuple[str, object]]:
@@ -138,7 +142,7 @@ def show(resolved: ResolvedStrategy, cost: StrategyCost, *, everything: bool) ->
     title = 'Price unknown; "at most" has the On-Demand price' if bounded else "Not in the totals: the price is unknown"
     _print_list(out, title, _unpriced(cost, _PARTS))
     _print_list(out, "With a commitment, no upfront", list(_commitments(cost)))
-    _print_list(out, "Not shown", [f"{_left_out(resolved, cost)}; --all shows them"])
+    _print_list(out, "Not shown without --all", [_left_out(resolved, cost)])
     _print_age(out, cost)
 
 
@@ -183,8 +187,7 @@ def _lines_table(cost: StrategyCost) -> Table:
         if _label(line.path) != label:
             label = _label(line.path)
             lines_table.add_row(label, style="bold")
-        cells = [_usd(line.usd_per_hour(level)) + ("+" if _is_part(line, level) else "") for level in LEVELS]
-        lines_table.add_row(f"  {line.name}", _units(line), *cells)
+        lines_table.add_row(f"  {line.name}", _units(line), *_amounts([line]))
     _add_totals(lines_table, cost)
     return lines_table
 
@@ -250,11 +253,6 @@ def _left_out(resolved: ResolvedStrategy, cost: StrategyCost) -> str:
         f"{len(cost.not_counted)} kinds of cost are not in the totals, such as data transfer",
     ]
     return ", ".join(parts)
-
-
-def _is_part(line: CostLine, level: Level) -> bool:
-    """Return whether a line's known price covers only a part of it."""
-    return line.is_unknown(level) and line.figure_at(level) is not None
 
 
 def _total(cost: StrategyCost, level: Level, hours: int) -> str:
@@ -323,8 +321,12 @@ def _starting_at_0(cost: StrategyCost) -> list[str]:
     later = [line for line in cost.lines if line.kind == "instances" and line.units["max"] and not line.units["min"]]
     if not later:
         return []
-    figures = {line.short_name: line.figure_at("max") for line in later}
-    prices = [f"{name} {usd(each.usd_per_hour)}" for name, each in figures.items() if each]
+    figures = {line.short_name: (line.figure_at("max"), line.ceiling) for line in later}
+    prices = [
+        f"{name} {'' if known else 'at most '}{usd(each.usd_per_hour)}"
+        for name, (known, ceiling) in figures.items()
+        if (each := known or ceiling)
+    ]
     shown = [*prices[:_PARTS_PER_NODE], *([f"{more} more"] if (more := len(prices) - _PARTS_PER_NODE) > 0 else [])]
     always = " ".join(_total(cost, "min", HOURS_PER_MONTH).split())
     price = f" per hour while it runs: {', '.join(shown)}" if shown else " while it runs"

@@ -19,7 +19,7 @@ from helpers import cli
 from helpers.cases import in_one_test
 from helpers.paths import ROOT, TESTS
 from helpers.paths import SHIPPED as SHIPPED_FOLDER
-from helpers.strategies import SHIPPED, SYSTEM, document, group, resolved_of, resolved_shipped, write_document
+from helpers.strategies import SHIPPED, SYSTEM, document, group, pools, resolved_of, resolved_shipped, write_document
 
 run = partial(cli.run, "cost")
 
@@ -49,10 +49,10 @@ def test_shows_every_line_and_the_totals(name: str) -> None:
     assert max(map(len, stdout.splitlines())) <= 80
     found = cost_of(resolved_shipped(name))
     for line in found.lines:
-        assert line.name in stdout
+        assert line.name.partition(", ")[0] in stdout
     assert f"{found.usd_per_month('max'):,.0f}" in stdout
     assert usd(found.usd_per_hour("desired")) in stdout
-    assert "at least" not in stdout
+    assert ("at least" in stdout) == bool(found.unknown("max"))
     assert all(text.split(":")[0] in stdout for text in found.not_counted)
 
 
@@ -106,7 +106,7 @@ def test_what_is_unknown_is_not_in_the_sum(tmp_path: Path) -> None:
     code, stdout, _ = run(file, "--all")
     assert code == 0
     (line,) = (line for line in stdout.splitlines() if "p5.48xlarge, Capacity Block" in line)
-    assert line.split()[-1] == "unknown"
+    assert line.split()[-1].startswith("<=")
     assert stdout.count("at least") == stdout.count("at most\n") == 2
     assert "group block: p5.48xlarge" in stdout
     short = run(file).out
@@ -114,6 +114,28 @@ def test_what_is_unknown_is_not_in_the_sum(tmp_path: Path) -> None:
         'Price unknown; "at most" has the On-Demand price\n- group block: p5.48xlarge; you pay for the block when '
         "you buy it, and only\n  `eks-hardware doctor` reads its size from AWS\n"
     ) in short
+
+
+@pytest.mark.parametrize("pooled", [False, True], ids=["group", "pool"])
+def test_spot_of_an_unknown_price_is_at_most_on_demand(tmp_path: Path, pooled: bool) -> None:
+    """In Seoul, p6-b300 has an On-Demand price, and none as Spot."""
+    spot: dict[str, Any] = {"instance_types": ["p6-b300.48xlarge"]}
+    if pooled:
+        parts = pools({"name": "b300", **spot, "capacity": ["spot"], "limits": {"nvidia.com/gpu": 8}})
+    else:
+        parts = {"node_groups": [SYSTEM, {"name": "b300", **spot, "capacity": "spot", "scaling": {"max": 1}}]}
+    file = str(write_document(tmp_path / "demo.yaml", region="ap-northeast-2", **parts))
+    for options in ([], ["--all"]):
+        (row,) = (
+            line.split() for line in run(file, *options).out.splitlines() if "p6-b300.48xlarge" in line and "<=" in line
+        )
+        assert row[-1].startswith("<=209.")
+    assert "p6-b300.48xlarge at most\n  209.17" in run(file).out
+    found = cost_json(file)
+    total = found["totals"]["max"]
+    assert (total["at_least"], total["usd_per_hour"] < 2, total["usd_per_hour_at_most"] > 209) == (True, True, True)
+    (line,) = (each for each in found["lines"] if each["name"].startswith("p6-b300"))
+    assert (line["usd_per_hour"]["max"], line["usd_per_hour_at_most"]["max"]) == (None, 209.1735)
 
 
 def test_a_pool_of_reservations_may_use_capacity_blocks(tmp_path: Path) -> None:

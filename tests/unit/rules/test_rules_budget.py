@@ -32,6 +32,7 @@ BLOCK = group(
 )
 IN_CANADA = {"region": "ca-central-1"}
 """A region with an On-Demand price of ``BLOCK``, and none of a Capacity Block."""
+SPOT = group("p5.4xlarge", capacity="spot")
 L4 = pool("l4", instance_types=["g6.xlarge"], limits={"nvidia.com/gpu": 10})
 
 CASES = [
@@ -70,6 +71,13 @@ def test_every_rule_has_a_case() -> None:
 def costs(changes: dict[str, Any]) -> float:
     """Return the known cost of a strategy per month at its maximum."""
     return cost_of(resolve(Strategy.model_validate(document(**changes))), today=TODAY).usd_per_month("max")
+
+
+def test_spot_of_an_unknown_price_counts_at_the_on_demand_price() -> None:
+    """As Spot does at max whose price is known: 4 x 8.94 USD per hour."""
+    for usd, expected in ((20_000, ["BUDGET_EXCEEDED"]), (30_000, [])):
+        found = shown_codes(with_budget(usd, SPOT, region="ap-southeast-2"))
+        assert [code for code, path in found if path == FIELD] == expected
 
 
 @pytest.mark.parametrize("of", [GPU, BLOCK], ids=["known", "unknown"])
