@@ -254,9 +254,8 @@ class Fitter:
 
     def _more_notes(self, kind: InstanceType, layout: Layout) -> Iterator[str]:
         shape = self.request.shape
-        longest, asked = shape.max_context_length, self.request.workload.context_length
-        if asked and longest and asked > longest:
-            yield f"the request has {asked} tokens of context, but the model supports {longest}"
+        if beyond := beyond_context(self.request):
+            yield beyond
         if self._learns and shape.quantized_to:
             yield f"the checkpoint has {shape.quantized_to} weights; training needs weights with more bits"
         if kind.accelerator and not self._learns:
@@ -275,6 +274,15 @@ def fit(request: Request, kind: InstanceType, region: str) -> Fit | Miss:
     fitter = Fitter(request)
     fitted = fitter.fit(kind, region)
     return fitter.remedied(fitted) if isinstance(fitted, Miss) else fitted
+
+
+def beyond_context(request: Request) -> str | None:
+    """Return a sentence if a request has more tokens of context than its model supports; None if not, or unknown."""
+    workload, longest = request.workload, request.shape.max_context_length
+    asked = workload.sequence_length if workload.learns else workload.context_length
+    if not asked or not longest or asked <= longest:
+        return None
+    return f"the request has {asked} tokens of context, but the model supports {longest}"
 
 
 def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory:

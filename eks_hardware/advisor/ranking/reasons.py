@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts
+from eks_hardware.advisor.fitting.fit import beyond_context
 from eks_hardware.advisor.model import Candidate, Prominent, Rejection, Request
 from eks_hardware.advisor.ranking.draft import Draft
 from eks_hardware.advisor.ranking.limits import span
@@ -70,7 +71,7 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
     yield from draft.fit.notes
     layout = draft.fit.parallelism
     if draft.fit.nodes > 1 and draft.hours is None and (layout.data == 1 or layout.sharding == "none"):
-        yield f"over {draft.fit.nodes} nodes: {facts.ranking()['several_nodes']['why']}"
+        yield Prominent(f"over {draft.fit.nodes} nodes: {facts.ranking()['several_nodes']['why']}")
     if draft.at_most:
         what = "Spot price" if draft.purchase == "spot" else "Capacity Block price"
         yield Prominent(f"{what} of {kind.name} unknown: the On-Demand price is used, which it does not exceed")
@@ -135,6 +136,8 @@ def notes_of(
     context = workload.context_length
     if context and context < _SHORT_CONTEXT:
         yield Prominent(f"the context is {context} tokens; if you meant {context}k, set {context * 1024}")
+    if beyond := beyond_context(request):
+        yield Prominent(f"{beyond}: choose a smaller context or another model")
     yield from _of_named(branch, best, rejections)
     yield from (f"estimated: {field}" for field in request.shape.estimated)
     if not best:

@@ -386,13 +386,12 @@ def _winner(best: Candidate, recommendation: Recommendation) -> Iterator[tuple[s
 
 
 def _why_in_short(best: Candidate, recommendation: Recommendation) -> Iterator[tuple[str, str]]:
-    """Yield up to three lines: cost and speed; memory and layout; the first caution, the user's policy or the quota."""
+    """Yield up to three lines: cost and speed; memory and layout; the cautions, the user's policy or the quota."""
     yield "; ".join(best.reasons[:2]), "why"
     layout = ", ".join(text for text, _ in _layout(best))
     speed = "" if best.tokens_per_second is None else f"; {best.tokens_per_second:,.0f} tokens/s (estimate)"
     yield f"{best.fit.memory_gib:.1f} of {best.fit.available_gib:.1f} GiB, {layout}{speed}", "fit"
-    cautions = (reason for reason in best.reasons[2:] if isinstance(reason, Prominent))
-    caution = next(cautions, None)
+    caution = "; ".join(reason for reason in best.reasons[2:] if isinstance(reason, Prominent))
     branch = policy.branch_for(recommendation.request)
     if caution:
         yield caution, "caution"

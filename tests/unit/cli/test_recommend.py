@@ -475,6 +475,26 @@ def test_weights_in_fp8_on_an_a100_are_a_caution() -> None:
     assert "caution no fp8 arithmetic: A100 (8.0) has kernels for fp8 weights, which compute in 16 bits" in shown
 
 
+def test_a_context_beyond_the_models_is_said_without_explain() -> None:
+    for options, tokens, longest in (
+        ("--task inference --model qwen2.5-7b --context 1M", 1_048_576, 131_072),
+        ("--task inference --model bert-base --context 4096", 4096, 512),
+        ("--task lora --model bert-base --context 4096", 4096, 512),
+    ):
+        shown = " ".join(run(*options.split()).out.split())
+        assert f"the request has {tokens} tokens of context, but the model supports {longest}: choose" in shown
+    assert "but the model supports" not in run("--task", "inference", "--model", "qwen2.5-7b", "--context", "128k").out
+
+
+def test_serving_over_several_nodes_is_a_caution_beside_others() -> None:
+    """Also if the fit is tight, which is said first."""
+    options = "--task inference --model deepseek-v3 --precision bf16 --region eu-west-1"
+    shown = " ".join(run(*options.split()).out.split())
+    assert re.search(r"✓ \d x p4d\.24xlarge in eu-west-1", shown)
+    assert "caution tight fit: " in shown
+    assert re.search(r"; over \d nodes: a replica on several nodes needs its own launcher", shown)
+
+
 def test_a_run_of_less_than_an_hour_costs_an_hour_and_says_so() -> None:
     options = "--task full --model llama-3.1-8b --tokens 20M --region us-east-1 --priority cost"
     shown = run(*options.split()).out
