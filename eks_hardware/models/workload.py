@@ -176,7 +176,7 @@ _TASKS_OF_FIELDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("method", "lora_rank"), ("fine-tuning",)),
     **dict.fromkeys(_TRAINING_FIELDS, _WITH_TRAINING),
     **dict.fromkeys(("within", "nodes"), ("training", "fine-tuning")),
-    **dict.fromkeys(("serving", "latency", "focus", "users", "think_seconds"), ("inference",)),
+    **dict.fromkeys(("serving", "latency", "focus", "users", "think_seconds", "answer_tokens"), ("inference",)),
     **dict.fromkeys(_INFERENCE_FIELDS, ("inference", "development")),
 }
 
@@ -270,6 +270,11 @@ class WorkloadSpec(StrategyModel):
     think_seconds: Annotated[int, Field(ge=0, le=86_400)] | None = Field(
         default=None, description="Inference: seconds from an answer to the same user's next request; default 30."
     )
+    answer_tokens: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
+        default=None,
+        description="Inference: average tokens of an answer to one of the users; default 211, and at most half of the "
+        "context.",
+    )
     within: Duration | None = Field(
         default=None, description="Training: the longest time for the run, such as 12h or 30d; default 90d."
     )
@@ -344,8 +349,9 @@ class WorkloadSpec(StrategyModel):
             raise invalid("workload_field", message, "concurrent_sequences")
         if self.users and self.serving == "batch":
             raise invalid("workload_field", "must be for serving: real-time, got batch; remove it", "users")
-        if self.think_seconds is not None and not self.users:
-            raise invalid("workload_field", "requires 'users'; set it, or remove think_seconds", "think_seconds")
+        for name in ("think_seconds", "answer_tokens"):
+            if getattr(self, name) is not None and not self.users:
+                raise invalid("workload_field", f"requires 'users'; set it, or remove {name}", name)
         for name in ("within", "nodes"):
             if getattr(self, name) and self.task == "fine-tuning" and not self.training_tokens:
                 raise invalid("workload_field", f"requires 'training_tokens'; set it, or remove {name}", name)

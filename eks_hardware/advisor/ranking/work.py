@@ -53,10 +53,17 @@ def in_flight(request: Request) -> int:
     users = workload.users or 1
     think = rules["think_seconds"]["value"] if workload.think_seconds is None else workload.think_seconds
     target = _pace(request)
-    context = context_length(workload)
-    answer = context - max(context // 2, 1) if request.shape.generates is not False else 0
+    answer = answer_tokens(request)
     takes = ((target.first_token_ms or 0) + answer * (target.per_token_ms or 0)) / _MS
     return max(1, math.ceil(users * takes / (takes + think)))
+
+
+def answer_tokens(request: Request) -> int:
+    """Return the average tokens of an answer: the workload's, or a typical number, at most half of the context."""
+    if request.shape.generates is False:
+        return 0
+    half = max(context_length(request.workload) // 2, 1)
+    return request.workload.answer_tokens or min(half, facts.ranking()["users"]["answer_tokens"]["value"])
 
 
 def at_pace(request: Request, sequences: int) -> Request:

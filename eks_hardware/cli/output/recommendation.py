@@ -14,7 +14,7 @@ from eks_hardware.advisor.model import Prominent
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.limits import span
 from eks_hardware.advisor.ranking.reasons import plain, short
-from eks_hardware.advisor.ranking.work import run_tokens
+from eks_hardware.advisor.ranking.work import answer_tokens, run_tokens
 from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families
 from eks_hardware.advisor.shapes.public import public_name
@@ -275,6 +275,8 @@ def _assumed(recommendation: Recommendation) -> Iterator[str]:
         yield f"--tokens {short(tokens)}" if workload.trains else f"{short(tokens)} tokens in all"
     if workload.users and workload.think_seconds is None:
         yield f"{data.ranking()['users']['think_seconds']['value']} s between requests"
+    if workload.users and workload.answer_tokens is None and (tokens := answer_tokens(recommendation.request)):
+        yield f"answers of {tokens} tokens"
     if "precision" not in said and recommendation.candidates:
         yield f"--precision {weight_format(recommendation.request, recommendation.candidates[0].fit.kind)}"
     if "purchase" not in said:

@@ -11,7 +11,7 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.advisor import recommend as module
 from eks_hardware.advisor.model import Candidate, Recommendation
-from eks_hardware.advisor.ranking.work import in_flight, run_tokens
+from eks_hardware.advisor.ranking.work import answer_tokens, in_flight, run_tokens
 from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families, cheaper_way, recommend, unknown_of
 from eks_hardware.advisor.strategies.strategy_text import Settings
@@ -400,6 +400,7 @@ def test_replicas_that_fit_a_node_come_before_nodes_that_are_joined() -> None:
         "model": {"name": "Qwen/Qwen3-32B"},
         "context_length": 32768,
         "users": 200,
+        "answer_tokens": 16384,
     }
     found = {each.fit.kind.name: each for each in answer(**many).candidates}
     p5en = found["p5en.48xlarge"]
@@ -412,6 +413,17 @@ def test_users_who_think_longer_need_less() -> None:
     slow = asking("us-west-2", **USED, users=100, think_seconds=600)
     never = asking("us-west-2", **USED, users=100, think_seconds=0)
     assert 1 < in_flight(slow) < in_flight(request) < in_flight(never) == 100
+
+
+def test_answers_have_a_typical_length_unless_the_file_says_otherwise() -> None:
+    """Not half of a long context, for which 96 of 100 users would wait."""
+    asked: dict[str, Any] = {**USED, "users": 100}
+    short, long = (asking("us-west-2", **{**asked, "context_length": each}) for each in (16_384, 131_072))
+    assert answer_tokens(short) == answer_tokens(long) == 211
+    assert in_flight(short) == in_flight(long) < 50
+    assert answer_tokens(asking("us-west-2", **{**asked, "context_length": 256})) == 128
+    said = asking("us-west-2", **{**asked, "context_length": 16_384}, answer_tokens=8_192)
+    assert (answer_tokens(said), in_flight(said)) == (8_192, 94)
 
 
 # --- cheaper formats and methods
