@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from eks_hardware import facts
 from eks_hardware.catalogue.aws_prices import add_product, add_savings_rate, in_order
 from eks_hardware.catalogue.tables import render
+from eks_hardware.printable import joined, plural
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.base import Sourced
@@ -38,6 +39,7 @@ _VANTAGE_TERMS = {
     "savings-plan-1y": "yrTerm1Savings.noUpfront",
     "savings-plan-3y": "yrTerm3Savings.noUpfront",
 }
+_COLUMNS = ("InstanceType", "Region", "Price", "SpotPrice")
 _ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d)[a-z]")  # not a local zone, whose prices differ from the region's
 _ZONE_ID = re.compile(r"[a-z]+\d-az\d")  # the same of ids: use1-az1, not usw2-lax1-az1
 
@@ -115,7 +117,13 @@ def _check(prices: Prices) -> None:
 
 
 def _read_csv(text: str, found: Prices) -> None:
-    for row in csv.DictReader(io.StringIO(text)):
+    rows = csv.DictReader(io.StringIO(text))
+    if missing := [column for column in _COLUMNS if column not in (rows.fieldnames or ())]:
+        be = "are" if len(missing) > 1 else "is"
+        raise ValueError(
+            f"the {plural('column', len(missing))} {joined(missing, 'and')} {be} missing in its first line"
+        )
+    for row in rows:
         region, name, zone = row["Region"], row["InstanceType"], row.get("AvailabilityZone")
         if zone and not (_ZONE.fullmatch(zone) or _ZONE_ID.fullmatch(zone)):
             continue

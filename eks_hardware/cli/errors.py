@@ -90,7 +90,12 @@ def refuse_unknown(option: str, value: str | None, known: Sequence[str], otherwi
     from eks_hardware.printable import quoted
 
     noun = option.lstrip("-").lower()
-    fail(f"{option}: unknown {noun} {quoted(value)}; {_hint(value, known, otherwise)}")
+    from eks_hardware.loader.other_names import other_name
+    from eks_hardware.suggestions import question
+
+    meant = other_name(noun, value)
+    hint = question([meant]) if meant and meant in known else _hint(value, known, otherwise)
+    fail(f"{option}: unknown {noun} {quoted(value)}; {hint}")
 
 
 def _hint(value: str, known: Sequence[str], otherwise: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -63,6 +64,9 @@ OPTIONS = {
     "quotas": ("--quotas",),
 }
 """Fields of a workload file, and the names of their options."""
+
+_FIELD = re.compile(r"'(\w+)'|(?<=or remove )(\w+)$")
+"""A field that a message names."""
 
 METHODS = get_args(Method)
 """Methods of fine-tuning, which ``--task`` accepts too."""
@@ -184,12 +188,20 @@ def _with_sequences(fields: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _of_option(finding: Finding) -> str:
-    """Return the message of a finding. Unlike the field ``model.name``, ``--model`` accepts more than a name."""
+    """Return the message of a finding, with options instead of fields.
+
+    Unlike the field ``model.name``, ``--model`` accepts more than a name.
+    """
     if finding.code != "MODEL_NAME":
-        return finding.message
+        return _FIELD.sub(_option_named, finding.message)
     from eks_hardware.advisor.shapes.public import MUST
 
     return finding.message.replace(MUST, "must be parameters such as 8B, a public model or a config.json", 1)
+
+
+def _option_named(match: re.Match[str]) -> str:
+    field = match[1] or match[2]
+    return option_of(field) if field in OPTIONS else match[0]
 
 
 def option_of(path: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -53,6 +53,7 @@ def load_document(
     file: str = "<string>",
     over: str = "",
     overlays: Sequence[str] = (),
+    defaults: Mapping[str, object] | None = None,
 ) -> Document[ModelT]:
     """Load one document into a model.
 
@@ -62,28 +63,37 @@ def load_document(
         file: the file name in findings, for text.
         over: text of an overlay, for text.
         overlays: names of overlays, applied in this order.
+        defaults: fields that the document has if it does not set them.
 
     Raises:
         StrategyError: with every finding.
     """
     if isinstance(source, Path):
-        attempt = read_file(source, model, overlays, {})
+        attempt = read_file(source, model, overlays, {}, defaults)
     else:
         attempt = Attempt(file)
         attempt.take(parse(source, file, fix=_minimum(model)))
         if over:
             attempt.lay_over(parse(over, file, may_be_empty=True))
+        attempt.fill(defaults)
         attempt.validate(model)
     if attempt.document is None:
         raise StrategyError(attempt.ordered())
     return attempt.document
 
 
-def read_file(path: Path, model: type[ModelT], overlays: Sequence[str], read: dict[Path, Parsed]) -> Attempt[ModelT]:
+def read_file(
+    path: Path,
+    model: type[ModelT],
+    overlays: Sequence[str],
+    read: dict[Path, Parsed],
+    defaults: Mapping[str, object] | None = None,
+) -> Attempt[ModelT]:
     """Read a file, even with faults; ``read`` caches overlays for the next file."""
     attempt: Attempt[ModelT] = Attempt(display_name(path), path)
     attempt.take(_parsed(path, fix=_minimum(model)))
     attempt.lay_over_named(overlays, ov.overlay_folders(path), read)
+    attempt.fill(defaults)
     attempt.validate(model)
     return attempt
 
@@ -129,6 +139,12 @@ class Attempt(Generic[ModelT]):
             return
         if overlay is not None:
             self.root = ov.merge_mappings(self.root, overlay)
+
+    def fill(self, defaults: Mapping[str, object] | None) -> None:
+        """Set fields that the document does not set."""
+        if self.root is not None and defaults:
+            filled = parse(json.dumps(defaults), self.file).root
+            self.root = replace(self.root, entries={**(filled.entries if filled else {}), **self.root.entries})
 
     def validate(self, model: type[ModelT]) -> None:
         """Create the model of the document, or its findings."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -57,13 +57,15 @@ class WorkloadFile(WorkloadSpec):
         return tuple(dict.fromkeys(regions)) or DEFAULT_REGIONS
 
 
-def read_workload(source: Path | str, *, file: str = OPTIONS_FILE) -> Document[WorkloadFile]:
-    """Read a workload from a file, or from a text that findings call ``file``.
+def read_workload(
+    source: Path | str, *, file: str = OPTIONS_FILE, defaults: Mapping[str, object] | None = None
+) -> Document[WorkloadFile]:
+    """Read a workload from a file, or from a text that findings call ``file``; ``defaults`` are what it does not set.
 
     Raises:
         StrategyError: with every finding, each with its line and column.
     """
-    return load_document(source, WorkloadFile, file=file)
+    return load_document(source, WorkloadFile, file=file, defaults=defaults)
 
 
 def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) -> Request:

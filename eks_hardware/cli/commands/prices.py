@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from textwrap import wrap
 
 import click
 
@@ -13,6 +14,10 @@ from eks_hardware.cli.errors import exit_codes, fail
 from eks_hardware.cli.output import console, table
 from eks_hardware.cli.output.narrow import fitted
 from eks_hardware.installed_from import install_command
+
+_BESIDE_SOURCE, _LEAST_SOURCE = 46, 30
+"""Width of the other columns, and the least width of the sources in a table."""
+_JOINT = "\u2060"
 
 
 @click.group(invoke_without_command=True, epilog=exit_codes())
@@ -46,10 +51,19 @@ def prices(context: click.Context) -> None:
     rows.append(("volumes", volumes["as_of"], volumes["source"]))
     services = {name: each for name, each in facts.service_prices().items() if isinstance(each, dict)}
     rows += [(name.replace("_", " "), each["as_of"], each["source"]) for name, each in services.items()]
-    for words, as_of, source in sorted(rows, key=lambda row: first_day(row[1])):
-        shown.add_row(words, as_of, str((date.today() - first_day(as_of)).days), source)
     out = console()
+    room = out.width - _BESIDE_SOURCE
+    for words, as_of, source in sorted(dict.fromkeys(rows), key=lambda row: first_day(row[1])):
+        days = (date.today() - first_day(as_of)).days
+        lines = _broken_at_slashes(source, room) if room >= _LEAST_SOURCE else [source]
+        shown.add_row(words, as_of, str(days), "\n".join(lines))
     out.print(fitted(shown, out))
+
+
+def _broken_at_slashes(source: str, width: int) -> list[str]:
+    """Return the lines of a source, whose paths and addresses may continue on the next line after a slash."""
+    lines = wrap(source.replace("/", f"/{_JOINT} "), width, break_on_hyphens=False)
+    return [line.replace(f"{_JOINT} ", "").rstrip(_JOINT) for line in lines]
 
 
 @prices.command(epilog=exit_codes("--check finds a file that is out of date"))

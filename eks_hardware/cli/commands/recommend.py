@@ -211,7 +211,8 @@ def _request(fields: dict[str, Any], file: Path | None) -> tuple[Request, tuple[
     from eks_hardware.resolve.mappings import merged
 
     folder = file.parent if file else None
-    document = _read(file) if file else None
+    required = {name: value for name, value in fields.items() if name in ("task", "model")}
+    document = _read(file, required) if file else None
     if document and not fields:
         return request_of(document, folder=folder), document.value.only
     if document is None and "task" not in fields:
@@ -244,12 +245,12 @@ def _described(model: dict[str, object], fields: dict[str, object]) -> dict[str,
     return {name: value for name, value in model.items() if name not in ("name", "hf_config")}
 
 
-def _read(file: Path) -> Document[WorkloadFile]:
+def _read(file: Path, defaults: dict[str, Any]) -> Document[WorkloadFile]:
     from eks_hardware.advisor.ranking.workload_file import read_workload
 
     if str(file) == _STDIN:
-        return read_workload(sys.stdin.read(), file="<stdin>")
-    return read_workload(file)
+        return read_workload(sys.stdin.read(), file="<stdin>", defaults=defaults)
+    return read_workload(file, defaults=defaults)
 
 
 # --- what is answered

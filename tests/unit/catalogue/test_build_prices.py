@@ -84,6 +84,19 @@ def test_another_format_is_refused(tmp_path: Path, content: Any) -> None:
         build.build_from_files([_file(tmp_path, "file", content)])
 
 
+@pytest.mark.parametrize(
+    ("header", "missing"),
+    [
+        ("InstanceType,Price,SpotPrice", "the column Region is"),
+        ("Region,Price", "the columns InstanceType and SpotPrice are"),
+    ],
+)
+def test_a_csv_without_a_column_is_refused_by_its_name(tmp_path: Path, header: str, missing: str) -> None:
+    for rows in ("", "p5.48xlarge,55,60\n"):
+        with pytest.raises(build.BuildError, match=f"; {missing} missing in its first line"):
+            build.build_from_files([_file(tmp_path, "prices.csv", f"{header}\n{rows}")])
+
+
 def test_a_file_without_types_of_the_catalogue_is_refused(tmp_path: Path) -> None:
     path = _file(tmp_path, "cpu.csv", "InstanceType,Region,Price,SpotPrice\nzz9.large,us-east-1,1,\n")
     with pytest.raises(build.BuildError, match="has no prices of the catalogue's instance types"):

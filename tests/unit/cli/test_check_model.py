@@ -140,4 +140,5 @@ def test_wrong_usage(arguments: tuple[str, ...]) -> None:
 
 
 def test_an_unknown_framework_is_met_with_the_nearest() -> None:
-    assert "did you mean vllm?" in invoked("llama-3.1-8b", "--target", "gpu", "--framework", "vlm").err
+    for given, meant in (("vlm", "vllm"), ("torch-neuronx", "pytorch-xla")):
+        assert f"did you mean {meant}?" in invoked("llama-3.1-8b", "--target", "gpu", "--framework", given).err

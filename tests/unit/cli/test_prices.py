@@ -23,6 +23,15 @@ def test_lists_every_source_oldest_first() -> None:
         assert all(each["source"][:60] in said for each in file()["sources"].values())
 
 
+def test_is_a_table_of_80_columns() -> None:
+    lines = cli.run("prices", COLUMNS="80").out.splitlines()
+    assert lines[0].split() == ["Prices", "Day", "Days", "ago", "Source"]
+    assert max(map(len, lines)) <= 80
+    assert any(re.match(r"interface endpoint +\d{4}-\d\d-\d\d +\d+  \S", line) for line in lines)
+    wide = cli.run("prices", COLUMNS="300").out.splitlines()
+    assert len(wide) == len(set(wide))
+
+
 class _Session:
     """A boto3 session in one region, whose account may not read the rates of Savings Plans."""
 

@@ -394,10 +394,10 @@ def test_a_method_of_fine_tuning_is_a_task(method: str, tmp_path: Path) -> None:
         ("--task inference --model 8B --context -1", "error: --context must be"),
         ("--task inference --model 8B --context 99999999999999999999", "error: --context must be"),
         ("--task inference --model 8B --concurrency 0", "error: --concurrency must be"),
-        ("--task inference --model 8B --concurrency 4 --users 5", "must not be set together with 'users'"),
+        ("--task inference --model 8B --concurrency 4 --users 5", "must not be set together with --users, got both"),
         ("--task training --model 8B --users 5", "error: --users: is only for"),
         ("--task training --model 8B --within 5", "error: --within must be"),
-        ("--task lora --model 8B --within 5d", "error: --within: requires"),
+        ("--task lora --model 8B --within 5d", "error: --within: requires --tokens; set it, or remove --within"),
         ("--task inference --model 8B --nodes 5", "error: --nodes: is only for"),
         ("--task inference --model 8B --software mature", "error: unknown option --software"),
         ("--task training --model 8B --context 0", "error: --context must be at least 1, got 0"),
@@ -466,6 +466,26 @@ def test_the_context_of_training_is_the_length_of_a_sequence(tmp_path: Path) -> 
     assert (shown, "context 28672" in shown) == (run("--from", file).out, True)
     file.write_text(text + "sequence_length: 4096\n", encoding="utf-8")
     assert run("--from", file, "--context", "28k").out == shown
+
+
+def test_options_fill_what_a_file_lacks(tmp_path: Path) -> None:
+    file = tmp_path / "workload.yaml"
+    file.write_text("version: 1\nregion: us-west-2\n", encoding="utf-8")
+    options = ("--task", "lora", "--model", "llama-3.1-8b")
+    assert run("--from", file, *options).out == run(*options, "--region", "us-west-2").out
+    code, _, said = run("--from", file, "--task", "inference")
+    assert (code, "required field model is missing" in said, "fields task" in said) == (1, True, False)
+    file.write_text("version: 1\ntask: inference\nmodel: {name: llama-3.1-8b}\n", encoding="utf-8")
+    assert "(8.03B llama), lora;" in run("--from", file, "--task", "lora").out
+
+
+def test_the_package_for_newer_neuron_chips_is_named(tmp_path: Path) -> None:
+    """torch-neuron, which has a similar name, is for Inf1."""
+    file = tmp_path / "workload.yaml"
+    file.write_text(
+        "{version: 1, task: inference, model: {parameters: 8B}, framework: torch-neuronx}", encoding="utf-8"
+    )
+    assert run("--from", file).err.partition("\n")[0].endswith("did you mean pytorch-xla?")
 
 
 def test_weights_in_fp8_on_an_a100_are_a_caution() -> None:

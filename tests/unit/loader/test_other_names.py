@@ -50,7 +50,7 @@ def rows() -> Iterator[tuple[str, str, str]]:
     for tool in facts.other_names()["tools"].values():
         for section, names in tool["fields"].items():
             for name, path in names.items():
-                if section not in ("limits", "task"):
+                if section not in ("framework", "limits", "task"):
                     yield section, name, path
 
 
