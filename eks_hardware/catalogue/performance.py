@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from eks_hardware import facts
 from eks_hardware.catalogue.model import Accelerator
@@ -79,6 +79,12 @@ def performance(accelerator: Accelerator) -> Performance:
         return _UNKNOWN  # no source gives the share of the GPU's speed that a fraction has
     rows = _rows().get(accelerator.name, ())
     return next((known for memory_gib, known in rows if _is_of(accelerator, memory_gib)), _UNKNOWN)
+
+
+@cache
+def slowest_link(link: Literal["link_gb_per_second", "host_gb_per_second"]) -> float:
+    """Return the lowest known bandwidth of a kind of link; it counts where that of an accelerator is unknown."""
+    return min(value for row in facts.performance()["accelerators"] if (value := row[link]) is not None)
 
 
 @cache

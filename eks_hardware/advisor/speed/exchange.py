@@ -12,8 +12,8 @@ from eks_hardware.advisor.fitting.fit import memory_of
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory
 from eks_hardware.advisor.model import Fit, Request
 from eks_hardware.advisor.speed.throughput import Devices, expert_exchange_seconds
-from eks_hardware.catalogue import InstanceType
-from eks_hardware.catalogue.performance import performance
+from eks_hardware.catalogue import Accelerator, InstanceType
+from eks_hardware.catalogue.performance import delay, performance, slowest_link
 
 _BITS = 8
 _GIGA = 1e9
@@ -31,7 +31,7 @@ class Exchange:
 
     seconds: float  # over the slowest link at its peak; 0 if a pass exchanges nothing
     over: str  # the slowest link, in words
-    unknown: tuple[str, ...]  # links of unknown bandwidth, one sentence each
+    unknown: tuple[str, ...]  # links of unknown bandwidth and what counts instead, one sentence each
 
 
 class _Link(NamedTuple):
@@ -39,7 +39,8 @@ class _Link(NamedTuple):
 
     name: str
     peak: str  # its bandwidth in words
-    seconds: float | None  # of a pass; None if the bandwidth is unknown
+    seconds: float | None  # of a pass; None if the bandwidth of the network is unknown
+    assumed: bool = False  # whether the bandwidth is that of the slowest link in the catalogue
 
 
 def exchange(request: Request, fit: Fit) -> Exchange:
@@ -52,12 +53,14 @@ def exchange(request: Request, fit: Fit) -> Exchange:
     links = [*_between_devices(request, fit), *_to_host(request, fit)]
     times = [(link.seconds, f"{link.name}, {link.peak}") for link in links if link.seconds is not None]
     seconds, slowest = max(times, key=lambda item: item[0], default=(0.0, ""))
-    unknown = (link.name for link in links if link.seconds is None)
-    return Exchange(
-        seconds=seconds,
-        over=slowest,
-        unknown=tuple(f"the time for {name} is not included: the bandwidth is unknown" for name in unknown),
-    )
+    unknown = [
+        f"the bandwidth of {link.name} is unknown: {link.peak} counts, the lowest of any accelerator"
+        if link.assumed
+        else f"the time for {link.name} is not included: the bandwidth is unknown"
+        for link in links
+        if link.assumed or link.seconds is None
+    ]
+    return Exchange(seconds=seconds, over=slowest, unknown=tuple(unknown))
 
 
 def _between_devices(request: Request, fit: Fit) -> Iterator[_Link]:
@@ -73,14 +76,27 @@ def _between_devices(request: Request, fit: Fit) -> Iterator[_Link]:
             yield _Link("the network of a node", f"{gbps or 0:g} Gbps", seconds)
     if chip and fit.devices > fit.nodes * layout.tensor:
         known = performance(chip)
-        peak = known.link_gb_per_second
         sent = _gathered(request, fit, layout.expert)
         tokens = _of_tokens(request, fit, 1) if layout.expert > 1 and nodes_of_experts == 1 else 0.0
-        # Vendors count both directions, and a device receives only its part of each layer.
         name = f"{known.link or 'the links'} between the devices"
         if sent or tokens:
-            seconds = sent / (peak / 2 * layout.tensor * _GIGA) + tokens if peak else None
-            yield _Link(name, f"{peak or 0:g} GB/s", seconds)
+            speed, words = _between(chip)
+            # A device receives only its part of each layer.
+            seconds = sent / (speed * layout.tensor * _GIGA) + tokens
+            yield _Link(name, words, seconds, assumed=known.link_gb_per_second is None)
+
+
+def _between(chip: Accelerator) -> tuple[float, str]:
+    """Return the speed of the links between the devices of a node in GB/s, in one direction, and in words.
+
+    Vendors count both directions. If runs on the accelerator have a measured speed, far below the peak, it counts.
+    """
+    peak = performance(chip).link_gb_per_second or slowest_link("link_gb_per_second")
+    row = delay("exchange", chip.kind, chip.name)
+    measured = row.get("gb_per_second") if row and "link_share" not in row else None
+    if measured is not None and measured < peak / 2:
+        return measured, f"{measured:g} GB/s in one direction (fitted)"
+    return peak / 2, f"{peak:g} GB/s"
 
 
 def _gathered(request: Request, fit: Fit, parts: int) -> float:
@@ -120,10 +136,10 @@ def _to_host(request: Request, fit: Fit) -> Iterator[_Link]:
     memory = memory_of(request, fit.kind)
     assert isinstance(memory, TrainingMemory)
     batches = (fit.batch_size or memory.run.batch_size) / memory.run.batch_size
-    peak = performance(chip).host_gb_per_second
-    sent = memory.host_traffic(fit.parallelism, batches=batches)
-    seconds = sent / (peak / 2 * _GIGA) if peak else None
-    yield _Link("PCIe to the memory of the node", f"{peak or 0:g} GB/s", seconds)
+    known = performance(chip).host_gb_per_second
+    peak = known or slowest_link("host_gb_per_second")
+    seconds = memory.host_traffic(fit.parallelism, batches=batches) / (peak / 2 * _GIGA)
+    yield _Link("PCIe to the memory of the node", f"{peak:g} GB/s", seconds, assumed=known is None)
 
 
 def network_of_device(kind: InstanceType) -> float | None:

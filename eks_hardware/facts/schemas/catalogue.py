@@ -222,7 +222,7 @@ class DelayRow(TypedDict):
     accelerators: NotRequired[list[str]]  # only these; a row without is for the others of the kind
     microseconds: float
     link_share: NotRequired[float]  # exchanges: share of the link's peak in one direction
-    gb_per_second: NotRequired[float]  # exchanges over a link of unknown bandwidth
+    gb_per_second: NotRequired[float]  # exchanges: speed if the bandwidth is unknown, or without link_share always
     source: Text
     as_of: Day
     note: NotRequired[Text]

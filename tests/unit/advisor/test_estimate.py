@@ -81,6 +81,29 @@ def test_vendors_count_both_directions_of_a_link() -> None:
     assert exchange(request, pairs).seconds == pytest.approx(70e9 * 2 * 3 / 450e9 / 2)
 
 
+def test_the_measured_speed_of_links_counts_where_it_is_far_below_the_peak() -> None:
+    """PCIe of T4 and A10G peaks at 16 and 32 GB/s in one direction; all-reduce on four A10G reaches 2.6."""
+    request = asking(REGION, task="fine-tuning", method="qlora", model={"parameters": "13B"})
+    for name in ("g4dn.12xlarge", "g5.12xlarge"):
+        found = with_layout(replace(fitted(request, name), nodes=1), data=4, sharding="zero-3")
+        crossed = exchange(request, found)
+        assert crossed.seconds >= 13e9 * 0.5 * 2 / 2.6e9
+        assert crossed.over == "PCIe between the devices, 2.6 GB/s in one direction (fitted)"
+        assert crossed.unknown == ()
+
+
+def test_a_link_of_unknown_bandwidth_counts_as_the_slowest() -> None:
+    """No source has the link from Trainium to the memory of its node: 32 GB/s, 16 of them in each direction."""
+    said = {"task": "training", "model": {"parameters": "8B"}, "batch_size": 1, "offload": ["weights"]}
+    request = asking(REGION, **said)
+    found = with_layout(fitted(request, "trn1.32xlarge"), data=16, tensor=2)
+    crossed = exchange(request, found)
+    assert crossed.seconds == pytest.approx(2 * 2 * 8e9 / 2 / 16e9)
+    assert crossed.unknown == (
+        "the bandwidth of PCIe to the memory of the node is unknown: 32 GB/s counts, the lowest of any accelerator",
+    )
+
+
 def test_stages_on_nodes_of_their_own_share_no_weights() -> None:
     """Each of 4 nodes has a quarter of the layers; its 8 devices gather them from each other."""
     request = asking(REGION, **TRAINING)
