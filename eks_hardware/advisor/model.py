@@ -235,6 +235,16 @@ ScorePart = Literal["cost", "policy", "maturity", "speed"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class AboutCost:
+    """The cost at an estimated price, which ranks a candidate whose price is unknown."""
+
+    usd_per_hour: float  # of all nodes
+    usd_per_million_tokens: float | None
+    usd_per_run: float | None
+    how: str  # the calculation in words
+
+
+@dataclass(frozen=True, kw_only=True)
 class Candidate:
     """An instance type on which the workload fits, with its cost and score."""
 
@@ -256,6 +266,7 @@ class Candidate:
     score: float  # 0 to 100
     reasons: tuple[str, ...]  # reasons for its rank, one sentence each
     replicas: int | None = None  # replicas that the users need; None if the request has no users
+    about: AboutCost | None = None  # None if the price is known, or has no estimate
 
     @property
     def nodes(self) -> int:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
-from statistics import median
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts
@@ -20,6 +19,7 @@ from eks_hardware.advisor.model import Candidate, Fit, Gate, Maturity, Miss, Pla
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
 from eks_hardware.advisor.ranking.limits import closest_plan, plan_above
+from eks_hardware.advisor.ranking.price_estimate import PriceEstimates
 from eks_hardware.advisor.ranking.quotas import Shortage, closest_misses, plan_of, quota_notes, shortage_of
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
 from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
@@ -219,6 +219,7 @@ class _Search:
         self._of_replicas: dict[int, Fitter] = {}
         self._in_flight = in_flight(request) if request.workload.users else 0
         self._tokens = run_tokens(request)
+        self._estimates = PriceEstimates(catalogue)
         self._cpu_sizes: Counter[str] = Counter()
 
     def take(self, kind: InstanceType) -> None:
@@ -379,6 +380,7 @@ class _Search:
                 region=region,
                 purchase=purchase,
                 figure=figure,
+                estimate=None if figure else self._estimates.of(kind.name, region),
                 at_most=at_most,
                 speed=sized.speed,
                 maturity=state[0],
@@ -459,7 +461,7 @@ def _ranked(
     workload = request.workload
     cautions = policy.policy_for(request).warnings(workload, request.shape)
     drafts = _on_fewest_nodes(drafts)
-    weighed = [_weighed(each, request, branch, cautions, catalogue) for each in drafts]
+    weighed = [_weighed(each, request, branch, cautions) for each in drafts]
     basis = basis_of(workload, weighed)
     scored = score(weighed, workload=workload, basis=basis)
     rows = sorted(
@@ -470,8 +472,13 @@ def _ranked(
     if workload.trains and not is_planned(workload) and candidates:
         longest = longest_hours(workload)
         if (candidates[0].hours or 0.0) > longest:  # a plan of years for an amount that no one gave
-            candidates = tuple(replace(candidate, hours=None, usd_per_run=None) for candidate in candidates)
+            candidates = tuple(_without_run(candidate) for candidate in candidates)
     return basis, candidates
+
+
+def _without_run(candidate: Candidate) -> Candidate:
+    about = candidate.about and replace(candidate.about, usd_per_run=None)
+    return replace(candidate, hours=None, usd_per_run=None, about=about)
 
 
 def _on_fewest_nodes(drafts: Sequence[Draft]) -> list[Draft]:
@@ -483,16 +490,14 @@ def _on_fewest_nodes(drafts: Sequence[Draft]) -> list[Draft]:
     return [draft for draft in drafts if draft.fit.nodes == fewest[draft.fit.kind.family]]
 
 
-def _weighed(
-    draft: Draft, request: Request, branch: policy.Branch, cautions: Sequence[policy.Branch], catalogue: Catalogue
-) -> Weighed:
+def _weighed(draft: Draft, request: Request, branch: policy.Branch, cautions: Sequence[policy.Branch]) -> Weighed:
     kind = draft.fit.kind
     chip = kind.accelerator
     warned = any(caution.match(kind) == "named" for caution in cautions)
     return Weighed(
         costs={
-            "usd_per_run": draft.usd_per_run,
-            "usd_per_hour": draft.usd_per_hour,
+            "usd_per_run": draft.counted_usd_per_run,
+            "usd_per_hour": draft.counted_usd_per_hour,
         },
         speed=draft.rate,
         policy=0.0 if warned else branch.rank(kind),
@@ -500,7 +505,6 @@ def _weighed(
         nodes=draft.fit.nodes,
         tight=_is_tight(draft.fit, request.workload),
         size=draft.nodes * ((chip.memory_gib_total if chip else None) or kind.memory_gib),
-        elsewhere=None if draft.figure else _price_elsewhere(draft, catalogue),
         hours=draft.billed_hours,
         place=(request.regions.index(draft.region), request.workload.purchase.index(draft.purchase)),
         name=kind.name,
@@ -512,13 +516,6 @@ def _is_tight(fit: Fit, workload: WorkloadSpec) -> bool:
     rule = facts.ranking()["tight_fit"]
     smallest = fit.batch_size is None or fit.batch_size <= batch_size(workload)
     return policy.way_of(workload) in rule["ways"] and smallest and fit.used > rule["share"]
-
-
-def _price_elsewhere(draft: Draft, catalogue: Catalogue) -> float | None:
-    """Return US dollars per hour of all nodes at the median On-Demand price of all regions; None if none is known."""
-    name = draft.fit.kind.name
-    prices = [price.usd_per_hour for region in catalogue.regions if (price := catalogue.price(name, region))]
-    return median(prices) * draft.nodes if prices else None
 
 
 def _candidate(
@@ -550,4 +547,5 @@ def _candidate(
         scores=scored.parts,
         score=scored.total,
         reasons=tuple(dict.fromkeys(reasons_of(draft, scored, basis, branch, cautions))),
+        about=draft.about,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eks_hardware import facts
-from eks_hardware.advisor.model import Fit, Maturity
+from eks_hardware.advisor.model import AboutCost, Fit, Maturity
+from eks_hardware.advisor.ranking.price_estimate import PriceEstimate
 from eks_hardware.advisor.speed.estimate import Speed
 from eks_hardware.advisor.speed.throughput import usd_per_million_tokens
 from eks_hardware.cost import Figure
@@ -28,6 +29,7 @@ class Draft:
     replicas: int | None = None  # replicas that the users need; None: one job, one replica, or as many as fit (batch)
     sequences: int = 1  # concurrent sequences of one of these replicas
     tokens: int | None = None  # of the run; None for work that is not a run
+    estimate: PriceEstimate | None = None  # of one instance, if its price is unknown
     any_nodes: bool = False  # whether neither the time nor the nodes of a training run are given
 
     @property
@@ -39,6 +41,13 @@ class Draft:
     def usd_per_hour(self) -> float | None:
         """US dollars per hour of all nodes."""
         return None if self.figure is None else self.figure.usd_per_hour * self.nodes
+
+    @property
+    def counted_usd_per_hour(self) -> float | None:
+        """US dollars per hour that count in the ranking: at an estimated price if the price is unknown."""
+        if self.figure is None and self.estimate is not None:
+            return self.estimate.usd_per_hour * self.nodes
+        return self.usd_per_hour
 
     @property
     def tokens_per_second(self) -> float | None:
@@ -66,10 +75,27 @@ class Draft:
     @property
     def usd_per_million_tokens(self) -> float | None:
         """US dollars per million tokens. For requests of users, devices without work count as idle."""
-        used = self.speed.tokens_per_second
+        return usd_per_million_tokens(self.usd_per_hour, self._used)
+
+    @property
+    def _used(self) -> float | None:
+        """Tokens per second of the devices with work."""
         if self.tokens is None and self.speed.per_replica is not None:
-            used = self.speed.per_replica * (self.replicas or 1)
-        return usd_per_million_tokens(self.usd_per_hour, used)
+            return self.speed.per_replica * (self.replicas or 1)
+        return self.speed.tokens_per_second
+
+    @property
+    def about(self) -> AboutCost | None:
+        """The cost at the estimated price; None if the price is known, or has no estimate."""
+        hourly = self.counted_usd_per_hour
+        if self.figure is not None or self.estimate is None or hourly is None:
+            return None
+        return AboutCost(
+            usd_per_hour=hourly,
+            usd_per_million_tokens=usd_per_million_tokens(hourly, self._used),
+            usd_per_run=self.counted_usd_per_run,
+            how=self.estimate.how,
+        )
 
     @property
     def hours(self) -> float | None:
@@ -84,5 +110,10 @@ class Draft:
     @property
     def usd_per_run(self) -> float | None:
         """US dollars of the whole run."""
-        billed, hourly = self.billed_hours, self.usd_per_hour
+        return None if self.usd_per_hour is None else self.counted_usd_per_run
+
+    @property
+    def counted_usd_per_run(self) -> float | None:
+        """US dollars of the whole run that count in the ranking."""
+        billed, hourly = self.billed_hours, self.counted_usd_per_hour
         return None if billed is None or hourly is None else billed * hourly

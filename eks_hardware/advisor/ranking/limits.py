@@ -23,12 +23,12 @@ def plan_above(workload: WorkloadSpec, draft: Draft) -> Plan | None:
     Without tokens or a time, nothing is planned. ``nodes`` of the workload accepts any number of nodes and any cost.
     ``within`` replaces the longest duration.
     """
-    hours, cost, rules = draft.hours, draft.usd_per_run, facts.ranking()["run"]
+    hours, cost, rules = draft.hours, draft.counted_usd_per_run, facts.ranking()["run"]
     if hours is None or not is_planned(workload):
         return None
     longest = longest_hours(workload)
     name = f"{draft.nodes} x {draft.fit.kind.name}"
-    price = "" if cost is None else f", for {money(cost)}"
+    price = "" if cost is None else f", for {'about ' if draft.about else ''}{money(cost)}"
     if hours > longest:
         text = f"{name} {'takes' if draft.nodes == 1 else 'take'} {span(hours)}{price}; the limit is {span(longest)}"
         return _plan(draft, hours, text, f"--within {math.ceil(hours / _HOURS_PER_DAY)}d")

@@ -13,7 +13,7 @@ from eks_hardware.advisor.ranking.limits import span
 from eks_hardware.advisor.ranking.policy import Branch, Match, way_of
 from eks_hardware.advisor.ranking.score import Scored
 from eks_hardware.catalogue import load
-from eks_hardware.printable import ratio
+from eks_hardware.printable import ratio, usd
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.policy import Basis
@@ -51,7 +51,8 @@ def short(number: int) -> str:
 
 def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cautions: Sequence[Branch]) -> Iterator[str]:
     """Yield the reasons for a candidate's rank, for the workload's branch of the policy."""
-    yield _cost(draft, scored, basis)
+    cost = _cost(draft, scored, basis)
+    yield f"{cost}, at an estimated price" if draft.about else cost
     yield _speed(draft, scored)
     kind = draft.fit.kind
     match = branch.match(kind)
@@ -117,7 +118,8 @@ def _no_price(draft: Draft) -> str:
     kind = draft.fit.kind.name
     if draft.purchase == "capacity-block":
         return f"each Capacity Block offering of {kind} has its own price: get offerings from AWS"
-    return f"the price of {kind} ({draft.purchase}) in {draft.region} is unknown: check it with AWS"
+    about = draft.estimate and f"about {usd(draft.estimate.usd_per_hour)} USD per hour, {draft.estimate.how}; "
+    return f"the price of {kind} ({draft.purchase}) in {draft.region} is unknown: {about or ''}check it with AWS"
 
 
 def plain(quote: str) -> str:

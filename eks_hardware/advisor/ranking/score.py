@@ -27,14 +27,13 @@ _LESS = 0.01
 class Weighed:
     """The scored properties of a candidate; None is unknown."""
 
-    costs: Mapping[Basis, float | None]  # US dollars
+    costs: Mapping[Basis, float | None]  # US dollars, at an estimated price if its own is unknown
     speed: float | None  # tokens per second
     policy: float  # match with the policy's branch, from 0 to 1
     maturity: Maturity
     nodes: int  # for one job or one replica
     tight: bool = False  # whether it may not fit, because memory is estimated
     size: float = 1.0  # GiB of memory of all devices, or of CPU nodes; stands in for an unknown price
-    elsewhere: float | None = None  # US dollars per hour at the median price of other regions, if its own is unknown
     hours: float | None = None  # billed hours of a run
     place: tuple[int, ...]  # positions of its region and purchasing option in the request: the first tie-breaker
     name: str  # of the instance type: the last tie-breaker
@@ -69,15 +68,11 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     """Return the scores of candidates, in their order.
 
     Cost and speed count by their logarithm, relative to the best: doubling the cost loses the same at one dollar as at
-    a hundred. An unknown price counts like that of other regions, or the usual price of the same memory, and is never
-    first. If no price is known, these prices decide. A candidate above the budget's limit scores less than all within
-    it, and the others are not compared with its speed. A candidate that is better in everything measured (cost, speed,
-    maturity, number of nodes) never scores less, even if it may not fit. One of much better value per hour scores more,
-    except with priority performance.
+    a hundred. Without a price and an estimate, the usual price of the same memory counts, and the candidate is never
+    first. A candidate above the budget's limit scores less than all within it, and the others are not compared with its
+    speed. A candidate that is better in everything measured (cost, speed, maturity, number of nodes) never scores less,
+    even if it may not fit. One of much better value per hour scores more, except with priority performance.
     """
-    if all(each.costs[basis] is None for each in weighed) and (assumed := _at_stand_ins(weighed, basis)):
-        rows = score(assumed, workload=workload, basis=basis)
-        return tuple(replace(row, times_the_cheapest=None) for row in rows)
     rules = facts.ranking()
     way = way_of(workload)
     weights, halvings, limit = rules["weights"][workload.budget], rules["halvings"], limit_of(workload)
@@ -122,19 +117,6 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     return _below_the_limit(_below_what_is_better(weighed, found, basis))
 
 
-def _at_stand_ins(weighed: Sequence[Weighed], basis: Basis) -> list[Weighed]:
-    """Return the candidates with stand-ins for their unknown prices; nothing if there are none."""
-    usual = _usual_price(weighed)
-    hourly = [_stand_in(each, usual, "usd_per_hour") for each in weighed]
-    if not any(hourly):
-        return []
-    costs = [_stand_in(each, usual, basis) for each in weighed]
-    return [
-        replace(each, costs={**each.costs, "usd_per_hour": usd, basis: cost})
-        for each, usd, cost in zip(weighed, hourly, costs, strict=True)
-    ]
-
-
 def _fastest(
     weighed: Sequence[Weighed], times_the_cheapest: Sequence[float | None], limit: float
 ) -> tuple[float | None, bool]:
@@ -148,15 +130,12 @@ def _fastest(
 def _usual_price(weighed: Sequence[Weighed]) -> float | None:
     """Return the median of US dollars per hour and GiB of memory; None if no price is known."""
     known = [cost / each.size for each in weighed if (cost := each.costs["usd_per_hour"]) is not None]
-    known = known or [each.elsewhere / each.size for each in weighed if each.elsewhere is not None]
     return median(known) if known else None
 
 
 def _stand_in(each: Weighed, usual: float | None, basis: Basis) -> float | None:
-    """Return the cost at the price of other regions, or at the usual price of its memory."""
-    hourly = each.elsewhere
-    if hourly is None and usual is not None:
-        hourly = usual * each.size
+    """Return the cost at the usual price of its memory."""
+    hourly = None if usual is None else usual * each.size
     if basis == "usd_per_hour" or hourly is None:
         return hourly
     return None if each.hours is None else hourly * each.hours

@@ -288,9 +288,12 @@ def _assumed(recommendation: Recommendation) -> Iterator[str]:
 
 
 def _without_price(best: Sequence[Candidate]) -> Iterator[str]:
-    """Yield a sentence about candidates with an unknown price, if there are any."""
-    if names := [each.fit.kind.name for each in best if each.usd_per_hour is None]:
-        yield f"Price unknown: {', '.join(names)}. Ranked at the usual price: of other regions, or of its memory."
+    """Yield sentences about candidates with an unknown price, if there are any."""
+    unknown = [each for each in best if each.usd_per_hour is None]
+    if names := [f"{each.fit.kind.name} in {each.region}" for each in unknown if each.about]:
+        yield f"Price unknown: {', '.join(names)}. ~ is an estimate from the prices of other regions."
+    if names := [each.fit.kind.name for each in unknown if not each.about]:
+        yield f"Price unknown: {', '.join(names)}. Ranked at the usual price of its memory."
 
 
 def _in_fp16(best: Sequence[Candidate], chosen: Candidate, request: Request) -> Iterator[str]:
@@ -313,21 +316,23 @@ def _dates(best: Sequence[Candidate], *, more: int, everything: bool) -> str:
 
 def _choice(best: Candidate) -> str:
     """Return the choice and its price."""
-    price = "price unknown"
+    price, about = "price unknown", best.about
     if best.usd_per_hour is not None:
         price = f"{'at most ' if best.price_at_most else ''}${usd(best.usd_per_hour)}/h"
-    if best.usd_per_run is not None and best.hours is not None:
-        run = best.usd_per_run
+    elif about:
+        price = f"price unknown, about ${usd(about.usd_per_hour)}/h"
+    run = about.usd_per_run if about else best.usd_per_run
+    if run is not None and best.hours is not None:
         short_run = f"{run / _MILLION:.1f}M" if run >= _MILLION else usd(run)
         took = span(best.hours)
         duration = f"({took}, counted as 1 hour)" if best.hours < 1 and took != span(1.0) else f"in {took}"
-        price += f", ${short_run} {duration}"
+        price += f", {'about ' if about else ''}${short_run} {duration}"
     bought = "" if best.purchase == "on-demand" else f", {best.purchase}"
     return f"{_CHOSEN} {best.hardware}{bought} in {best.region}: {price}"
 
 
 def _table(best: Sequence[Candidate], chosen: Candidate | None = None) -> Table:
-    run = any(candidate.usd_per_run is not None for candidate in best)
+    run = any((each.about or each).usd_per_run is not None for each in best)
     names = ("#", "Instance type", "Accelerator", "Memory GiB", "$/h", "$/run" if run else "$/M tok", "Score")
     rows = [
         (
@@ -335,8 +340,8 @@ def _table(best: Sequence[Candidate], chosen: Candidate | None = None) -> Table:
             each.hardware,
             _devices(each),
             f"{each.fit.memory_gib:.1f}/{each.fit.available_gib:.1f}",
-            f"{'<=' if each.price_at_most else ''}{usd(each.usd_per_hour)}",
-            usd(each.usd_per_run if run else each.usd_per_million_tokens),
+            _hourly(each),
+            _of_work(each, of_run=run),
             f"{each.score:.0f}",
         )
         for rank, each in enumerate(best, 1)
@@ -346,6 +351,20 @@ def _table(best: Sequence[Candidate], chosen: Candidate | None = None) -> Table:
     for row in rows:
         candidates_table.add_row(*row)
     return candidates_table
+
+
+def _hourly(each: Candidate) -> str:
+    return (
+        f"~{usd(each.about.usd_per_hour)}"
+        if each.about
+        else f"{'<=' if each.price_at_most else ''}{usd(each.usd_per_hour)}"
+    )
+
+
+def _of_work(each: Candidate, *, of_run: bool) -> str:
+    cost = each.about or each
+    value = cost.usd_per_run if of_run else cost.usd_per_million_tokens
+    return f"{'~' if each.about and value is not None else ''}{usd(value)}"
 
 
 def _devices(each: Candidate) -> str:
@@ -476,7 +495,7 @@ def _regions(best: Sequence[Candidate], recommendation: Recommendation, out: Con
             if one.purchase == candidate.purchase and one.fit.kind is candidate.fit.kind
         ]
         there = [next((one for one in alike if one.region == region), None) for region in regions]
-        rows.append((candidate.hardware, [usd(one.usd_per_hour) if one else "-" for one in there]))
+        rows.append((candidate.hardware, [_hourly(one) if one else "-" for one in there]))
     prices = table(("", *regions), right=regions, fold=regions, heading="dim")
     for name, figures in rows:
         prices.add_row(f"  {name}", *figures)

@@ -95,6 +95,7 @@ def _candidate(each: Candidate) -> dict[str, object]:
         "hours": each.hours,
         "usd_per_million_tokens": each.usd_per_million_tokens,
         "usd_per_run": each.usd_per_run,
+        "about": each.about and asdict(each.about),
         "parallelism": asdict(fit.parallelism),
         "memory_gib": fit.memory_gib,
         "available_gib": fit.available_gib,

@@ -11,6 +11,7 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.advisor import recommend as module
 from eks_hardware.advisor.model import Candidate, Recommendation
+from eks_hardware.advisor.ranking.price_estimate import PriceEstimates
 from eks_hardware.advisor.ranking.work import answer_tokens, in_flight, run_tokens
 from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families, cheaper_way, recommend, unknown_of
@@ -176,8 +177,46 @@ def test_cpus_are_current_general_families_of_some_size() -> None:
 # --- prices
 
 
-def test_what_has_no_price_is_not_first_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_price_neither_wins_nor_loses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Types keep their places, because the estimate is close to the price."""
+    before = [each.fit.kind.name for each in best_of_families(answer(**CHAT).candidates)]
     priced(monkeypatch, "g6e", None)
+    found = answer(**CHAT)
+    assert [each.fit.kind.name for each in best_of_families(found.candidates)] == before
+    unpriced = of_family(found, "g6e")
+    known = load().price(unpriced.fit.kind.name, "us-west-2")
+    assert known is not None
+    assert unpriced.about is not None
+    assert unpriced.about.usd_per_hour == pytest.approx(known.usd_per_hour, rel=0.02)
+    assert (unpriced.usd_per_hour, unpriced.usd_per_million_tokens, unpriced.price_as_of) == (None, None, None)
+    assert unpriced.reasons[0].endswith("at an estimated price")
+    assert any("the price of g6e" in each and "about" in each for each in unpriced.reasons)
+    assert all(each.about is None for each in found.candidates if each.usd_per_hour is not None)
+
+
+def test_the_estimate_is_the_price_elsewhere_times_the_ratio_of_the_regions() -> None:
+    estimates = PriceEstimates(load())
+    b200 = estimates.of("p6-b200.48xlarge", "eu-west-3")
+    assert b200 is not None
+    lowest = load().price("p6-b200.48xlarge", b200.cheapest)
+    assert lowest is not None
+    assert b200.ratio is not None
+    assert 1.1 < b200.ratio < 1.5  # Paris is more expensive than Virginia
+    assert b200.usd_per_hour == lowest.usd_per_hour * b200.ratio
+    g6 = load().price("g6.xlarge", "eu-west-3")
+    assert g6 is not None
+    guessed = estimates.of("g6.xlarge", "eu-west-3")
+    assert guessed is not None
+    assert guessed.usd_per_hour == pytest.approx(g6.usd_per_hour, rel=0.15)
+    assert estimates.of("p5e.48xlarge", "us-west-2") is None
+    china = estimates.of("g5.xlarge", "cn-north-1")
+    assert china is not None
+    assert china.how == "the median of other regions"
+
+
+def test_what_has_no_price_anywhere_is_not_first_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    priced(monkeypatch, "g6e", None)
+    monkeypatch.setattr(PriceEstimates, "of", lambda *_: None)
     found = answer(**CHAT, budget="cost")
     unpriced = of_family(found, "g6e")
     assert (unpriced.usd_per_hour, unpriced.usd_per_million_tokens, unpriced.price_as_of) == (None, None, None)

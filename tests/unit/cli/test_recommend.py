@@ -128,7 +128,25 @@ def test_the_on_demand_price_is_the_ceiling_and_an_unknown_price_is_shown(priori
     assert "(<=: On-Demand)" in shown
     assert "at most" in shown.splitlines()[-1]
     shown = run(*f"{options} --region us-west-2 --capacity on-demand".split(), COLUMNS="200").out
-    assert re.search(r"Price unknown: .*p5e\.48xlarge.*Ranked at the usual price: of other", shown)
+    assert re.search(r"Price unknown: .*p5e\.48xlarge.*Ranked at the usual price of its memory", shown)
+
+
+def test_an_estimated_price_ranks_and_is_marked_everywhere() -> None:
+    """The reviewer's questions: B200 without a price in Paris against 16 and 80 L4."""
+    for options in (
+        "--task training --model 7B --tokens 100B --region eu-west-3",
+        "--task inference --model llama-3.1-70b --precision fp8 --users 100 --region eu-west-3",
+    ):
+        shown = run(*options.split(), COLUMNS="200").out
+        first = next(line for line in shown.splitlines() if line.startswith("✓ 1"))
+        assert "p6-b200.48xlarge" in first
+        assert first.count("~") == 2
+        assert "Price unknown: p6-b200.48xlarge in eu-west-3. ~ is an estimate" in shown
+        assert ": price unknown, about $" in shown.splitlines()[-1]
+        ((one, *_), *_) = [recommended_json(options)["candidates"]]
+        assert (one["usd_per_hour"], one["usd_per_run"], one["price_as_of"]) == (None, None, None)
+        assert one["about"]["usd_per_hour"] > 100
+        assert "its price in us-east-1" in one["about"]["how"]
 
 
 def recommended_json(text: str, *more: str) -> dict[str, Any]:
