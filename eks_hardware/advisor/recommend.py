@@ -24,7 +24,7 @@ from eks_hardware.advisor.ranking.quotas import Shortage, closest_misses, plan_o
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
 from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
 from eks_hardware.advisor.ranking.score import Scored, Weighed, basis_of, order, score
-from eks_hardware.advisor.ranking.work import any_nodes, at_pace, in_flight, is_planned, longest_hours, run_tokens
+from eks_hardware.advisor.ranking.work import at_pace, compared_per, in_flight, is_planned, longest_hours, run_tokens
 from eks_hardware.advisor.speed.cheapest import cheapest
 from eks_hardware.advisor.speed.deadline import in_time, takes_longer
 from eks_hardware.advisor.speed.estimate import Speed, speed
@@ -130,7 +130,7 @@ def cheaper_way(
 
 
 def _does_less(each: Candidate, than: Candidate, workload: WorkloadSpec) -> bool:
-    """Return whether a run of unknown length on cheaper hardware costs more in the end, because it takes longer."""
+    """Return whether learning on hardware that is cheaper per hour costs more in the end, because it takes longer."""
     cost, other = each.usd_per_million_tokens, than.usd_per_million_tokens
     return workload.learns and cost is not None and other is not None and cost > other
 
@@ -388,7 +388,7 @@ class _Search:
                 replicas=sized.replicas,
                 sequences=sized.sequences,
                 tokens=self._tokens,
-                any_nodes=any_nodes(self._request.workload),
+                per=compared_per(self._request.workload),
             )
             plan = plan_above(self._request.workload, draft)
             above += [plan] if plan else []
@@ -500,6 +500,7 @@ def _weighed(draft: Draft, request: Request, branch: policy.Branch, cautions: Se
             "usd_per_hour": draft.counted_usd_per_hour,
         },
         speed=draft.rate,
+        speed_of_a_node=draft.rate_of_a_node,
         policy=0.0 if warned else branch.rank(kind),
         maturity=draft.maturity,
         nodes=draft.fit.nodes,

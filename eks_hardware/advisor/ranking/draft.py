@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import AboutCost, Fit, Maturity
@@ -30,7 +31,7 @@ class Draft:
     sequences: int = 1  # concurrent sequences of one of these replicas
     tokens: int | None = None  # of the run; None for work that is not a run
     estimate: PriceEstimate | None = None  # of one instance, if its price is unknown
-    any_nodes: bool = False  # whether neither the time nor the nodes of a training run are given
+    per: Literal["node", "device"] | None = None  # counts its speed, if a run can have any number of them
 
     @property
     def nodes(self) -> int:
@@ -59,17 +60,22 @@ class Draft:
     def rate(self) -> float | None:
         """Tokens per second that count in the ranking.
 
-        For a run, it is the average over the billed hours. If the run can have any number of nodes, it is
-        that of one node: more nodes of any type are faster. For users, it is the rate of one request.
+        For a run, it is the average over the billed hours. If the run can have any number of nodes or devices, it is
+        that of one: more of any type are faster. For users, it is the rate of one request.
         """
+        return self._rate(self.per)
+
+    @property
+    def rate_of_a_node(self) -> float | None:
+        """The same with all devices of a node, for a run that can have any number of them."""
+        return self._rate(self.per and "node")
+
+    def _rate(self, per: Literal["node", "device"] | None) -> float | None:
         each = self.speed.per_replica
         if self.tokens is not None:
             hours = self.billed_hours
-            return (
-                None
-                if hours is None
-                else self.tokens / hours / _SECONDS_PER_HOUR / (self.nodes if self.any_nodes else 1)
-            )
+            parts = {"node": self.nodes, "device": self.fit.devices or self.nodes, None: 1}[per]
+            return None if hours is None else self.tokens / hours / _SECONDS_PER_HOUR / parts
         return each / self.sequences if each is not None and self.replicas else each
 
     @property

@@ -81,7 +81,7 @@ def _or_else(draft: Draft, request: Request) -> str:
 def plan_of(shortage: Shortage) -> Plan:
     """Return the plan to show if no other is within the quotas: what it needs."""
     draft, need = shortage.draft, shortage.need
-    price, planned = "", not draft.any_nodes  # the length of other training runs is only assumed
+    price, planned = "", draft.per is None  # the length of other training runs is only assumed
     if planned and draft.usd_per_run is not None:
         price = f" ({money(draft.usd_per_run)})"
     elif draft.usd_per_hour is not None:

@@ -101,7 +101,7 @@ def _speed(draft: Draft, scored: Scored) -> str:
     if scored.times_slower is None:
         return "speed unknown"
     hours = draft.hours
-    of_node = " per node" if draft.any_nodes else ""
+    of_node = f" per {draft.per}" if draft.per else ""
     run = "" if hours is None or hours > _LONG_HOURS else f": {span(hours)}"
     limit = scored.compared_up_to
     fastest = "the fastest" if limit is None else f"the fastest within {limit:g}x the lowest cost"

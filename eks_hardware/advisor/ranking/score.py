@@ -29,6 +29,7 @@ class Weighed:
 
     costs: Mapping[Basis, float | None]  # US dollars, at an estimated price if its own is unknown
     speed: float | None  # tokens per second
+    speed_of_a_node: float | None = None  # with all devices, to find what is better in everything; None: ``speed``
     policy: float  # match with the policy's branch, from 0 to 1
     maturity: Maturity
     nodes: int  # for one job or one replica
@@ -198,12 +199,13 @@ def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], 
 def _is_better(one: Weighed, other: Weighed, cost: float, than: float) -> bool:
     """Return whether it is at least as good in cost, speed, maturity and nodes, and better in one of them."""
     scores = facts.ranking()["maturity"]
-    if math.inf in (cost, than) or one.speed is None or other.speed is None:
+    fast, slow = one.speed_of_a_node or one.speed, other.speed_of_a_node or other.speed
+    if math.inf in (cost, than) or fast is None or slow is None:
         return False
     mine, yours = scores[one.maturity], scores[other.maturity]
-    if cost > than or one.speed < other.speed or mine < yours or one.nodes > other.nodes:
+    if cost > than or fast < slow or mine < yours or one.nodes > other.nodes:
         return False
-    return (cost, -one.speed, -mine, one.nodes) != (than, -other.speed, -yours, other.nodes)
+    return (cost, -fast, -mine, one.nodes) != (than, -slow, -yours, other.nodes)
 
 
 def order(weighed: Weighed, scored: Scored, *, basis: Basis) -> tuple[object, ...]:

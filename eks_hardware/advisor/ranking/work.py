@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.defaults import context_length
@@ -31,9 +32,14 @@ def is_planned(workload: WorkloadSpec) -> bool:
     return workload.trains and bool(workload.training_tokens or workload.within)
 
 
-def any_nodes(workload: WorkloadSpec) -> bool:
-    """Return whether a training run can have any number of nodes: neither its duration nor its nodes are given."""
-    return workload.trains and not is_planned(workload) and not workload.nodes
+def compared_per(workload: WorkloadSpec) -> Literal["node", "device"] | None:
+    """Return the unit whose speed counts for a training run without a duration and a number of nodes.
+
+    Pre-training fills nodes. Fine-tuning often fits one device, and more devices of any type are faster.
+    """
+    if not workload.trains or is_planned(workload) or workload.nodes:
+        return None
+    return "device" if workload.task == "fine-tuning" else "node"
 
 
 def longest_hours(workload: WorkloadSpec) -> float:

@@ -19,6 +19,7 @@ from eks_hardware.advisor.strategies.strategy_text import Settings
 from eks_hardware.advisor.strategies.write import strategy_yaml
 from eks_hardware.catalogue import load
 from helpers.advisor import CHAT, EMBEDDINGS, PRETRAINING, answer, asking, families, priced
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 
 
@@ -393,7 +394,29 @@ def test_an_amount_of_work_that_is_not_given_is_assumed() -> None:
     assert found.hours
     assert found.usd_per_run
     adapters = answer(task="fine-tuning", method="lora", model={"parameters": "8B"}).candidates[0]
-    assert (adapters.hours, adapters.usd_per_run) == (None, None)
+    assert run_tokens(asking("us-west-2", task="fine-tuning", method="lora", model={"parameters": "8B"})) == 20e6
+    assert adapters.hours
+    assert adapters.usd_per_run == pytest.approx(max(1, adapters.hours) * (adapters.usd_per_hour or 0))
+
+
+@in_one_test(
+    ("region", "said", "first", "below"),
+    [
+        ("eu-west-1", {"method": "qlora", "model": {"name": "qwen3-32b"}, "sequence_length": 16384}, "p4d", "g5"),
+        ("eu-west-1", {"method": "qlora", "model": {"parameters": "13B"}, "sequence_length": 8192}, "p4d", "g4dn"),
+        ("us-west-2", {"method": "qlora", "model": {"parameters": "8B"}, "budget": "performance"}, "p5", "g7e"),
+        ("us-west-2", {"method": "qlora", "model": {"parameters": "8B"}, "budget": "cost"}, "g6e", "p5"),
+        ("us-west-2", {"method": "lora", "model": {"parameters": "1B"}}, "g6", "p5"),
+    ],
+)
+def test_fine_tuning_without_tokens_is_compared_by_the_cost_of_a_run(
+    region: str, said: dict[str, Any], first: str, below: str
+) -> None:
+    """A card that is cheap per hour may cost several times more per token; small models keep small GPUs."""
+    found = best_of_families(answer(region, task="fine-tuning", **said).candidates)
+    families_ = [each.fit.kind.family for each in found]
+    assert families_[0] == first, families_
+    assert below in families_[1:]
 
 
 # --- regions

@@ -543,11 +543,13 @@ def test_a_run_of_less_than_an_hour_costs_an_hour_and_says_so() -> None:
     assert found[1] == found[2]
 
 
-def test_gpus_without_bf16_train_in_fp16() -> None:
+def test_gpus_without_bf16_train_in_fp16(tmp_path: Path) -> None:
     """The line names the others: the choice has a caution."""
-    asked = ("--task", "lora", "--model", "8B", "--region", "us-west-2", "--top", "7")
-    assert "No bf16: g4dn.12xlarge. Training there needs fp16 with loss scaling." in run(*asked)[1]
-    assert "No bf16" not in run(*asked, "--pick", "7")[1]
+    asked = ("--task", "lora", "--model", "8B", "--region", "eu-west-1", "--top", "30")
+    line = "Training there needs fp16 with loss scaling."
+    assert f"No bf16: g4dn.12xlarge, p3dn.24xlarge. {line}" in " ".join(run(*asked)[1].split())
+    written = ("--output", str(tmp_path / "lora.yaml"), "--api-access", "private")
+    assert f"No bf16: p3dn.24xlarge. {line}" in " ".join(run(*asked, "--pick", "3", *written)[1].split())
     assert "No bf16" not in run(*asked, "--precision", "fp16")[1]
 
 
