@@ -378,6 +378,17 @@ def test_too_few_nodes_say_the_plan_with_the_fewest_nodes_rather_than_hundreds_o
     assert found.unreasonable.nodes == min(each.nodes for each in accepted.candidates)
 
 
+def test_pre_training_on_t4_costs_several_times_as_much_as_on_a100() -> None:
+    """Cape Town sells T4 alone, whose weights cross the PCIe of a node; Ireland has eight A100 with NVLink."""
+    cape, ireland = (
+        answer(region, task="training", model={"parameters": "7B"}, training_tokens="100B").candidates[0]
+        for region in ("af-south-1", "eu-west-1")
+    )
+    assert (cape.fit.kind.family, ireland.fit.kind.family) == ("g4dn", "p4d")
+    assert cape.usd_per_run > 5 * ireland.usd_per_run  # type: ignore[operator]
+    assert any("PCIe" in each and "fitted" in each for each in cape.assumptions)
+
+
 def test_too_few_nodes_say_the_fewest_that_the_run_fits_on() -> None:
     """Not the number that is cheapest per token, which spreads the experts."""
     asked: Any = {"task": "fine-tuning", "method": "full", "model": {"name": "deepseek-v3"}}
