@@ -66,7 +66,7 @@ def most(row: str) -> int:
     """Return the default of a row's quota."""
     quotas = facts.service_quotas()
     found = quotas["refusals"]["rows"][row]
-    default = quotas["others"]["quotas"][found["quota"]]["default"] if "quota" in found else found["most"]
+    default = quotas["others"]["quotas"][found["quota"]]["default"] if "quota" in found else found.get("most")
     assert default is not None, f"{row} has no default"
     return default
 

@@ -132,10 +132,10 @@ def test_the_on_demand_price_is_the_ceiling_and_an_unknown_price_is_shown(priori
 
 
 def test_an_estimated_price_ranks_and_is_marked_everywhere() -> None:
-    """The reviewer's questions: B200 without a price in Paris against 16 and 80 L4."""
+    """B200 without a price in Paris is compared with many L4."""
     for options in (
         "--task training --model 7B --tokens 100B --region eu-west-3",
-        "--task inference --model llama-3.1-70b --precision fp8 --users 100 --region eu-west-3",
+        "--task inference --model llama-3.1-70b --precision fp8 --users 300 --region eu-west-3",
     ):
         shown = run(*options.split(), COLUMNS="200").out
         first = next(line for line in shown.splitlines() if line.startswith("✓ 1"))
