@@ -147,7 +147,8 @@ def change_in_words(cost: CostChange, level: Level, hours: int) -> str:
     if words == other:
         return words
     if math.isfinite(least) and math.isfinite(most):
-        return f"at least {words} / at most {other}"
+        # "At least" before a negative amount reads as if it were saved.
+        return f"between {words} and {other}" if least < 0 else f"at least {words} / at most {other}"
     if math.isfinite(least) and least >= 0:
         return f"at least {words}"
     if math.isfinite(most) and most <= 0:

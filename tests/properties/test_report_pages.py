@@ -46,7 +46,9 @@ def test_costs_are_the_engine_s(file: Path) -> None:
     assert sorted(lines, key=cost.lines.index) == list(cost.lines)
     for line, (item, each, *levels) in zip(lines, [*rows[: len(lines) - len(small)], *folded], strict=True):
         assert item.startswith(f"{line.name} {line.path}")
-        assert each.startswith(dollars(line.figure.usd_per_hour if line.figure else None))
+        figure = line.figure or line.ceiling
+        price = f"{'' if line.figure else 'at most '}{dollars(figure.usd_per_hour)}" if figure else dollars(None)
+        assert each.startswith(price)
         for level, cell in zip(LEVELS, levels, strict=True):
             most, known = line.usd_per_hour_at_most(level), line.usd_per_hour(level)
             shown = dollars(known) if known is not None or most is None else f"at most {dollars(most)}"

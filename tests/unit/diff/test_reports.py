@@ -282,8 +282,16 @@ def test_the_change_of_unpriced_blocks_has_bounds() -> None:
         low, high = found.cost.bounds("max")
         assert (dollars(low, signed=True)[0], dollars(high, signed=True)[0]) == (least, most)
         assert max(abs(low), abs(high)) > 4 * 63.296 > 1 > min(abs(low), abs(high))
-        said = f"(at least {dollars(low * 730, signed=True)} / at most {dollars(high * 730, signed=True)})"
-        assert said in as_markdown(found).splitlines()[0]
+        lowest, highest = (dollars(each * 730, signed=True) for each in (low, high))
+        said = f"at least {lowest} / at most {highest}" if low > 0 else f"between {lowest} and {highest}"
+        assert f"({said})" in as_markdown(found).splitlines()[0]
+
+
+def test_spot_of_an_unknown_price_instead_of_on_demand_may_save_nothing() -> None:
+    nodes, where = partial(group, "p6-b300.48xlarge"), {"region": "ap-northeast-2"}
+    found = compared(strategy(nodes(), **where), strategy(nodes(capacity="spot"), **where))
+    assert re.search(r"\(between -\$[\d,]+ and \$0\)$", as_markdown(found).splitlines()[0])
+    assert all(len(line) <= 80 for line in as_text(found).splitlines())
 
 
 def test_a_bound_that_changes_alone_is_in_the_headline() -> None:
