@@ -34,7 +34,7 @@ class _Amount(NamedTuple):
 
 @error("QUANTITY_UNIT")
 def _unit(context: Context) -> Iterator[Breach]:
-    for each in (*_amounts(context), *_settings(context)):
+    for each in _amounts(context):
         number, text = amount_or_none(each.value), str(each.value)
         if each.resource == "cpu":
             if text.endswith(_BINARY):
@@ -64,33 +64,28 @@ _FEW = 32
 
 
 def _amounts(context: Context) -> Iterator[_Amount]:
-    """Yield the amounts in fields of their own."""
+    """Yield every amount, those of nodes first: constructs check a group or pools without the other sections."""
     for node in context.nodes:
         for name, reserved in (("system", node.kubelet.system_reserved), ("kube", node.kubelet.kube_reserved)):
             yield from _each(node_path(node, f"kubelet.{name}_reserved"), reserved)
         if isinstance(node, NodePoolSpec):
             yield from _each(node_path(node, "limits"), node.limits)
-    for team in context.strategy.kubernetes.teams:
+        yield from _named(node_path(node, "user_data"), node.user_data)
+    strategy = context.strategy
+    for name, addon in strategy.cluster.addons.items():
+        yield from _named(field_paths.below("cluster.addons", name, "configuration"), addon.configuration)
+    for team in strategy.kubernetes.teams:
         path = field_paths.item("kubernetes.teams", team.name)
         yield from _each(f"{path}.quota", team.quota)
         yield from _each(f"{path}.container_defaults.requests", team.container_defaults.requests, of_container=True)
         yield from _each(f"{path}.container_defaults.limits", team.container_defaults.limits, of_container=True)
+    for chart_name, chart in strategy.kubernetes.charts.items():
+        yield from _named(field_paths.below("kubernetes.charts", chart_name, "values"), chart.values)
 
 
 def _each(path: str, amounts: Mapping[Any, str | int], *, of_container: bool = False) -> Iterator[_Amount]:
     for name, given in amounts.items():
         yield _Amount(field_paths.below(path, name), str(name), given, of_container)
-
-
-def _settings(context: Context) -> Iterator[_Amount]:
-    """Yield the amounts in settings of add-ons, charts and nodes."""
-    strategy = context.strategy
-    for name, addon in strategy.cluster.addons.items():
-        yield from _named(field_paths.below("cluster.addons", name, "configuration"), addon.configuration)
-    for chart_name, chart in strategy.kubernetes.charts.items():
-        yield from _named(field_paths.below("kubernetes.charts", chart_name, "values"), chart.values)
-    for node in context.nodes:
-        yield from _named(node_path(node, "user_data"), node.user_data)
 
 
 def _named(path: str, value: object, above: str = "") -> Iterator[_Amount]:
