@@ -157,7 +157,7 @@ class Catalogue:
         families = facts.supplement(self._folder)["unlisted"]
         return next(
             (
-                f"{row['name']} instances exist, but EC2's public list of types lacks them; ask AWS"
+                f"{row['name']} instances exist, but the list of EC2 types in this toolkit lacks them; ask AWS"
                 for start, row in families.items()
                 if name.strip().lower().startswith(start)
             ),

@@ -354,6 +354,13 @@ def _models_of(annotation: object) -> list[object]:
     return [inner for inner in found if is_model(inner)]
 
 
+# Words for names that exist but are not managed; their source is in ``config/facts/addons.json``.
+_MORE = {
+    "cluster.addons": "; EKS offers more add-ons, which this toolkit does not manage: install them with Helm, or in a "
+    "stack of your own",
+}
+
+
 def _needs(need: str, kind: str, place: _Place, choices: Sequence[object]) -> str:
     must = f"must {'have' if 'too_' in kind else 'be'} {need}"
     if place.on_key:
@@ -361,7 +368,7 @@ def _needs(need: str, kind: str, place: _Place, choices: Sequence[object]) -> st
         hint = (
             f"; use {meant}" if (meant := other_name(name, str(place.key))) else _did_you_mean(str(place.key), choices)
         )
-        return f"{must}, got key {quoted(place.key)}{hint}"
+        return f"{must}, got key {quoted(place.key)}{hint or _MORE.get(place.parent_path, '')}"
     number = "" if kind in _RANGES else "the number "  # a limit already says that the value is a number
     given = _measured(place.node) if "too_" in kind else _given(place.node, number=number)
     hint = (

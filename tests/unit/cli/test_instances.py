@@ -90,7 +90,7 @@ def test_nothing_matches() -> None:
 
 
 def test_a_family_that_ec2_does_not_list_is_named_as_such() -> None:
-    for family in ("trn3", "p6e-gb300"):
+    for family in ("trn3", "p6e-gb300", "u7inh-32tb"):
         code, _, err = run("--family", family)
         assert (code, "did you mean" in err) == (2, False)
         assert "ask AWS" in err

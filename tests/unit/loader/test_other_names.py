@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -149,6 +150,19 @@ def test_the_message_says_what_to_write(text: str, message: str) -> None:
     with pytest.raises(StrategyError) as caught:
         parse_strategy(HEAD + text)
     assert any(message in finding.message for finding in caught.value.findings), caught.value
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("adot", "EKS offers more add-ons, which this toolkit does not manage: install them with Helm, or in a stack"),
+        ("cert-manager", "EKS offers more add-ons"),
+        ("corednss", "did you mean coredns?"),
+    ],
+)
+def test_an_add_on_that_the_toolkit_does_not_manage(name: str, hint: str) -> None:
+    with pytest.raises(StrategyError, match=re.escape(f'got key "{name}"; {hint}')):
+        parse_strategy(HEAD.replace("{creator_is_admin: true}", f"{{addons: {{{name}: {{}}}}}}"))
 
 
 def test_a_field_of_an_item_at_the_top() -> None:

@@ -695,11 +695,14 @@ def test_the_fix_for_a_type_without_an_image(given: dict[str, Any], fix: str) ->
     assert message.endswith(fix)
 
 
-@pytest.mark.parametrize(("name", "chip"), [("trn3.48xlarge", "Trainium3"), ("p6e-gb300.36xlarge", "GB300")])
+@pytest.mark.parametrize(
+    ("name", "chip"),
+    [("trn3.48xlarge", "Trainium3"), ("p6e-gb300.36xlarge", "GB300"), ("u7inh-32tb.480xlarge", "U7inh")],
+)
 def test_a_type_that_exists_and_is_not_listed(name: str, chip: str) -> None:
     found = check(Strategy.model_validate(document(**one_group(name))), today=TODAY)
     (message,) = (each.message for each in found if each.code == "INSTANCE_TYPE_UNKNOWN")
-    said = f"{chip} instances exist, but EC2's public list of types lacks them; ask AWS"
+    said = f"{chip} instances exist, but the list of EC2 types in this toolkit lacks them; ask AWS"
     assert message == f"{name} is not in the catalogue; {said}"
     with pytest.raises(UnknownInstanceTypeError, match=f"{chip} instances exist") as error:
         load().get(name)
