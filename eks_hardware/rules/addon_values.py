@@ -41,10 +41,11 @@ class _Name(NamedTuple):
 
 @error("ADDON_VALUE")
 def _kinds(context: Context) -> Iterator[Breach]:
-    known = facts.addon_configurations()["configurations"]
+    known, by_addon = facts.addon_configurations()["configurations"], facts.value_kinds()["by_addon"]["kinds"]
     for name, values in _configured(context):
         fields = known[name]["fields"] if name in known else {}
-        wrong_by_path = {wrong.path: wrong for wrong in (*wrong_values(values, fields), *_by_name(values))}
+        own = (wrong for wrong in wrong_values(values, by_addon.get(name, {})) if wrong.value is not None)
+        wrong_by_path = {wrong.path: wrong for wrong in (*wrong_values(values, fields), *_by_name(values), *own)}
         for wrong in wrong_by_path.values():
             # ADDON_ENVIRONMENT_TEXT reports values that are not text.
             if not (name == "vpc-cni" and wrong.path[0] == "env" and len(wrong.path) == 2 and _is_scalar(wrong.value)):

@@ -33,6 +33,7 @@ FREE = frozenset(
 )
 
 
+_TEMPLATE = "{{"  # a chart may replace such text
 TERMS = ("nodeSelectorTerms", "preferredDuringSchedulingIgnoredDuringExecution")
 
 
@@ -47,8 +48,11 @@ def pod_faults(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Ite
         elif name in TERMS and isinstance(value, list | tuple):
             for index, each in enumerate(value):
                 yield from pod_faults(each, (*path, str(index))) if isinstance(each, Mapping) else ()
-        elif name == "nodeSelector" and isinstance(value, Mapping):
+        elif name in ("nodeSelector", "podLabels") and isinstance(value, Mapping):
             yield from (((*path, key), fault) for key, fault in _labels(value))
+        elif name == "service" and isinstance(value, Mapping):
+            yield from (((*path, "nodePort"), fault) for fault in _node_port(value))
+            yield from pod_faults(value, path)
         elif isinstance(value, Mapping) and name not in FREE:
             yield from pod_faults(value, path)
 
@@ -90,8 +94,20 @@ def _requirement(item: Mapping[str, Any]) -> Iterator[Fault]:
         yield ("values",), f"the operator {operator} must have one whole number in quotes; write one"
 
 
-def _labels(selector: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    for key, value in selector.items():
+def _node_port(service: Mapping[str, object]) -> Iterator[str]:
+    """Yield the fault of a service's node port, which charts use with the type NodePort only; 0 means any."""
+    bounds, port = facts.value_kinds()["node_ports"], service.get("nodePort")
+    number = int(port) if isinstance(port, str) and re.fullmatch("[0-9]{1,9}", port) else port
+    if service.get("type") != "NodePort" or not isinstance(number, int) or isinstance(number, bool) or number == 0:
+        return
+    if not bounds["from"] <= number <= bounds["to"]:
+        yield f"must be a node port from {bounds['from']} to {bounds['to']}, got {port}; choose one, or remove it"
+
+
+def _labels(labels: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    for key, value in labels.items():
+        if _TEMPLATE in f"{key}{value}":
+            continue
         if not re.fullmatch(LABEL_KEY, str(key)):
             yield str(key), f"must be the name of a label, such as example.com/team, got {quoted(str(key))}"
         elif isinstance(value, str) and not re.fullmatch(LABEL_VALUE, value):

@@ -46,6 +46,7 @@ BOOLEANS: Mapping[str, bool] = {
 }
 
 
+_DIGITS = re.compile("[0-9]{1,9}")
 _MOST_SHOWN = 60  # characters of a list in a message
 
 
@@ -96,6 +97,19 @@ def _threshold(value: object) -> bool:
 
 def _bottlerocket_threshold(value: Any) -> bool:
     return _threshold(value) and not (value.endswith("%") and float(value[:-1]) >= 100)
+
+
+def _port(value: object) -> bool:
+    """Return whether a number can be a port; 0 means none, and text can be the name of a port."""
+    number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+    return not is_whole(number) or 0 <= cast("int", number) <= 65535
+
+
+def _pods_kept(value: object) -> bool:
+    """Return whether a number or text fits a disruption budget; what a template makes of other text is unknown."""
+    if is_whole(value):
+        return cast("int", value) >= 0
+    return not _text(value, r"[^{}]*%") or (_text(value, "[0-9]{1,9}%") and int(str(value)[:-1]) <= 100)
 
 
 def _base64(value: Any) -> bool:
@@ -221,6 +235,8 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     ),
     "apiclient command": (_is_apiclient_command, "a command in a list that begins with apiclient"),
     "host entry": (_is_host_entry, "an IP address and a list of host names"),
+    "port": (_port, "a port from 1 to 65535"),
+    "pods kept": (_pods_kept, 'a number of pods or a percentage of at most 100%, such as "50%"'),
     "percent text": (lambda value: isinstance(value, str) and value.endswith("%"), 'a percentage such as "50%"'),
 }
 

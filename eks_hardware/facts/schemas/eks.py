@@ -195,7 +195,7 @@ class KindsByName(TypedDict):
     kinds: KeyTree
 
 
-class KindsByChart(TypedDict):
+class KindsBySoftware(TypedDict):
     source: Text
     kinds: dict[str, KeyTree]
 
@@ -213,12 +213,17 @@ class Corefile(TypedDict):
     needed: dict[str, str]
 
 
+NodePorts = TypedDict("NodePorts", {"source": Text, "from": int, "to": int})
+
+
 class ValueKinds(About):
     as_of: Day
     objects: KindsOfObjects
     corefile: Corefile
     by_name: KindsByName
-    by_chart: KindsByChart
+    by_addon: KindsBySoftware
+    by_chart: KindsBySoftware
+    node_ports: NodePorts
 
 
 class EndpointServices(About, Sourced):

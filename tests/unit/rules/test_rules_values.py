@@ -9,7 +9,7 @@ import pytest
 
 from eks_hardware import facts
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.rules import Case, check_case, is_shown, rules_of, shown_codes, warnings_of
 from helpers.sections import cluster, kubernetes
 from helpers.strategies import SYSTEM, group, pool, pools
 
@@ -95,6 +95,34 @@ SPREADS: list[tuple[str, dict[str, Any]]] = [
     (".whenUnsatisfiable", {"whenUnsatisfiable": "DoNotScheduleAnyway"}),
     ("", {"topologyKey": ""}),
     (".minDomains", {"minDomains": 2}),
+]
+# Values that the Kubernetes API refuses: the add-on, the place of the fault, a wrong value and right ones.
+REFUSED_BY_API: list[tuple[str, str, Any, list[Any]]] = [
+    ("metrics-server", "updateStrategy.type", "Fast", ["Recreate", "RollingUpdate"]),
+    ("metrics-server", "updateStrategy.type", "OnDelete", ["RollingUpdate"]),
+    ("aws-ebs-csi-driver", "controller.updateStrategy.type", "OnDelete", ["Recreate"]),
+    ("aws-ebs-csi-driver", "node.updateStrategy.type", "Recreate", ["OnDelete", "RollingUpdate"]),
+    ("eks-pod-identity-agent", "updateStrategy.type", "Fast", ["OnDelete"]),
+    ("metrics-server", "containerPort", 99999, [10250, 65535, "10250"]),
+    ("metrics-server", "podDisruptionBudget.minAvailable", "150%", ["100%", "0%", 1, "1", None, ""]),
+    ("metrics-server", "podDisruptionBudget.maxUnavailable", -1, [0]),
+    ("metrics-server", "podDisruptionBudget.maxUnavailable", "half%", ["50%"]),
+    ("coredns", "podDisruptionBudget.maxUnavailable", "150%", ["50%", 1]),
+    ("coredns", "podLabels[a b]", "c", []),
+    ("coredns", "podLabels.team", "a b", ["research", ""]),
+]
+GRAFANA, ALERTS = "grafana.service", "alertmanager.service"
+REFUSED_PORTS: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
+    (
+        f"{GRAFANA}.nodePort",
+        {"type": "NodePort", "nodePort": 80},
+        [{"type": "NodePort", "nodePort": port} for port in (30000, 32767, "30080", 0, None, "")]
+        # The chart leaves it out with another type.
+        + [{"nodePort": 80}, {"type": "ClusterIP", "nodePort": 80}],
+    ),
+    (f"{ALERTS}.nodePort", {"type": "NodePort", "nodePort": 32768}, [{"type": "NodePort", "nodePort": 30903}]),
+    (f"{ALERTS}.port", {"port": 99999}, [{"port": 9093}, {"port": "9093"}]),
+    (f"{GRAFANA}.targetPort", {"targetPort": -1}, [{"targetPort": "http"}, {"targetPort": 3000}]),
 ]
 TERM = "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions"
 OS = "kubernetes.io/os"
@@ -813,3 +841,41 @@ def test_what_eks_accepts_passes(name: str, configuration: dict[str, Any]) -> No
 
 def test_recorded_configurations_are_of_addons() -> None:
     assert set(facts.addon_configurations()["configurations"]) <= set(facts.addons())
+
+
+def nested(keys: str, value: Any) -> dict[str, Any]:
+    """Return a value below dotted keys."""
+    for key in reversed(keys.replace("[", ".").replace("]", "").split(".")):
+        value = {key: value}
+    return dict(value)
+
+
+@in_one_test(("name", "keys", "bad", "good"), REFUSED_BY_API)
+def test_a_value_of_an_add_on_that_the_api_refuses(name: str, keys: str, bad: Any, good: list[Any]) -> None:
+    budget = {"enabled": True} if "Budget" in keys else {}
+
+    def values(value: Any) -> dict[str, Any]:
+        found = nested(keys, value)
+        return {"podDisruptionBudget": {**budget, **found["podDisruptionBudget"]}} if budget else found
+
+    path = f"cluster.addons.{name}.configuration.{keys}"
+    assert shown_codes(addon(name, values(bad))) == [("ADDON_VALUE", path)]
+    assert not any(is_shown("ADDON_VALUE", addon(name, values(right))) for right in good)
+
+
+@in_one_test(("keys", "bad", "good"), REFUSED_PORTS)
+def test_a_port_of_a_chart_that_the_api_refuses(keys: str, bad: dict[str, Any], good: list[dict[str, Any]]) -> None:
+    service = keys.rpartition(".")[0]
+    for right in good:
+        case = chart_case("kube-prometheus-stack", keys, nested(service, bad), nested(service, right), prometheus=True)
+        check_case(case)
+
+
+def test_what_a_template_or_another_meaning_may_hold_is_not_judged() -> None:
+    values: dict[str, Any] = {
+        "grafana": {"podLabels": {"app": "{{ .Release.Name }} x"}, "deploymentStrategy": {"type": "Recreate"}},
+        "prometheus": {"podDisruptionBudget": {"enabled": True, "minAvailable": "{{ 50 }}%"}},
+    }
+    assert not is_shown("CHART_VALUE_KIND", chart("kube-prometheus-stack", values, prometheus=True))
+    operator = {"daemonsets": {"updateStrategy": "OnDelete"}, "mig": {"strategy": "mixed"}}
+    assert not is_shown("CHART_VALUE_KIND", chart("gpu-operator", operator, gpu_operator=True))
