@@ -7,6 +7,13 @@ from typing import Any
 from helpers.strategies import SYSTEM, group
 
 
+def at_path(path: str, value: Any) -> dict[str, Any]:
+    """Return a value below names such as ``service.port`` or ``podLabels[team]``."""
+    for name in reversed(path.replace("[", ".").replace("]", "").split(".")):
+        value = {name: value}
+    return dict(value)
+
+
 def node_groups(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """Return the system group with additional groups, and other sections."""
     return {"node_groups": [SYSTEM, *groups], **fields}

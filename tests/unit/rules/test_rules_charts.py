@@ -10,7 +10,7 @@ from eks_hardware.rules import check
 from eks_hardware.rules.unknown_keys import unknown_keys
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
-from helpers.sections import kubernetes, on_kubernetes, with_groups
+from helpers.sections import at_path, kubernetes, on_kubernetes, with_groups
 from helpers.strategies import SYSTEM, TODAY, document, group, pools
 
 UNSUPPORTED = frozenset({"KUBERNETES_VERSION_UNSUPPORTED"})
@@ -188,18 +188,12 @@ def test_which_rules_warn() -> None:
     }
 
 
-def nested(path: str, value: Any) -> dict[str, Any]:
-    for name in reversed(path.split(".")):
-        value = {name: value}
-    return dict(value)
-
-
 DERIVED = [(chart, path) for chart, rows in facts.derived_chart_values()["charts"].items() for path in rows]
 
 
 @in_one_test(("chart", "path"), DERIVED, ids=str)
 def test_every_derived_value_is_refused(chart: str, path: str) -> None:
-    values = nested(path, "mine")
+    values = at_path(path, "mine")
     assert unknown_keys(chart, values) == [], "the chart has it"
     found = shown_codes({**pools(), "kubernetes": {"charts": {chart: {"values": values}}}})
     assert ("CHART_VALUE_DERIVED", f"kubernetes.charts.{chart}.values.{path}") in found

@@ -10,7 +10,7 @@ import pytest
 from eks_hardware import facts
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, is_shown, rules_of, shown_codes, warnings_of
-from helpers.sections import cluster, kubernetes
+from helpers.sections import at_path, cluster, kubernetes
 from helpers.strategies import SYSTEM, group, pool, pools
 
 LABELLED = {"node_groups": [SYSTEM, group(name="apps", labels={"tier": "apps"}, scaling={"min": 1, "max": 2})]}
@@ -109,7 +109,7 @@ REFUSED_BY_API: list[tuple[str, str, Any, list[Any]]] = [
     ("metrics-server", "podDisruptionBudget.maxUnavailable", "half%", ["50%"]),
     ("coredns", "podDisruptionBudget.maxUnavailable", "150%", ["50%", 1]),
     ("coredns", "podLabels[a b]", "c", []),
-    ("coredns", "podLabels.team", "a b", ["research", ""]),
+    ("coredns", "podLabels.team", "a b", ["research", "", "{{ .Release.Name }}"]),
 ]
 GRAFANA, ALERTS = "grafana.service", "alertmanager.service"
 REFUSED_PORTS: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
@@ -843,37 +843,35 @@ def test_recorded_configurations_are_of_addons() -> None:
     assert set(facts.addon_configurations()["configurations"]) <= set(facts.addons())
 
 
-def nested(keys: str, value: Any) -> dict[str, Any]:
-    """Return a value below dotted keys."""
-    for key in reversed(keys.replace("[", ".").replace("]", "").split(".")):
-        value = {key: value}
-    return dict(value)
-
-
 @in_one_test(("name", "keys", "bad", "good"), REFUSED_BY_API)
 def test_a_value_of_an_add_on_that_the_api_refuses(name: str, keys: str, bad: Any, good: list[Any]) -> None:
     budget = {"enabled": True} if "Budget" in keys else {}
 
-    def values(value: Any) -> dict[str, Any]:
-        found = nested(keys, value)
+    def with_value(value: Any) -> dict[str, Any]:
+        found = at_path(keys, value)
         return {"podDisruptionBudget": {**budget, **found["podDisruptionBudget"]}} if budget else found
 
     path = f"cluster.addons.{name}.configuration.{keys}"
-    assert shown_codes(addon(name, values(bad))) == [("ADDON_VALUE", path)]
-    assert not any(is_shown("ADDON_VALUE", addon(name, values(right))) for right in good)
+    assert shown_codes(addon(name, with_value(bad))) == [("ADDON_VALUE", path)]
+    assert not any(is_shown("ADDON_VALUE", addon(name, with_value(right))) for right in good)
 
 
 @in_one_test(("keys", "bad", "good"), REFUSED_PORTS)
 def test_a_port_of_a_chart_that_the_api_refuses(keys: str, bad: dict[str, Any], good: list[dict[str, Any]]) -> None:
     service = keys.rpartition(".")[0]
     for right in good:
-        case = chart_case("kube-prometheus-stack", keys, nested(service, bad), nested(service, right), prometheus=True)
+        case = chart_case(
+            "kube-prometheus-stack", keys, at_path(service, bad), at_path(service, right), prometheus=True
+        )
         check_case(case)
 
 
 def test_what_a_template_or_another_meaning_may_hold_is_not_judged() -> None:
     values: dict[str, Any] = {
-        "grafana": {"podLabels": {"app": "{{ .Release.Name }} x"}, "deploymentStrategy": {"type": "Recreate"}},
+        "grafana": {
+            "podLabels": {"app": "{{ .Release.Name }} x", "example.com/team": "ml"},
+            "deploymentStrategy": {"type": "Recreate"},
+        },
         "prometheus": {"podDisruptionBudget": {"enabled": True, "minAvailable": "{{ 50 }}%"}},
     }
     assert not is_shown("CHART_VALUE_KIND", chart("kube-prometheus-stack", values, prometheus=True))
