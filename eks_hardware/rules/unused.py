@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -19,8 +19,12 @@ from eks_hardware.resolve.addresses import switched_on
 from eks_hardware.resolve.node import ami_family, node_policy_arns
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.addons import cni_number
+from eks_hardware.rules.placement import below
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, warning
 from eks_hardware.software import chip_of, cuda_support
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.eks import SilentSection
 
 
 class _Switch(NamedTuple):
@@ -82,7 +86,11 @@ def _silent(context: Context) -> Iterator[tuple[str, str]]:
         else:
             yield from _off_below(addon.configuration, f"cluster.addons.{name}.configuration")
     for chart_name, chart in strategy.kubernetes.charts.items():
-        yield from _off_below(chart.values, f"kubernetes.charts.{chart_name}.values")
+        path = f"kubernetes.charts.{chart_name}.values"
+        rows = facts.charts()["silent_sections"]["charts"].get(chart_name, [])
+        others = {name: value for name, value in chart.values.items() if name not in {row["section"] for row in rows}}
+        yield from _off_below(others, path)
+        yield from ((f"{path}.{field}", because) for field, because in _silent_sections(chart.values, rows))
     for team in strategy.kubernetes.teams:
         defaults = team.container_defaults
         if "container_defaults" in team.model_fields_set and not (defaults.requests or defaults.limits):
@@ -114,6 +122,24 @@ def _off_below(values: Mapping[str, object], above: str) -> Iterator[tuple[str, 
             yield field_paths.below(path, others[0]), "'enabled' next to it is false"
         elif value.get("enabled") is not False:
             yield from _off_below(value, path)
+
+
+def _silent_sections(values: Mapping[str, object], rows: Sequence[SilentSection]) -> Iterator[tuple[str, str]]:
+    """Yield the first setting of each section that is off, or that has a section below it that is off."""
+    for row in rows:
+        section = values.get(row["section"])
+        if not isinstance(section, Mapping):
+            continue
+        if _is_on(values, row["switch"], row["default"]):
+            yield from _off_below({row["section"]: section}, "")
+        elif not any(_is_on(values, switch, default=False) for switch in row["unless"]):
+            others = [str(name) for name in section if name not in row["read"]]
+            yield from ((field_paths.below(row["section"], name), row["because"]) for name in others[:1])
+
+
+def _is_on(values: Mapping[str, object], switch: str, default: bool) -> bool:
+    *above, last = switch.split(".")
+    return below(values, tuple(above)).get(last, default) is not False
 
 
 def _addon_pairs(context: Context) -> Iterator[tuple[str, str]]:

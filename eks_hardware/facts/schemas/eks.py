@@ -266,9 +266,34 @@ class ClusterAutoscalerArguments(Sourced):
     names: list[str]
 
 
+class SilentSection(TypedDict):
+    section: Text
+    switch: Text
+    default: bool
+    because: Text
+    read: list[str]
+    unless: list[str]
+
+
+class SilentSections(Sourced):
+    charts: dict[str, list[SilentSection]]
+
+
+class CertManager(Sourced):
+    switches: dict[str, str]
+
+
+class PriorityClasses(Sourced):
+    of_cluster: list[str]
+    of_addons: dict[str, list[str]]
+
+
 class Charts(About):
     as_of: Day
     charts: dict[str, Chart]
+    silent_sections: SilentSections
+    cert_manager: CertManager
+    priority_classes: PriorityClasses
     cluster_autoscaler_arguments: ClusterAutoscalerArguments
     cluster_autoscaler_images: ClusterAutoscalerImages
 

@@ -90,6 +90,10 @@ def prometheus(**values: Any) -> dict[str, Any]:
     return kubernetes(prometheus=True, charts={"kube-prometheus-stack": {"values": values}})
 
 
+def operator(**values: Any) -> dict[str, Any]:
+    return {**gpu_group(), **kubernetes(gpu_operator=True, charts={"gpu-operator": {"values": values}})}
+
+
 CASES = [
     # --- room
     Case("SYSTEM_NO_ROOM", TYPES, with_system("t3.micro", 1), with_system("t3.large", 1)),
@@ -357,6 +361,48 @@ CASES = [
         "cluster.addons.vpc-cni.configuration.nodeAgent.enablePolicyEventLogs",
         configured("vpc-cni", enableNetworkPolicy="false", nodeAgent={"enablePolicyEventLogs": "true"}),
         configured("vpc-cni", nodeAgent={"enablePolicyEventLogs": "true"}),
+    ),
+    *(
+        off(f"{PROMETHEUS}.{path}", prometheus(**bad), prometheus(**good))
+        for path, bad, good in (
+            (
+                "kube-state-metrics.replicas",
+                {"kubeStateMetrics": {"enabled": False}, "kube-state-metrics": {"replicas": 2}},
+                {"kubeStateMetrics": {"enabled": False}, "kube-state-metrics": {"nameOverride": "own-metrics"}},
+            ),
+            (
+                "prometheus-node-exporter.hostNetwork",
+                {"nodeExporter": {"enabled": False}, "prometheus-node-exporter": {"hostNetwork": False}},
+                {"nodeExporter": {"enabled": True}, "prometheus-node-exporter": {"hostNetwork": False}},
+            ),
+            (
+                "prometheus-windows-exporter.hostNetwork",
+                {"prometheus-windows-exporter": {"hostNetwork": True}},
+                {"windowsMonitoring": {"enabled": True}, "prometheus-windows-exporter": {"hostNetwork": True}},
+            ),
+            (
+                "defaultRules.rules",
+                {"defaultRules": {"create": False, "rules": {"etcd": False}}},
+                {"defaultRules": {"create": True, "rules": {"etcd": False}}},
+            ),
+            (
+                "grafana.defaultDashboardsEnabled",
+                {"grafana": {"enabled": False, "defaultDashboardsEnabled": True}},
+                {"grafana": {"enabled": False, "defaultDashboardsEnabled": True, "forceDeployDashboards": True}},
+            ),
+            (
+                "kube-state-metrics.prometheus.monitor.interval",
+                {"kube-state-metrics": {"prometheus": {"monitor": {"enabled": False, "interval": "30s"}}}},
+                {"kube-state-metrics": {"prometheus": {"monitor": {"enabled": True, "interval": "30s"}}}},
+            ),
+        )
+    ),
+    *(
+        off(f"kubernetes.charts.gpu-operator.values.{path}", operator(**bad), operator(**good))
+        for path, bad, good in (
+            ("driver.version", {"driver": {"version": "580.82.07"}}, {"driver": {"rdma": {"enabled": True}}}),
+            ("toolkit.version", {"toolkit": {"version": "v1.17.8"}}, {"gfd": {"version": "v0.17.1"}}),
+        )
     ),
     off(
         f"{PROMETHEUS}.grafana.replicas",
