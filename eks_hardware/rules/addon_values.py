@@ -13,7 +13,7 @@ from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.unknown_keys import unknown_below
 from eks_hardware.rules.value_kinds import WrongValue, names_only, wrong_values
 from eks_hardware.suggestions import misspelt, question
-from eks_hardware.units import MIB, amount
+from eks_hardware.units import MIB, amount, go_seconds
 
 _REJECTS = "EKS rejects the add-on's configuration in the middle of an apply"
 _CNI = "; EKS rejects other values, or the CNI ignores them or does not start"
@@ -51,7 +51,7 @@ def _kinds(context: Context) -> Iterator[Breach]:
             if not (name == "vpc-cni" and wrong.path[0] == "env" and len(wrong.path) == 2 and _is_scalar(wrong.value)):
                 of_cni = (name, wrong.path[0]) == ("vpc-cni", "env")
                 yield _addon_path(name, wrong.path), f"{wrong}{_CNI if of_cni else f', or {_REJECTS}'}"
-        for path, fault in (*_above_limits(values, ()), *pod_faults(values)):
+        for path, fault in (*_above_limits(values, ()), *_late_timeouts(values, ()), *pod_faults(values)):
             yield _addon_path(name, path), fault
     yield from ((each.path, each.message) for each in _names(context) if each.sure)
     yield from _replicas(context)
@@ -168,6 +168,32 @@ def _above_limits(values: Mapping[str, object], above: tuple[str, ...]) -> Itera
             yield from _above_limits(value, (*above, str(name)))
 
 
+# https://github.com/prometheus-operator/prometheus-operator/blob/main/pkg/apis/monitoring/v1/prometheus_types.go
+_OPERATOR_INTERVAL = "30s"
+
+
+def _late_timeouts(values: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield timeouts of scrapes above the interval next to them, which the Prometheus Operator refuses.
+
+    Source: https://github.com/prometheus-operator/prometheus-operator/blob/main/pkg/prometheus/promcfg.go
+    (CompareScrapeTimeoutToScrapeInterval) and resource_selector.go (validateScrapeIntervalAndTimeout)
+    """
+    of_server = above[-1:] == ("prometheusSpec",)
+    name = "scrapeInterval" if of_server or "scrapeInterval" in values else "interval"
+    given = values.get(name) or (_OPERATOR_INTERVAL if of_server else None)
+    timeout, interval = go_seconds(values.get("scrapeTimeout")), go_seconds(given)
+    if timeout is not None and interval is not None and timeout > interval:
+        lost = "does not start Prometheus" if of_server else "omits the monitor"
+        yield (
+            (*above, "scrapeTimeout"),
+            f"must be at most {name} {given}, got {values['scrapeTimeout']}, or the Prometheus Operator {lost}; lower "
+            "it, or raise the interval",
+        )
+    for key, value in values.items():
+        if isinstance(value, Mapping) and key not in FREE:
+            yield from _late_timeouts(value, (*above, str(key)))
+
+
 # --- charts
 
 
@@ -180,7 +206,8 @@ def _chart_kinds(context: Context) -> Iterator[Breach]:
             path = field_paths.below(f"kubernetes.charts.{name}.values", *wrong.path)
             also = "; text that is not empty counts as true" if wrong.path[-1] == "enabled" else ""
             yield path, f"{wrong}, or the chart cannot be installed or its pods do not start{also}"
-        for keys, fault in (*_above_limits(chart.values, ()), *pod_faults(chart.values)):
+        values = chart.values
+        for keys, fault in (*_above_limits(values, ()), *_late_timeouts(values, ()), *pod_faults(values)):
             yield field_paths.below(f"kubernetes.charts.{name}.values", *keys), fault
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from eks_hardware import facts, field_paths
+from eks_hardware.printable import quoted
 from eks_hardware.resolve.addresses import switched_on
 from eks_hardware.rules.addon_values import settings
 from eks_hardware.rules.placement import below, placed
@@ -122,6 +124,7 @@ def _incomplete(context: Context) -> Iterator[Breach]:
         if below(values, part.switch[:-1]).get(part.switch[-1]) is False:
             path = field_paths.below(f"kubernetes.charts.{part.chart}.values", *part.switch)
             yield path, f"{part.without}; remove this line, or ignore this if you install that yourself"
+    yield from _certificates(context)
     snapshots = context.strategy.cluster.addons.get("snapshot-controller")
     snapshotter = below(context.addon_configuration("aws-ebs-csi-driver"), ("sidecars", "snapshotter"))
     if snapshotter.get("forceEnable") is True and not (snapshots and snapshots.enabled):
@@ -148,6 +151,52 @@ def _incomplete(context: Context) -> Iterator[Breach]:
             "security groups for pods need the policy AmazonEKSVPCResourceController on the cluster's role, which the "
             "stack does not attach; remove this line, or ignore this if you attach it yourself",
         )
+
+
+def _certificates(context: Context) -> Iterator[Breach]:
+    """Yield switches that need cert-manager, which no add-on or chart of a strategy installs."""
+    for name, switch in facts.charts()["cert_manager"]["switches"].items():
+        *above, last = switch.split(".")
+        if name in context.charts and below(context.chart_values(name), tuple(above)).get(last) is True:
+            yield (
+                f"kubernetes.charts.{name}.values.{switch}",
+                "the chart's certificates need the definitions of cert-manager, which the strategy does not install, "
+                "so the installation fails; remove this line, or ignore this if you install cert-manager first",
+            )
+
+
+@warning("PRIORITY_CLASS")
+def _priority(context: Context) -> Iterator[Breach]:
+    recorded = facts.charts()["priority_classes"]
+    enabled = {name for name, addon in context.strategy.cluster.addons.items() if addon.enabled}
+    known = {
+        *recorded["of_cluster"],
+        *(each for name, names in recorded["of_addons"].items() if name in enabled for each in names),
+        *(each for chart in context.strategy.kubernetes.charts.values() for each in _created_classes(chart.values)),
+    }
+    for path, values in _sections(context):
+        for key, name in values.items():
+            if key.lower().endswith("priorityclassname") and isinstance(name, str) and name and name not in known:
+                yield (
+                    field_paths.below(path, key),
+                    f"nothing in the strategy creates the priority class {quoted(name)}, and the API server refuses "
+                    f"pods with an unknown one; use {' or '.join(recorded['of_cluster'])}, or ignore this if you "
+                    "create the class yourself",
+                )
+
+
+def _created_classes(value: object) -> Iterator[str]:
+    """Yield the names of the priority classes among the extra objects of a chart."""
+    if isinstance(value, Mapping):
+        if value.get("kind") == "PriorityClass":
+            yield str(below(value, ("metadata",)).get("name"))
+        for each in value.values():
+            yield from _created_classes(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _created_classes(each)
+    elif isinstance(value, str) and "kind: PriorityClass" in value:
+        yield from re.findall(r"name: *[\"']?([a-z0-9.-]+)", value)
 
 
 @warning("AUTOSCALER_ARGUMENT")

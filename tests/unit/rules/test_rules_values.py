@@ -245,6 +245,34 @@ VOLUMES: list[tuple[str, str, dict[str, Any], dict[str, Any], dict[str, Any]]] =
     ("VOLUME_ACCESS_MODE", "accessModes", {"accessModes": SHARED}, {"accessModes": ["ReadWriteOnce"]}, {}),
     ("VOLUME_ACCESS_MODE", "accessModes", {"accessModes": SHARED}, {"accessModes": SHARED, "volumeMode": "Block"}, {}),
 ]
+CERTIFICATES: list[tuple[str, str, dict[str, Any]]] = [
+    ("aws-load-balancer-controller", "enableCertManager", {"load_balancer_controller": True}),
+    ("kueue", "enableCertManager", {"kueue": True}),
+    ("kube-prometheus-stack", "prometheusOperator.admissionWebhooks.certManager.enabled", {"prometheus": True}),
+]
+PRIORITIES: list[tuple[str, str, dict[str, Any]]] = [
+    ("aws-load-balancer-controller", "priorityClassName", {"load_balancer_controller": True}),
+    ("karpenter", "priorityClassName", {}),
+    ("kube-prometheus-stack", "alertmanager.alertmanagerSpec.priorityClassName", {"prometheus": True}),
+]
+IMPORTANT = {"prometheus": {"prometheusSpec": {"priorityClassName": "monitoring"}}}
+SCRAPES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    (
+        "prometheus.prometheusSpec.scrapeTimeout",
+        {"prometheus": {"prometheusSpec": {"scrapeInterval": "10s", "scrapeTimeout": "30s"}}},
+        {"prometheus": {"prometheusSpec": {"scrapeInterval": "1m", "scrapeTimeout": "60s"}}},
+    ),
+    (
+        "prometheus.prometheusSpec.scrapeTimeout",
+        {"prometheus": {"prometheusSpec": {"scrapeTimeout": "31s"}}},
+        {"prometheus": {"prometheusSpec": {"scrapeTimeout": "30s"}}},
+    ),
+    (
+        "kubelet.serviceMonitor.scrapeTimeout",
+        {"kubelet": {"serviceMonitor": {"interval": "15s", "scrapeTimeout": "20s"}}},
+        {"kubelet": {"serviceMonitor": {"scrapeTimeout": "20s"}}},
+    ),
+]
 MONITORS: list[tuple[str, dict[str, Any], str]] = [
     ("aws-load-balancer-controller", {"load_balancer_controller": True}, "serviceMonitor.enabled"),
     ("karpenter", {}, "serviceMonitor.enabled"),
@@ -702,6 +730,52 @@ CASES = [
         )
         for part in ("crds", "prometheusOperator")
     ),
+    *(chart_case("kube-prometheus-stack", *scrape, prometheus=True) for scrape in SCRAPES),
+    *(
+        Case(
+            "SOFTWARE_INCOMPLETE",
+            f"kubernetes.charts.{name}.values.{keys}",
+            chart(name, values_at(keys, True), **switches),
+            chart(name, values_at(keys, False), **switches),
+        )
+        for name, keys, switches in CERTIFICATES
+    ),
+    *(
+        Case(
+            "PRIORITY_CLASS",
+            f"kubernetes.charts.{name}.values.{keys}",
+            chart(name, values_at(keys, "nope"), **switches),
+            chart(name, values_at(keys, "system-cluster-critical"), **switches),
+        )
+        for name, keys, switches in PRIORITIES
+    ),
+    *(
+        Case(
+            "PRIORITY_CLASS",
+            "kubernetes.charts.kube-prometheus-stack.values.prometheus.prometheusSpec.priorityClassName",
+            chart("kube-prometheus-stack", IMPORTANT, prometheus=True),
+            chart("kube-prometheus-stack", {**IMPORTANT, "extraManifests": created}, prometheus=True),
+        )
+        for created in (
+            [{"kind": "PriorityClass", "metadata": {"name": "monitoring"}, "value": 1000}],
+            {"class": {"kind": "PriorityClass", "metadata": {"name": "monitoring"}, "value": 1000}},
+            ["kind: PriorityClass\nmetadata:\n  name: monitoring\nvalue: 1000\n"],
+        )
+    ),
+    running(
+        "PRIORITY_CLASS",
+        "metrics-server",
+        "priorityClassName",
+        {"priorityClassName": "mount-s3-critical"},
+        {"priorityClassName": "system-node-critical"},
+    ),
+    running(
+        "PRIORITY_CLASS",
+        "aws-mountpoint-s3-csi-driver",
+        "mountpointPod.preemptingPriorityClassName",
+        {"mountpointPod": {"preemptingPriorityClassName": "mount-s3"}},
+        {"mountpointPod": {"preemptingPriorityClassName": "mount-s3-critical"}},
+    ),
     *(
         Case(
             "AUTOSCALER_ARGUMENT",
@@ -814,6 +888,7 @@ def test_which_rules_warn() -> None:
         "AUTOSCALER_ARGUMENT",
         "EVICTION_BLOCKED",
         "MONITOR_NO_OPERATOR",
+        "PRIORITY_CLASS",
         "REPLICAS_APART",
         "REPLICAS_ZERO",
         "SOFTWARE_INCOMPLETE",
