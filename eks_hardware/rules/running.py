@@ -176,9 +176,9 @@ def _priority(context: Context) -> Iterator[Breach]:
     }
     for path, values in _sections(context):
         for key, name in values.items():
-            if key.lower().endswith("priorityclassname") and isinstance(name, str) and name and name not in known:
+            if str(key).lower().endswith("priorityclassname") and isinstance(name, str) and name and name not in known:
                 yield (
-                    field_paths.below(path, key),
+                    field_paths.below(path, str(key)),
                     f"nothing in the strategy creates the priority class {quoted(name)}, and the API server refuses "
                     f"pods with an unknown one; use {' or '.join(recorded['of_cluster'])}, or ignore this if you "
                     "create the class yourself",
