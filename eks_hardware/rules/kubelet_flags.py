@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from eks_hardware import facts
+from eks_hardware.models.text_patterns import LABEL_KEY, LABEL_VALUE
 from eks_hardware.printable import quoted
 from eks_hardware.rules.kubelet import STOPS, TAINT_EFFECTS, is_recorded, newer
 from eks_hardware.rules.registry import Breach, Context, error
@@ -58,6 +59,9 @@ def _value_faults(flag: str, kind: str, text: str) -> Iterator[str]:
         if not all(mid and (value or kind == "map of text") for _, mid, value in pairs):
             yield f"must be a list of pairs such as {example}, got {quoted(text)}"
             return
+        if flag == "node-labels":
+            yield from _label_faults({name.strip(): value.strip() for name, _, value in pairs})
+            return
         values: object = {name.strip(): _typed(kind.removeprefix("map of "), value) for name, _, value in pairs}
         signals = facts.kubelet()["eviction_signals"]["names"]
         for name, _, _ in pairs if flag.startswith("eviction-") else ():
@@ -107,11 +111,30 @@ def _typed(kind: str, text: str) -> object:
     return text
 
 
+def _label_faults(labels: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is wrong with labels or taints, as options.go (ValidateKubeletFlags) and ParseTaints check them.
+
+    Source: https://github.com/kubernetes/kubernetes/blob/v1.36.1/cmd/kubelet/app/options/options.go,
+    pkg/util/taints/taints.go
+    """
+    for key, value in labels.items():
+        if not re.fullmatch(LABEL_KEY, key):
+            yield f"must have keys such as example.com/team, got {quoted(key)}"
+        if not re.fullmatch(LABEL_VALUE, value):
+            yield (
+                "must have values of at most 63 letters, digits, dots, hyphens and underscores, got "
+                f"{quoted(value)} for {quoted(key)}"
+            )
+
+
 def _taints(text: str) -> Iterator[str]:
     for taint in text.split(","):
-        _, mark, effect = taint.rpartition(":")
+        pair, mark, effect = taint.rpartition(":")
         if not mark or effect not in TAINT_EFFECTS:
             yield (
                 "must list taints such as dedicated=ml:NoSchedule, with one of the effects "
                 f"{', '.join(TAINT_EFFECTS)}, got {quoted(taint)}"
             )
+        else:
+            key, _, value = pair.partition("=")
+            yield from _label_faults({key: value})

@@ -246,6 +246,10 @@ CASES = [
             ("--read-only-port=70000", "--read-only-port=0"),
             ("--register-with-taints=a=b:NoSchedul", "--v=2", "USER_DATA_LABELS"),
             ("--node-labels=team", "--node-labels=team=a", "USER_DATA_LABELS"),
+            ("--node-labels=a/b/c=d", "--node-labels=example.com/team=d", "USER_DATA_LABELS"),
+            ("--node-labels=team=a/b", "--node-labels=team=a.b,spare=", "USER_DATA_LABELS"),
+            ("--register-with-taints=a=b/c:NoSchedule", "--register-with-taints=a=b:NoSchedule", "USER_DATA_LABELS"),
+            ("--register-with-taints=a b:NoSchedule", "--register-with-taints=a:NoSchedule", "USER_DATA_LABELS"),
         )
     ),
     # --- settings

@@ -340,6 +340,18 @@ CASES = [
     ),
     Case(
         "USER_DATA_VALUE",
+        f"{GPU}.instance.environment.default.LEVEL",
+        al2023(instance={"environment": {"default": {"LEVEL": 1}}}),
+        al2023(instance={"environment": {"default": {"LEVEL": "1"}, "kubelet": {}}}),
+    ),
+    Case(
+        "USER_DATA_VALUE",
+        f"{GPU}.instance.environment.default",
+        al2023(instance={"environment": {"default": ["LEVEL=1"]}}),
+        al2023(instance={"environment": {"default": {"LEVEL": "1"}}}),
+    ),
+    Case(
+        "USER_DATA_VALUE",
         f"{GPU}.instance.localStorage.disabledMounts",
         local_storage(disabledMounts=["Containerd", "Kubelet"]),
         local_storage(disabledMounts=["Containerd"]),
