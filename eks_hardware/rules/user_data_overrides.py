@@ -79,6 +79,13 @@ def _overrides(context: Context) -> Iterator[Breach]:
                 if isinstance(node, NodePoolSpec):
                     what = "Karpenter overrides this, or calculates with another value"
                 yield path, f"{what}; set {field} of the {noun(node)} instead"
+    for node in with_user_data(context, "al2023"):
+        for path, name, _ in kubelet_flags(node):
+            if name.removeprefix("--") in facts.kubelet()["nodeadm"]["own_flags"]:
+                yield (
+                    path,
+                    f"nodeadm sets {name} to what the node needs to join the cluster, and this overrides it; remove it",
+                )
 
 
 _LABELS_AND_TAINTS: Mapping[str, Mapping[tuple[str, ...], str]] = {

@@ -237,6 +237,8 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "host entry": (_is_host_entry, "an IP address and a list of host names"),
     "port": (_port, "a port from 1 to 65535"),
     "pods kept": (_pods_kept, 'a number of pods or a percentage of at most 100%, such as "50%"'),
+    # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (KubernetesCloudProvider)
+    "cloud provider": (lambda value: value in ("aws", "external", "", '""'), 'external, aws or ""'),
     "percent text": (lambda value: isinstance(value, str) and value.endswith("%"), 'a percentage such as "50%"'),
 }
 

@@ -86,6 +86,7 @@ class Sysctls(Names):
 
 class NodeadmDefaults(KubeletPart):
     cgroups: list[str]
+    own_flags: list[str]
     cgroup_driver: str
     eviction: str
     shutdown: NodeadmShutdown

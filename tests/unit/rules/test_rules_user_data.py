@@ -413,6 +413,19 @@ CASES = [
         kubelet_config(maxPods=58),
         kubelet_config(podPidsLimit=58),
     ),
+    *(
+        Case("USER_DATA_OVERRIDES", f"{GPU}.kubelet.flags[0]", flags(flag), flags("--node-ip=10.0.0.5"))
+        for flag in ("--hostname-override=foo", "--kubeconfig=/x", "--config=/etc/x.json")
+    ),
+    *(
+        Case(
+            "USER_DATA_VALUE",
+            f"{GPU}.kubernetes.cloud-provider",
+            bottlerocket({"kubernetes": {"cloud-provider": "gcp"}}),
+            bottlerocket({"kubernetes": {"cloud-provider": good}}),
+        )
+        for good in ("", "aws", "external")
+    ),
     Case("USER_DATA_OVERRIDES", f"{GPU}.kubelet.flags[1]", flags("--v=4", "--max-pods=58"), flags("--v=4")),
     Case(
         "USER_DATA_OVERRIDES",
