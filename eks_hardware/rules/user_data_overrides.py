@@ -84,7 +84,7 @@ def _overrides(context: Context) -> Iterator[Breach]:
             if name.removeprefix("--") in facts.kubelet()["nodeadm"]["own_flags"]:
                 yield (
                     path,
-                    f"nodeadm sets {name} to what the node needs to join the cluster, and this overrides it; remove it",
+                    f"nodeadm sets {name} itself, and another value can keep the node out of the cluster; remove it",
                 )
 
 
