@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from eks_hardware import aws_names, facts, field_paths
 from eks_hardware.printable import quoted
-from eks_hardware.rules.pod_values import FREE, TERMS, pod_faults
+from eks_hardware.rules.pod_values import FREE, TERMS, Fault, pod_faults
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.unknown_keys import unknown_below
 from eks_hardware.rules.value_kinds import WrongValue, names_only, wrong_values
@@ -51,7 +51,7 @@ def _kinds(context: Context) -> Iterator[Breach]:
             if not (name == "vpc-cni" and wrong.path[0] == "env" and len(wrong.path) == 2 and _is_scalar(wrong.value)):
                 of_cni = (name, wrong.path[0]) == ("vpc-cni", "env")
                 yield _addon_path(name, wrong.path), f"{wrong}{_CNI if of_cni else f', or {_REJECTS}'}"
-        for path, fault in (*_above_limits(values, ()), *_late_timeouts(values, ()), *pod_faults(values)):
+        for path, fault in _faults(values):
             yield _addon_path(name, path), fault
     yield from ((each.path, each.message) for each in _names(context) if each.sure)
     yield from _replicas(context)
@@ -149,7 +149,15 @@ def _by_name(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Itera
             yield from _by_name(each, (*above, str(name), str(index))) if isinstance(each, Mapping) else ()
 
 
-def _above_limits(values: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _faults(values: Mapping[str, object]) -> Iterator[Fault]:
+    """Yield the path and the fault of values of the right kind that are refused nevertheless."""
+    for check in (_above_limits, _late_timeouts):
+        for above, section in (((), values), *_mappings(values, (), without=FREE)):
+            yield from check(section, above)
+    yield from pod_faults(values)
+
+
+def _above_limits(values: Mapping[str, object], above: tuple[str, ...]) -> Iterator[Fault]:
     """Yield requests above the limit next to them, which the API server refuses."""
     requests, limits = values.get("requests"), values.get("limits")
     if isinstance(requests, Mapping) and isinstance(limits, Mapping):
@@ -163,16 +171,13 @@ def _above_limits(values: Mapping[str, object], above: tuple[str, ...]) -> Itera
                     (*above, "requests", str(name)),
                     f"must be at most the limit {limits[name]}, got {requests[name]}; lower it, or raise the limit",
                 )
-    for name, value in values.items():
-        if isinstance(value, Mapping) and name not in FREE:
-            yield from _above_limits(value, (*above, str(name)))
 
 
 # https://github.com/prometheus-operator/prometheus-operator/blob/main/pkg/apis/monitoring/v1/prometheus_types.go
 _OPERATOR_INTERVAL = "30s"
 
 
-def _late_timeouts(values: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _late_timeouts(values: Mapping[str, object], above: tuple[str, ...]) -> Iterator[Fault]:
     """Yield timeouts of scrapes above the interval next to them, which the Prometheus Operator refuses.
 
     Source: https://github.com/prometheus-operator/prometheus-operator/blob/main/pkg/prometheus/promcfg.go
@@ -189,9 +194,6 @@ def _late_timeouts(values: Mapping[str, object], above: tuple[str, ...]) -> Iter
             f"must be at most {name} {given}, got {values['scrapeTimeout']}, or the Prometheus Operator {lost}; lower "
             "it, or raise the interval",
         )
-    for key, value in values.items():
-        if isinstance(value, Mapping) and key not in FREE:
-            yield from _late_timeouts(value, (*above, str(key)))
 
 
 # --- charts
@@ -206,8 +208,7 @@ def _chart_kinds(context: Context) -> Iterator[Breach]:
             path = field_paths.below(f"kubernetes.charts.{name}.values", *wrong.path)
             also = "; text that is not empty counts as true" if wrong.path[-1] == "enabled" else ""
             yield path, f"{wrong}, or the chart cannot be installed or its pods do not start{also}"
-        values = chart.values
-        for keys, fault in (*_above_limits(values, ()), *_late_timeouts(values, ()), *pod_faults(values)):
+        for keys, fault in _faults(chart.values):
             yield field_paths.below(f"kubernetes.charts.{name}.values", *keys), fault
 
 
@@ -343,10 +344,10 @@ def claims(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
 
 
 def _mappings(
-    values: Mapping[str, object], above: tuple[str, ...]
+    values: Mapping[str, object], above: tuple[str, ...], without: Collection[object] = ()
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, object]]]:
-    """Yield the names and the value of each mapping below values."""
+    """Yield the names and the value of each mapping below values, but not those with a name in ``without``."""
     for name, value in values.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and name not in without:
             yield (*above, str(name)), value
-            yield from _mappings(value, (*above, str(name)))
+            yield from _mappings(value, (*above, str(name)), without)

@@ -13,6 +13,7 @@ from eks_hardware.rules.addon_values import settings
 from eks_hardware.rules.placement import below, placed
 from eks_hardware.rules.registry import Breach, Context, warning
 from eks_hardware.rules.taints import is_open_to
+from eks_hardware.rules.user_data import setting
 from eks_hardware.suggestions import did_you_mean
 
 _COUNTS = ("replicas", "replicaCount")
@@ -121,7 +122,7 @@ _PARTS = (
 def _incomplete(context: Context) -> Iterator[Breach]:
     for part in _PARTS:
         values = context.chart_values(part.chart) if part.chart in context.charts else {}
-        if below(values, part.switch[:-1]).get(part.switch[-1]) is False:
+        if setting(values, part.switch) is False:
             path = field_paths.below(f"kubernetes.charts.{part.chart}.values", *part.switch)
             yield path, f"{part.without}; remove this line, or ignore this if you install that yourself"
     yield from _certificates(context)
@@ -156,8 +157,7 @@ def _incomplete(context: Context) -> Iterator[Breach]:
 def _certificates(context: Context) -> Iterator[Breach]:
     """Yield switches that need cert-manager, which no add-on or chart of a strategy installs."""
     for name, switch in facts.charts()["cert_manager"]["switches"].items():
-        *above, last = switch.split(".")
-        if name in context.charts and below(context.chart_values(name), tuple(above)).get(last) is True:
+        if name in context.charts and setting(context.chart_values(name), switch.split(".")) is True:
             yield (
                 f"kubernetes.charts.{name}.values.{switch}",
                 "the chart's certificates need the definitions of cert-manager, which the strategy does not install, "

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eks_hardware.local.emulator_patches import control, events
-from eks_hardware.local.emulator_patches.ec2_protocol import SENT, render, request, response, shape
+from eks_hardware.local.emulator_patches.ec2_protocol import SENT, is_dry_run, render, request, response, shape
 from eks_hardware.local.emulator_patches.ec2_reservations import NAMES as RESERVATION_NAMES
 from eks_hardware.local.emulator_patches.ec2_reservations import Refusal, Reservations
 
@@ -117,13 +117,10 @@ def install(ec2: dict[str, Any]) -> None:
 
 
 def _dry(ec2: Map, own: Callable[..., object]) -> Callable[..., object]:
-    """Return an action that does nothing in a dry run.
-
-    Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html (DryRun)
-    """
+    """Return an action that does nothing in a dry run."""
 
     def act(params: Map, *arguments: object) -> object:
-        if str(ec2["_p"](params, "DryRun")).lower() == "true":
+        if is_dry_run(params, ec2["_p"]):
             text = "Request would have succeeded, but DryRun flag is set."
             return ec2["_error"]("DryRunOperation", text, 412)
         return own(params, *arguments)

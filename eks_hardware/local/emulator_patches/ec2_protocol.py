@@ -19,6 +19,14 @@ def request(name: str, params: Mapping[str, object], value_of: Callable[..., Any
     return read(shape("ec2", name), "", flat) or {}
 
 
+def is_dry_run(params: Mapping[str, object], value_of: Callable[..., Any]) -> bool:
+    """Return whether a request only asks if it would be allowed.
+
+    Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html (DryRun)
+    """
+    return str(value_of(params, "DryRun")).lower() == "true"
+
+
 def read(of: Any, prefix: str, flat: Mapping[str, str]) -> Any:
     """Return the value of a botocore shape in the flat parameters of an EC2 request, ``None`` for no value.
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from eks_hardware.local.emulator_patches import fsx
-from eks_hardware.local.emulator_patches.ec2_protocol import SENT, request
+from eks_hardware.local.emulator_patches.ec2_protocol import SENT, is_dry_run, request
 from eks_hardware.local.emulator_patches.ec2_vpc_cidrs import block_of
 
 Map = Mapping[str, Any]
@@ -75,8 +75,7 @@ def install(ec2: dict[str, Any], eks: dict[str, Any]) -> None:
 
 def _refusing(ec2: Map, rule: _Rule, own: Callable[..., object]) -> Callable[..., object]:
     def act(params: Map, *arguments: object) -> object:
-        dry = str(ec2["_p"](params, "DryRun")).lower() == "true"
-        if not dry and (used := rule.used(ec2, ec2["_p"](params, rule.parameter))):
+        if not is_dry_run(params, ec2["_p"]) and (used := rule.used(ec2, ec2["_p"](params, rule.parameter))):
             return ec2["_error"](rule.code, rule.message.format(used), 400)
         return own(params, *arguments)
 

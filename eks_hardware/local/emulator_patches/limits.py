@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eks_hardware import facts
-from eks_hardware.local.emulator_patches.ec2_protocol import request
+from eks_hardware.local.emulator_patches.ec2_protocol import is_dry_run, request
 
 Map = Mapping[str, Any]
 # The service's names, the parameters of the call: how many there would be.
@@ -75,8 +75,7 @@ def _limited_in_ec2(ec2: Map, own: Callable[..., object], row: str, count: Count
     refusal = facts.service_quotas()["refusals"]["rows"][row]
 
     def act(params: Map, *arguments: object) -> object:
-        dry = str(ec2["_p"](params, "DryRun")).lower() == "true"
-        if not dry and _is_over(row, count(ec2, params)):
+        if not is_dry_run(params, ec2["_p"]) and _is_over(row, count(ec2, params)):
             return ec2["_error"](refusal["code"], refusal["message"], 400)
         return own(params, *arguments)
 
