@@ -197,6 +197,11 @@ class Project:
         assert listed.returncode == 0 or any(each in listed.stderr for each in no_state), listed.stderr
         return listed.stdout.split()
 
+    def tainted(self) -> set[str]:
+        """Return the addresses that the next plan replaces, because their creation was interrupted."""
+        values = json.loads(self.run("show", "-json").stdout)["values"]
+        return {each["address"] for each in values["root_module"]["resources"] if each.get("tainted")}
+
     def destroy(self) -> None:
         """Destroy everything."""
         self.run("destroy", "-auto-approve", "-refresh=false", "-input=false", "-no-color")

@@ -120,7 +120,10 @@ def test_an_interrupted_apply_goes_on(project: Project) -> None:
         assert by == signal.SIGKILL or len(found) > len(known)
         print(after, by.name, recover(project))
         known = project.addresses()
-    assert set(project.plan().changes.values()) <= {"create", "update", "read"}
+    changes = project.plan().changes
+    replaced = {address for address, action in changes.items() if action == "replace"}
+    assert replaced <= project.tainted(), "replaced for another reason than an interrupted creation"
+    assert set(changes.values()) <= {"create", "update", "read", "replace"}
     project.run("apply", "-input=false", PLAN)
     assert len(project.addresses()) > len(known)
     plan = project.plan()
