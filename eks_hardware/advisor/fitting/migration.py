@@ -120,17 +120,17 @@ def _chips(request: Request, kinds: Sequence[InstanceType], fitting: set[str]) -
     for kind in sorted(kinds, key=lambda kind: -kind.accelerator.count if kind.accelerator else 0):
         largest.setdefault(chip_of(kind), kind)
     archived = facts.software()["neuron_chips"]["archived"]
-    stand = {name: maturity(_by_library(request, kind), kind) for name, kind in largest.items()}
+    found = {name: maturity(_by_library(request, kind), kind) for name, kind in largest.items()}
     for name in sorted(
-        largest, key=lambda each: (each not in fitting, each in archived, MATURITIES.index(stand[each][0]), each)
+        largest, key=lambda each: (each not in fitting, each in archived, MATURITIES.index(found[each][0]), each)
     ):
-        kind, (stands, why) = largest[name], stand[name]
+        kind, (level, why) = largest[name], found[name]
         cores, heads = cores_of(kind), request.shape.attention_heads
         yield ChipCheck(
             accelerator=name,
             gates=tuple(software_gates(request, kind)),
             libraries=tuple(_library(row) for row in neuron_libraries(request, kind)),
-            maturity=stands,
+            maturity=level,
             maturity_text=why,
             degrees=tuple(degree * cores for degree in degrees(kind, heads, cores=cores, padded=pads_heads(request))),
         )

@@ -64,9 +64,9 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
         if caution.match(kind) == "named":
             yield f'the {caution.policy} warns: "{plain(caution.quote)}" ({caution.document})'
     if draft.maturity != "mature":
-        stands = "software of unknown maturity" if draft.maturity == "unknown" else f"software: {draft.maturity}"
+        software = "software of unknown maturity" if draft.maturity == "unknown" else f"software: {draft.maturity}"
         why = f"; {draft.maturity_why}" if draft.maturity_why else ""
-        yield Prominent(f"{stands}{why} (software: mature in a workload file leaves it out)")
+        yield Prominent(f"{software}{why} (software: mature in a workload file leaves it out)")
     if draft.fit.used > facts.ranking()["tight_fit"]["share"]:
         yield Prominent(f"tight fit: uses {draft.fit.used:.0%} of the memory of a device")
     yield from draft.fit.notes
@@ -188,8 +188,8 @@ def _of_named(branch: Branch, best: Sequence[Candidate], rejections: Sequence[Re
     since = f"; {branch.today['text']}" if branch.today else ""
     for place, each in enumerate(best, 1):
         if branch.match(each.fit.kind) == "named":
-            stands = "" if each.maturity == "mature" else f", software {each.maturity}"
-            yield f"{cited}. {each.fit.kind.name} is number {place}{stands}{since}"
+            software = "" if each.maturity == "mature" else f", software {each.maturity}"
+            yield f"{cited}. {each.fit.kind.name} is number {place}{software}{since}"
             return
     for rejected in rejections:
         if branch.names_family(rejected.family):

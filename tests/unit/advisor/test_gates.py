@@ -229,7 +229,7 @@ def test_every_gate_has_words_and_a_source(name: str, task: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "stands"),
+    ("name", "said", "expected"),
     [
         ("H100", {"framework": "vllm"}, "mature"),
         ("V100", {}, "maintenance"),  # CUDA 12 is the last that supports it
@@ -246,7 +246,7 @@ def test_every_gate_has_words_and_a_source(name: str, task: str) -> None:
         ("Inferentia2", {"framework": "tgi"}, "unknown"),
     ],
 )
-def test_maturity(name: str, said: dict[str, Any], stands: str) -> None:
+def test_maturity(name: str, said: dict[str, Any], expected: str) -> None:
     found, why = maturity(request_for("llama-3.1-8b", **said), CATALOGUE.get(TYPES[name]))
-    assert found == stands
+    assert found == expected
     assert why

@@ -96,7 +96,7 @@ def budget_message(changes: dict[str, Any]) -> str:
     return text
 
 
-def test_says_what_is_dearest_and_what_to_lower() -> None:
+def test_names_the_most_expensive_and_what_to_lower() -> None:
     text = budget_message(with_budget(50_000, GPU))
     assert "the cluster costs 64,927 USD a month, 14,927 USD over the budget of 50,000 USD" in text
     places = [
