@@ -12,6 +12,17 @@ def context_length(workload: WorkloadSpec) -> int:
     return workload.context_length or facts.memory()["inference"]["defaults"]["context_length"]
 
 
+def context_of(request: Request) -> int:
+    """Return the tokens of prompt and output together, or of an encoder's input, at most those that the model supports.
+
+    Users may ask a generating model for more on purpose.
+    """
+    workload, shape = request.workload, request.shape
+    length = context_length(workload)
+    stretched = workload.context_length is not None and shape.generates is not False
+    return length if stretched else min(length, shape.max_context_length or length)
+
+
 def concurrent_sequences(workload: WorkloadSpec) -> int:
     """Return how many sequences one replica processes concurrently."""
     defaults = facts.memory()["inference"]["defaults"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from eks_hardware import software
 from eks_hardware.advisor.fitting import remedy
-from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_length, sequence_length
+from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_of, sequence_length
 from eks_hardware.advisor.fitting.devices import available, cores_of, host_gib, pool_of, ways
 from eks_hardware.advisor.fitting.gates import (
     compute_format,
@@ -305,13 +305,10 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
             or software.attends(kind, "flash-attention-2") is True,
         )
         return TrainingMemory(run)
-    length = context_length(workload)
-    # An encoder reads at most the context that it supports; for a generating model users may exceed it on purpose.
-    stretched = workload.context_length is not None and shape.generates is not False
     serving = Serving(
         shape=shape,
         weight_format=weight_format(request, kind),
-        context_length=length if stretched else min(length, shape.max_context_length or length),
+        context_length=context_of(request),
         sequences=concurrent_sequences(workload),
         cores=cores,
         kv_format=workload.kv_cache_precision,

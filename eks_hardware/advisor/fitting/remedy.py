@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from eks_hardware import facts
-from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_length, sequence_length
+from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_of, sequence_length
 from eks_hardware.advisor.fitting.gates import software_gates, weight_format
 from eks_hardware.advisor.fitting.layout import Layout
 from eks_hardware.advisor.model import Request
@@ -51,7 +51,7 @@ def _halves(value: int, least: int) -> Iterator[int]:
 
 def _inference(request: Request, kind: InstanceType) -> Iterator[_Change]:
     workload = request.workload
-    sequences, context = concurrent_sequences(workload), context_length(workload)
+    sequences, context = concurrent_sequences(workload), context_of(request)
     for fewer in _halves(sequences, 1):
         yield (
             request.with_workload(concurrent_sequences=fewer),

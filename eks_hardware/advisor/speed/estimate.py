@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from eks_hardware import facts
-from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_length, sequence_length
+from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_of, sequence_length
 from eks_hardware.advisor.fitting.devices import cores_of
 from eks_hardware.advisor.fitting.gates import compute_format, product_format, weight_format
 from eks_hardware.advisor.fitting.memory_inference import (
@@ -208,7 +208,7 @@ def _replica(request: Request, fit: Fit, accelerator: Accelerator) -> _Replica:
         cores=cores_of(fit.kind),
         precision=weight_format(request, fit.kind),
         kv_format=request.workload.kv_cache_precision,
-        context_length=context_length(request.workload),
+        context_length=context_of(request),
         sequences=concurrent_sequences(request.workload),
         of_a_node=fit.replicas_per_node,
         nodes=fit.nodes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eks_hardware import facts
+from eks_hardware.advisor.fitting.defaults import concurrent_sequences
 from eks_hardware.advisor.fitting.fit import Fitter
 from eks_hardware.advisor.model import Fit, Gate, Miss, Request
 from eks_hardware.advisor.speed.estimate import Speed, speed
@@ -41,11 +42,12 @@ def quick_enough(fitter: Fitter, fit: Fit) -> tuple[Fit, Speed] | Miss:
             return tried, estimated
     most = fit.kind.accelerator.count if fit.kind.accelerator else 1
     over = f" on {most} devices" if most > 1 else ""
+    fewer = ", run fewer concurrent sequences," if concurrent_sequences(request.workload) > 1 else ""
     return Miss(
         kind=fit.kind,
         gates=failed,
         text=f"{fit.kind.name}{over}: " + "; ".join(gate.text for gate in failed),
-        remedy="allow more time, run fewer concurrent sequences, or use weights with fewer bits",
+        remedy=f"allow more time{fewer} or use weights with fewer bits",
     )
 
 

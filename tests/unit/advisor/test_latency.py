@@ -50,6 +50,30 @@ def test_a_target_is_met_or_it_is_not(share: float, met: bool) -> None:
         assert "the target is" in found.text
 
 
+@pytest.mark.parametrize(
+    ("sequences", "remedy"),
+    [
+        (1, "allow more time or use weights with fewer bits"),
+        (8, "allow more time, run fewer concurrent sequences, or use weights with fewer bits"),
+    ],
+)
+def test_fewer_sequences_are_advised_only_if_there_are_several(sequences: int, remedy: str) -> None:
+    found = tried(request(1).with_workload(concurrent_sequences=sequences), "g6e.xlarge")
+    assert isinstance(found, Miss)
+    assert found.remedy == remedy
+
+
+@pytest.mark.parametrize("length", [None, 512, 4096])
+def test_an_encoder_is_timed_with_at_most_the_context_that_it_supports(length: int | None) -> None:
+    """BERT reads at most 512 tokens. The default context of 4,096 would take eight times as long."""
+    work: dict[str, Any] = {"task": "inference", "model": {"name": "bert-large"}, "latency": {"first_token_ms": 10}}
+    if length:
+        work["context_length"] = length
+    spec = WorkloadSpec.model_validate(work)
+    found = tried(Request(workload=spec, shape=shape_of(spec.model), regions=("us-west-2",)), "g6.xlarge")
+    assert isinstance(found, Fit)
+
+
 def test_more_devices_of_a_node_are_taken_where_one_is_too_slow() -> None:
     found = tried(request(0.7 * on_one_device("g6e.12xlarge")), "g6e.12xlarge")
     assert isinstance(found, Fit)
