@@ -12,6 +12,7 @@ from eks_hardware.advisor.ranking.draft import Draft
 from eks_hardware.advisor.ranking.limits import span
 from eks_hardware.advisor.ranking.policy import Branch, Match, way_of
 from eks_hardware.advisor.ranking.score import Scored
+from eks_hardware.advisor.shapes.public import not_estimated
 from eks_hardware.catalogue import load
 from eks_hardware.printable import ratio, usd
 
@@ -140,6 +141,8 @@ def notes_of(
         yield Prominent(f"the context is {context} tokens; if you meant {context}k, set {context * 1024}")
     if beyond := beyond_context(request):
         yield Prominent(f"{beyond}: choose a smaller context or another model")
+    if what := not_estimated(request.shape.architecture or ""):
+        yield Prominent(f"{what} is not estimated: the figures are a transformer's of its size; measure your own")
     yield from _of_named(branch, best, rejections)
     yield from (f"estimated: {field}" for field in request.shape.estimated)
     if not best:

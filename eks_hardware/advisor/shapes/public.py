@@ -70,6 +70,12 @@ def shape_of_name(written: str) -> Shape:
     return shape
 
 
+@cache
+def not_estimated(architecture: str) -> str | None:
+    """Return what a model is whose speed is not estimated, such as a convolutional network; None if it is estimated."""
+    return _not_estimated(_words(architecture))
+
+
 def _meant(written: str) -> str:
     """Return what kind of model without estimates it is, or the models whose names continue or resemble its name."""
     words = _words(written)

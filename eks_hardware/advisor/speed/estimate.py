@@ -51,6 +51,8 @@ def speed(request: Request, fit: Fit) -> Speed:
     accelerator = fit.kind.accelerator
     if accelerator is None:
         return Speed(assumptions=("unknown: no source for the speed of models on CPUs",))
+    if request.shape.architecture in facts.ranking()["kinds"]["tabular"]:
+        return Speed(assumptions=("unknown: decision trees have none of the products of matrices that are estimated",))
     return _training(request, fit) if request.workload.learns else _serving(_replica(request, fit, accelerator))
 
 

@@ -169,6 +169,7 @@ def test_an_unknown_name(written: str, says: str) -> None:
     [
         ("resnet-50", "a convolutional network"),
         ("microsoft/resnet-50", "a convolutional network"),
+        ("xgboost", "a model of decision trees"),
         ("stable-diffusion-xl", "a diffusion model"),
         ("black-forest-labs/FLUX.1-dev", "a diffusion model"),
         ("facebook/wav2vec2-large", "a model of speech or sound"),

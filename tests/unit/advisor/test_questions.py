@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from eks_hardware import facts
+from eks_hardware.advisor.model import Prominent
 from eks_hardware.advisor.ranking.policy import branch_for
 from eks_hardware.advisor.recommend import best_of_families
 from helpers.advisor import answer, asking
@@ -19,14 +20,8 @@ ASKED: dict[str, list[dict[str, Any]]] = yaml.safe_load(
 )
 
 
-def said_in(question: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in question["ask"].items() if name != "only"}
-
-
 def check(question: dict[str, Any]) -> None:
-    only = tuple(question["ask"].get("only", ()))
-    said = said_in(question)
-    best = best_of_families(answer(*question.get("regions", ()), only=only, **said).candidates)
+    best = best_of_families(answer(*question.get("regions", ()), **question["ask"]).candidates)
     assert best, "nothing fits"
     families = [each.fit.kind.family for each in best]
     first = best[0]
@@ -64,9 +59,25 @@ def test_there_are_enough_questions_each_with_a_reason() -> None:
 
 
 def test_each_branch_of_the_selection_guide_has_a_question() -> None:
-    asked = {branch_for(asking(*each.get("regions", ()), **said_in(each))).id for each in ASKED["questions"]}
+    asked = {branch_for(asking(*each.get("regions", ()), **each["ask"])).id for each in ASKED["questions"]}
     branches = {branch["id"] for tree in facts.selection_guide()["trees"] for branch in tree["branches"]}
     assert branches - asked == set()
+
+
+@pytest.mark.parametrize(
+    ("architecture", "what"),
+    [("resnet", "a convolutional network"), ("flux", "a diffusion model"), ("xgboost", "a model of decision trees")],
+)
+def test_the_answer_says_that_an_architecture_is_not_estimated(architecture: str, what: str) -> None:
+    found = answer(task="inference", model={"parameters": "25M", "architecture": architecture})
+    said = f"{what} is not estimated: the figures are a transformer's of its size; measure your own"
+    assert said in [note for note in found.notes if isinstance(note, Prominent)]
+
+
+@pytest.mark.parametrize("architecture", ["bert", "vit", "llama", None])
+def test_transformers_are_estimated(architecture: str | None) -> None:
+    found = answer(task="inference", model={"parameters": "86M", "architecture": architecture})
+    assert not [note for note in found.notes if "not estimated" in note]
 
 
 @pytest.mark.parametrize("task", ["training", "inference"])
