@@ -23,6 +23,31 @@ def context_of(request: Request) -> int:
     return length if stretched else min(length, shape.max_context_length or length)
 
 
+def answer_tokens(request: Request) -> int:
+    """Return the tokens of an answer.
+
+    With users it is the average: the workload's, or a typical number, at most half of the context. Otherwise it is half
+    of the context.
+    """
+    workload, context = request.workload, context_of(request)
+    if request.shape.generates is False:
+        return 0
+    if not workload.users:
+        return max(context - max(context // 2, 1), 1)
+    return workload.answer_tokens or min(max(context // 2, 1), facts.ranking()["users"]["answer_tokens"]["value"])
+
+
+def prompt_tokens(request: Request) -> int:
+    """Return the tokens of a prompt: with users a typical number, at most what an answer leaves of the context.
+
+    Otherwise it is half of the context.
+    """
+    context = context_of(request)
+    if not request.workload.users:
+        return max(context // 2, 1)
+    return max(min(context - answer_tokens(request), facts.ranking()["users"]["prompt_tokens"]["value"]), 1)
+
+
 def concurrent_sequences(workload: WorkloadSpec) -> int:
     """Return how many sequences one replica processes concurrently."""
     defaults = facts.memory()["inference"]["defaults"]

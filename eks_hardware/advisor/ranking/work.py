@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 from eks_hardware import facts
-from eks_hardware.advisor.fitting.defaults import context_of
+from eks_hardware.advisor.fitting.defaults import answer_tokens
 from eks_hardware.advisor.model import Request
 from eks_hardware.advisor.ranking.policy import way_of
 from eks_hardware.models.workload import Latency, WorkloadSpec, count, hours
@@ -62,14 +62,6 @@ def in_flight(request: Request) -> int:
     answer = answer_tokens(request)
     takes = ((target.first_token_ms or 0) + answer * (target.per_token_ms or 0)) / _MS
     return max(1, math.ceil(users * takes / (takes + think)))
-
-
-def answer_tokens(request: Request) -> int:
-    """Return the average tokens of an answer: the workload's, or a typical number, at most half of the context."""
-    if request.shape.generates is False:
-        return 0
-    half = max(context_of(request) // 2, 1)
-    return request.workload.answer_tokens or min(half, facts.ranking()["users"]["answer_tokens"]["value"])
 
 
 def at_pace(request: Request, sequences: int) -> Request:

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from eks_hardware import facts
-from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_of, sequence_length
+from eks_hardware.advisor.fitting.defaults import (
+    answer_tokens,
+    batch_size,
+    concurrent_sequences,
+    context_of,
+    prompt_tokens,
+    sequence_length,
+)
 from eks_hardware.advisor.fitting.devices import cores_of
 from eks_hardware.advisor.fitting.gates import compute_format, product_format, weight_format
 from eks_hardware.advisor.fitting.memory_inference import (
@@ -193,6 +200,8 @@ class _Replica:
     precision: str  # format of the weights
     kv_format: str | None
     context_length: int
+    prompt: int  # tokens
+    answer: int  # tokens
     sequences: int  # concurrent
     of_a_node: int  # replicas of a node
     nodes: int  # of the replica
@@ -211,6 +220,8 @@ def _replica(request: Request, fit: Fit, accelerator: Accelerator) -> _Replica:
         precision=weight_format(request, fit.kind),
         kv_format=request.workload.kv_cache_precision,
         context_length=context_of(request),
+        prompt=prompt_tokens(request),
+        answer=answer_tokens(request),
         sequences=concurrent_sequences(request.workload),
         of_a_node=fit.replicas_per_node,
         nodes=fit.nodes,
@@ -297,8 +308,7 @@ def _generating(
     them decides.
     """
     shape, context = replica.shape, replica.context_length
-    prompt = max(context // 2, 1)
-    answer = max(context - prompt, 1)
+    prompt, answer = replica.prompt, replica.answer
     value_bytes = kv_value_bytes(replica.precision, replica.kv_format)
     own = replica.layout.data
     most = math.ceil(at_once / own)  # sequences of a device or a group of devices

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from eks_hardware import facts
-from eks_hardware.advisor.fitting.defaults import concurrent_sequences
+from eks_hardware.advisor.fitting.defaults import answer_tokens, concurrent_sequences
 from eks_hardware.advisor.fitting.fit import Fitter
 from eks_hardware.advisor.model import Fit, Gate, Miss, Request
 from eks_hardware.advisor.speed.estimate import Speed, speed
+from eks_hardware.models.workload import Latency
 
 _SOURCE = "estimate: eks_hardware/advisor/speed/throughput.py"
 
 
+_MS_PER_SECOND = 1000
 _WHOLE = 100  # milliseconds that are shown without decimals
 
 
@@ -23,8 +25,23 @@ def latency_gates(request: Request, speed: Speed) -> tuple[Gate, ...]:
     targets = (
         (first, wanted.first_token_ms, speed.first_token_ms),
         ("each further token", wanted.per_token_ms, speed.per_token_ms),
+        ("an answer next to the prompts of other users", *_answers(request, wanted, speed)),
     )
     return tuple(_gate(what, target, value) for what, target, value in targets if target is not None)
+
+
+def _answers(request: Request, wanted: Latency, speed: Speed) -> tuple[float | None, float | None]:
+    """Return the milliseconds that an answer to one of many users may take, and those that it takes.
+
+    A server that reads the prompt of one user generates nothing for the others. None without users.
+    """
+    answer = answer_tokens(request)
+    if not request.workload.users or not answer or wanted.first_token_ms is None or wanted.per_token_ms is None:
+        return None, None
+    target = wanted.first_token_ms + answer * wanted.per_token_ms
+    if not speed.per_replica:
+        return target, None
+    return target, _MS_PER_SECOND * concurrent_sequences(request.workload) * answer / speed.per_replica
 
 
 def quick_enough(fitter: Fitter, fit: Fit) -> tuple[Fit, Speed] | Miss:

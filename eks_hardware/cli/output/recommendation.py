@@ -8,13 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts as data
-from eks_hardware.advisor.fitting.defaults import concurrent_sequences, context_length, sequence_length
+from eks_hardware.advisor.fitting.defaults import (
+    answer_tokens,
+    concurrent_sequences,
+    context_length,
+    prompt_tokens,
+    sequence_length,
+)
 from eks_hardware.advisor.fitting.gates import compute_format, weight_format
 from eks_hardware.advisor.model import Prominent
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.limits import span
 from eks_hardware.advisor.ranking.reasons import plain, short
-from eks_hardware.advisor.ranking.work import answer_tokens, run_tokens
+from eks_hardware.advisor.ranking.work import run_tokens
 from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families
 from eks_hardware.advisor.shapes.public import public_name
@@ -276,7 +282,7 @@ def _assumed(recommendation: Recommendation) -> Iterator[str]:
     if workload.users and workload.think_seconds is None:
         yield f"{data.ranking()['users']['think_seconds']['value']} s between requests"
     if workload.users and workload.answer_tokens is None and (tokens := answer_tokens(recommendation.request)):
-        yield f"answers of {tokens} tokens"
+        yield f"prompts of {prompt_tokens(recommendation.request):,} and answers of {tokens:,} tokens"
     if "precision" not in said and recommendation.candidates:
         yield f"--precision {weight_format(recommendation.request, recommendation.candidates[0].fit.kind)}"
     if "purchase" not in said:

@@ -158,6 +158,7 @@ class Run(TypedDict):
 
 class Users(TypedDict):
     think_seconds: Choice
+    prompt_tokens: Choice
     answer_tokens: Choice
     per_token_ms: Choice
     first_token_ms: Choice

@@ -10,9 +10,10 @@ import pytest
 
 from eks_hardware import facts
 from eks_hardware.advisor import recommend as module
+from eks_hardware.advisor.fitting.defaults import answer_tokens, prompt_tokens
 from eks_hardware.advisor.model import Candidate, Recommendation
 from eks_hardware.advisor.ranking.price_estimate import PriceEstimates
-from eks_hardware.advisor.ranking.work import answer_tokens, in_flight, run_tokens
+from eks_hardware.advisor.ranking.work import in_flight, run_tokens
 from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families, cheaper_way, recommend, unknown_of
 from eks_hardware.advisor.strategies.strategy_text import Settings
@@ -497,6 +498,34 @@ def test_answers_have_a_typical_length_unless_the_file_says_otherwise() -> None:
     assert answer_tokens(asking("us-west-2", **{**asked, "context_length": 256})) == 128
     said = asking("us-west-2", **{**asked, "context_length": 16_384}, answer_tokens=8_192)
     assert (answer_tokens(said), in_flight(said)) == (8_192, 94)
+
+
+@pytest.mark.parametrize(
+    ("context", "said", "tokens"),
+    [
+        (16_384, {"users": 100}, 1_155),
+        (1_024, {"users": 100}, 813),
+        (2_048, {"users": 100, "answer_tokens": 2_000}, 48),
+        (16_384, {"concurrent_sequences": 8}, 8_192),
+    ],
+)
+def test_prompts_of_users_have_a_typical_length_that_leaves_room_for_the_answer(
+    context: int, said: dict[str, Any], tokens: int
+) -> None:
+    assert prompt_tokens(asking("us-west-2", **{**USED, "context_length": context, **said})) == tokens
+
+
+@pytest.mark.parametrize("users", [20, 100, 600, 3_000])
+@pytest.mark.parametrize("model", ["llama-3.1-8b", "llama-3.1-70b", "qwen3-30b-a3b"])
+def test_replicas_answer_all_users_and_read_their_prompts_in_time(model: str, users: int) -> None:
+    """A server generates nothing while it reads prompts: 500 users of 70B keep eight A100 busy with prompts alone."""
+    found = answer(**{**USED, "model": {"name": model}, "users": users}).candidates
+    request = asking("us-west-2", **{**USED, "model": {"name": model}, "users": users})
+    answers = in_flight(request) * answer_tokens(request) / 12.55  # 2 s to the first token, and 211 x 50 ms
+    assert found
+    for each in found:
+        assert each.tokens_per_second is not None
+        assert each.tokens_per_second >= answers * 0.99, each.fit.kind.name
 
 
 # --- cheaper formats and methods
