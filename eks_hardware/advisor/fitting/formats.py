@@ -28,6 +28,8 @@ def narrower(request: Request, kind: InstanceType) -> Iterator[tuple[Request, st
         return
     if workload.learns or request.shape.generates is False or workload.task != "inference":
         return
+    if workload.kv_cache_precision is None:
+        yield request.with_workload(kv_cache_precision="fp8"), "kv_cache_precision: fp8 in a workload file", _QUALITY
     sizes = facts.memory()["formats"]["bytes"]
     for weights in _FORMATS:
         if sizes[weights] < sizes[weight_format(request, kind)]:

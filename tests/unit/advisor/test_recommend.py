@@ -531,6 +531,19 @@ def test_replicas_answer_all_users_and_read_their_prompts_in_time(model: str, us
 # --- cheaper formats and methods
 
 
+def test_a_smaller_cache_is_suggested_where_it_halves_the_price() -> None:
+    """32 sequences of 128k need ten times the memory of the weights: smaller weights change little."""
+    long: dict[str, Any] = {
+        "task": "inference",
+        "model": {"name": "llama-3.3-70b"},
+        "context_length": 131_072,
+        "concurrent_sequences": 32,
+    }
+    text = cheaper_way(answer(**long)) or ""
+    assert text.startswith("kv_cache_precision: fp8 in a workload file costs ")
+    assert "kv_cache" not in (cheaper_way(answer(**long, kv_cache_precision="fp8")) or "")
+
+
 def test_a_format_that_halves_the_price_is_suggested_with_its_caveat() -> None:
     said: dict[str, Any] = {
         "task": "inference",
