@@ -169,6 +169,7 @@ _TRAINING_FIELDS = (
     "chunked_loss",
     "training_tokens",
 )
+_OF_USERS = ("think_seconds", "prompt_tokens", "answer_tokens")
 _INFERENCE_FIELDS = ("context_length", "concurrent_sequences", "kv_cache_precision")
 _WITH_TRAINING = ("training", "fine-tuning", "development")
 # ``activation_checkpointing`` has a default of its own.
@@ -176,7 +177,7 @@ _TASKS_OF_FIELDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("method", "lora_rank"), ("fine-tuning",)),
     **dict.fromkeys(_TRAINING_FIELDS, _WITH_TRAINING),
     **dict.fromkeys(("within", "nodes"), ("training", "fine-tuning")),
-    **dict.fromkeys(("serving", "latency", "focus", "users", "think_seconds", "answer_tokens"), ("inference",)),
+    **dict.fromkeys(("serving", "latency", "focus", "users", *_OF_USERS), ("inference",)),
     **dict.fromkeys(_INFERENCE_FIELDS, ("inference", "development")),
 }
 
@@ -270,6 +271,11 @@ class WorkloadSpec(StrategyModel):
     think_seconds: Annotated[int, Field(ge=0, le=86_400)] | None = Field(
         default=None, description="Inference: seconds from an answer to the same user's next request; default 30."
     )
+    prompt_tokens: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
+        default=None,
+        description="Inference: average tokens of a prompt of one of the users, with its documents; default 1155, and "
+        "at most what an answer leaves of the context.",
+    )
     answer_tokens: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
         default=None,
         description="Inference: average tokens of an answer to one of the users; default 211, and at most half of the "
@@ -349,7 +355,7 @@ class WorkloadSpec(StrategyModel):
             raise invalid("workload_field", message, "concurrent_sequences")
         if self.users and self.serving == "batch":
             raise invalid("workload_field", "must be for serving: real-time, got batch; remove it", "users")
-        for name in ("think_seconds", "answer_tokens"):
+        for name in _OF_USERS:
             if getattr(self, name) is not None and not self.users:
                 raise invalid("workload_field", f"requires 'users'; set it, or remove {name}", name)
         for name in ("within", "nodes"):

@@ -213,6 +213,7 @@ _MORE_VALUES: Mapping[Field, Sequence[Any]] = {
     (WorkloadSpec, "concurrent_sequences"): [64],
     (WorkloadSpec, "context_length"): [131072],
     (WorkloadSpec, "answer_tokens"): [2000],
+    (WorkloadSpec, "prompt_tokens"): [3500],
     (WorkloadSpec, "gradient_accumulation"): [64],
     (WorkloadSpec, "latency"): [{"first_token_ms": 5}, {"per_token_ms": 0.1}],
     (WorkloadSpec, "lora_rank"): [4096],

@@ -38,14 +38,16 @@ def answer_tokens(request: Request) -> int:
 
 
 def prompt_tokens(request: Request) -> int:
-    """Return the tokens of a prompt: with users a typical number, at most what an answer leaves of the context.
+    """Return the tokens of a prompt.
 
+    With users it is the average: the workload's, or a typical number, at most what an answer leaves of the context.
     Otherwise it is half of the context.
     """
-    context = context_of(request)
-    if not request.workload.users:
+    workload, context = request.workload, context_of(request)
+    if not workload.users:
         return max(context // 2, 1)
-    return max(min(context - answer_tokens(request), facts.ranking()["users"]["prompt_tokens"]["value"]), 1)
+    average = workload.prompt_tokens or facts.ranking()["users"]["prompt_tokens"]["value"]
+    return max(min(context - answer_tokens(request), average), 1)
 
 
 def concurrent_sequences(workload: WorkloadSpec) -> int:

@@ -231,7 +231,7 @@ def _request(fields: dict[str, Any], file: Path | None) -> tuple[Request, tuple[
     for name, other in (("users", "concurrent_sequences"), ("concurrent_sequences", "users")):
         if name in fields and other not in fields:
             before.pop(other, None)
-            for of_users in ("think_seconds", "answer_tokens") if other == "users" else ():
+            for of_users in ("think_seconds", "prompt_tokens", "answer_tokens") if other == "users" else ():
                 before.pop(of_users, None)
     if "spot" in fields.get("purchase", ()):
         before.setdefault("interruptible", True)

@@ -281,8 +281,11 @@ def _assumed(recommendation: Recommendation) -> Iterator[str]:
         yield f"--tokens {short(tokens)}" if workload.trains else f"{short(tokens)} tokens in all"
     if workload.users and workload.think_seconds is None:
         yield f"{data.ranking()['users']['think_seconds']['value']} s between requests"
-    if workload.users and workload.answer_tokens is None and (tokens := answer_tokens(recommendation.request)):
-        yield f"prompts of {prompt_tokens(recommendation.request):,} and answers of {tokens:,} tokens"
+    if workload.users and (tokens := answer_tokens(recommendation.request)):
+        if workload.prompt_tokens is None:
+            yield f"prompts of {prompt_tokens(recommendation.request):,} tokens"
+        if workload.answer_tokens is None:
+            yield f"answers of {tokens:,} tokens"
     if "precision" not in said and recommendation.candidates:
         yield f"--precision {weight_format(recommendation.request, recommendation.candidates[0].fit.kind)}"
     if "purchase" not in said:

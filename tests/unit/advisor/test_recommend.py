@@ -506,6 +506,7 @@ def test_answers_have_a_typical_length_unless_the_file_says_otherwise() -> None:
         (16_384, {"users": 100}, 1_155),
         (1_024, {"users": 100}, 813),
         (2_048, {"users": 100, "answer_tokens": 2_000}, 48),
+        (16_384, {"users": 100, "prompt_tokens": 8_000}, 8_000),
         (16_384, {"concurrent_sequences": 8}, 8_192),
     ],
 )
