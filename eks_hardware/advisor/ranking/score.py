@@ -80,14 +80,14 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
     doubt = rules["cost_basis"][way]["of_unknown_speed"]
     sure = [candidate for candidate in weighed if doubt == 1 or candidate.speed is not None] or weighed
     cheapest = min((cost for candidate in sure if (cost := candidate.costs[basis]) is not None), default=None)
-    dearer = [_times(candidate.costs[basis], cheapest) for candidate in weighed]
+    relative = [_times(candidate.costs[basis], cheapest) for candidate in weighed]
     compared_up_to = max(limit, rules["limits"]["balanced"])
-    fastest, any_price = _fastest(weighed, dearer, compared_up_to)
+    fastest, any_price = _fastest(weighed, relative, compared_up_to)
     usual = _usual_price(weighed)
     certain = {id(candidate) for candidate in sure}
-    undercut = any(times is not None and times < 1 for times in dearer)
+    undercut = any(times is not None and times < 1 for times in relative)
     found = []
-    for each, times in zip(weighed, dearer, strict=True):
+    for each, times in zip(weighed, relative, strict=True):
         slower = _times(fastest, each.speed)
         counted = times if times is not None else _times(_stand_in(each, usual, basis), cheapest)
         cost = 0.0 if counted is None else _share(max(counted, 1.0), halvings["cost"])
