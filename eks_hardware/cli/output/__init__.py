@@ -84,7 +84,8 @@ def console(*, highlight: bool = False) -> Console:
     columns = width()
     # With both, Rich also uses them on a terminal that it calls dumb. No output depends on the number of lines.
     height = None if columns is None else _LINES
-    return Console(highlight=highlight, file=cast("IO[str]", _Unpadded()), width=columns, height=height)
+    # Text such as `:key:` is a user's, not a name of an emoji.
+    return Console(highlight=highlight, emoji=False, file=cast("IO[str]", _Unpadded()), width=columns, height=height)
 
 
 def table(

@@ -81,4 +81,4 @@ def _field(header: str, value: str) -> str:
 def _plain(cell: RenderableType) -> str:
     from rich.text import Text
 
-    return cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain
+    return cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell), emoji=False).plain
