@@ -1,17 +1,27 @@
-"""Commands search the catalogue once for each request: many tests look at the same answer in different ways."""
+"""Commands search the catalogue, check and resolve once for each input: many tests look at the same answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import datetime
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 import pytest
 
+from eks_hardware import resolve as resolving
 from eks_hardware.advisor import recommend as module
 from eks_hardware.advisor.model import Recommendation, Request
+from eks_hardware.catalogue import Catalogue
+from eks_hardware.findings import Finding
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedStrategy
 
 _FOUND: dict[tuple[str, ...], Recommendation] = {}
 _CHEAPER: dict[tuple[str, ...], str | None] = {}
+_CHECKED: dict[tuple[bytes, datetime.date], list[Finding]] = {}
+_RESOLVED: dict[bytes, ResolvedStrategy] = {}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -35,4 +45,34 @@ def _one_search_for_a_request() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "recommend", recommend_once)
         patch.setattr(module, "cheaper_way", cheaper_way_once)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_check_of_a_strategy() -> Iterator[None]:
+    checking = import_module("eks_hardware.rules.check")  # as an attribute, it is the function
+    check: Callable[..., list[Finding]] = checking.check
+    resolve = resolving.resolve
+
+    def check_once(
+        strategy: Strategy, catalogue: Catalogue | None = None, *, today: datetime.date | None = None
+    ) -> list[Finding]:
+        if catalogue:
+            return check(strategy, catalogue, today=today)
+        key = (pickle.dumps(strategy), today or datetime.date.today())
+        if key not in _CHECKED:
+            _CHECKED[key] = check(strategy, today=today)
+        return [*_CHECKED[key]]
+
+    def resolve_once(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedStrategy:
+        if catalogue:
+            return resolve(strategy, catalogue)
+        key = pickle.dumps(strategy)
+        if key not in _RESOLVED:
+            _RESOLVED[key] = resolve(strategy)
+        return _RESOLVED[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checking, "check", check_once)
+        patch.setattr(resolving, "resolve", resolve_once)
         yield
