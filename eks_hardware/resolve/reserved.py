@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 
 from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType
@@ -25,7 +26,12 @@ def memory_of_guest(memory: Fraction, *, arm64: bool) -> Fraction:
     karpenter = facts.karpenter()
     if arm64:
         memory -= karpenter["memory"]["reserved_mib_arm64"] * MIB
-    return memory * (1 - Fraction(str(karpenter["settings"]["defaults"]["vmMemoryOverheadPercent"])))
+    return memory * _share_of_guest(karpenter["settings"]["defaults"]["vmMemoryOverheadPercent"])
+
+
+@cache
+def _share_of_guest(overhead: float) -> Fraction:
+    return 1 - Fraction(str(overhead))
 
 
 def pods_with_addresses(interfaces: int, ipv4_per_interface: int) -> int:

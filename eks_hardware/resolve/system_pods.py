@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from eks_hardware import facts
@@ -100,5 +101,6 @@ def _of_container(values: Mapping[str, object], millicores: int, mib: int) -> Re
     return Requests(recorded.cpu if cpu is None else cpu, recorded.memory if memory is None else memory)
 
 
+@cache
 def _recorded(millicores: int, mib: int) -> Requests:
     return Requests(Fraction(millicores, 1000), Fraction(mib * MIB))

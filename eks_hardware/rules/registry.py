@@ -66,7 +66,7 @@ class Context:
         """Whether the catalogue has the strategy's region."""
         return self.strategy.region in self.catalogue.regions
 
-    @property
+    @cached_property
     def nodes(self) -> tuple[Node, ...]:
         """Every node group and node pool."""
         return (*self.strategy.node_groups, *self.pools)
