@@ -22,9 +22,8 @@ from eks_hardware.rules.value_kinds import is_whole
 from eks_hardware.suggestions import close, question
 from eks_hardware.units import GIB, amount_or_none, go_seconds
 
+# Bottlerocket takes pid too, from 1.50 on: https://github.com/bottlerocket-os/bottlerocket-core-kit/pull/646
 _RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
-# https://github.com/bottlerocket-os/bottlerocket-settings-sdk (KubernetesReservedResourceKey)
-_RESERVABLE_ON_BOTTLEROCKET = _RESERVABLE[:3]
 
 
 @error("KUBELET_SETTING")
@@ -87,13 +86,17 @@ def _image_collection(kubelet: Kubelet) -> Iterator[Breach]:
 
 
 def _eviction(kubelet: Kubelet) -> Iterator[Breach]:
-    signals = facts.kubelet()["eviction_signals"]["names"]
+    fact = facts.kubelet()["eviction_signals"]
+    signals = fact["bottlerocket"] if kubelet.bottlerocket else fact["names"]
     for name in ("evictionHard", "evictionSoft", "evictionMinimumReclaim", "evictionSoftGracePeriod"):
         for signal in kubelet.map(name):
             if signal not in signals:
                 similar = close(str(signal), signals)
                 hint = question(similar) if similar else f"use one of {', '.join(signals)}"
-                yield kubelet.below(name, str(signal)), f"the kubelet has no signal {quoted(str(signal))}; {hint}"
+                yield (
+                    kubelet.below(name, str(signal)),
+                    f"{_system(kubelet)} has no signal {quoted(str(signal))}; {hint}",
+                )
     graces = kubelet.map("evictionSoftGracePeriod")
     for signal in kubelet.map("evictionSoft"):
         if signal in signals and signal not in graces:
@@ -108,11 +111,10 @@ def _eviction(kubelet: Kubelet) -> Iterator[Breach]:
 
 
 def _reserved(kubelet: Kubelet) -> Iterator[Breach]:
-    allowed = _RESERVABLE_ON_BOTTLEROCKET if kubelet.bottlerocket else _RESERVABLE
     for name in ("kubeReserved", "systemReserved"):
         for resource, value in kubelet.map(name).items():
-            if resource not in allowed:
-                what = f"reserves {', '.join(allowed)} only, got {quoted(str(resource))}"
+            if resource not in _RESERVABLE:
+                what = f"reserves {', '.join(_RESERVABLE)} only, got {quoted(str(resource))}"
                 yield kubelet.below(name, str(resource)), f"{_system(kubelet)} {what}; remove it"
             elif isinstance(value, str) and value.startswith("-"):
                 yield kubelet.below(name, str(resource)), f"must not be negative, got {quoted(value)}, or {STOPS}"

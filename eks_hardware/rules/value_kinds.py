@@ -34,6 +34,9 @@ _HOST_NAME = r"(?=.{1,253}$)[0-9a-z][0-9a-z-]{0,62}(\.[0-9a-z][0-9a-z-]{0,62})*"
 # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (Url; OciImageRef)
 _URL = r"\s*(((?i:https?)://|(?!(?i:https?)://))[^\s/?#]*[^\s/?#@]([/?#].*)?|(?!(?i:https?):)[A-Za-z][A-Za-z0-9+.-]*:.*)\s*"
 _IMAGE_REFERENCE = r"[!-~]+"
+# https://github.com/bottlerocket-os/bottlerocket-settings-sdk (PemCertificateString)
+_PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+_DER_SEQUENCE = b"\x30"  # the first byte of a certificate
 # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (KubernetesLabelValue)
 _LABEL_VALUE = r"([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?"
 _NODE_TAINT = r"[A-Za-z0-9_.-]{0,63}:(NoSchedule|PreferNoSchedule|NoExecute)"
@@ -116,10 +119,26 @@ def _base64(value: Any) -> bool:
     if not isinstance(value, str):
         return False
     try:
-        base64.b64decode("".join(value.split()), validate=True)
+        base64.b64decode(value, validate=True)
     except ValueError:
         return False
     return True
+
+
+def _certificates(value: Any) -> bool:
+    """Return whether text is empty, or certificates in PEM that are encoded once more."""
+    if not _base64(value):
+        return isinstance(value, str) and not value.strip()
+    blocks = _PEM.findall(base64.b64decode(value))
+    return not value or (bool(blocks) and all(_is_certificate(label, body) for label, body in blocks))
+
+
+def _is_certificate(label: bytes, body: bytes) -> bool:
+    try:
+        encoded = base64.b64decode(b"".join(body.split()), validate=True)
+    except ValueError:
+        return False
+    return b"CERTIFICATE" in label and encoded[:1] == _DER_SEQUENCE
 
 
 def _is_json_map(value: object) -> bool:
@@ -190,7 +209,8 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "quantity": (_quantity, "an amount such as 500m, 16 or 64Gi"),
     "quantity text": (lambda value: _text(value, _QUANTITY), 'an amount in quotes such as "500m" or "64Gi"'),
     "threshold": (_threshold, 'an amount or a percentage in quotes, such as "500Mi" or "10%"'),
-    "base64": (_base64, "text in base64"),
+    "base64": (_base64, "text in base64, without line breaks"),
+    "certificates": (_certificates, "certificates in PEM, encoded in base64 without line breaks"),
     "threshold text": (
         _bottlerocket_threshold,
         'an amount or a percentage below 100% in quotes, such as "500Mi" or "10%"',

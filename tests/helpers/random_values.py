@@ -25,6 +25,7 @@ _OF_KIND: Mapping[str, st.SearchStrategy[Any]] = {
     "quantity": st.sampled_from(["500m", "1Gi", 2, "0.5", "1e3"]),
     "quantity text": st.sampled_from(["500m", "1Gi", "0.5"]),
     "base64": st.sampled_from(["aGVsbG8=", ""]),
+    "certificates": st.just(""),
     "threshold": st.sampled_from(["500Mi", "10%", "0%", "12.5%"]),
     "threshold text": st.sampled_from(["500Mi", "10%", "0%"]),
     "bool text": st.sampled_from(["true", "false"]),

@@ -57,6 +57,10 @@ class Names(KubeletPart):
     names: list[str]
 
 
+class EvictionSignals(Names):
+    bottlerocket: list[str]
+
+
 class TopologyManagerOptions(Names):
     least: dict[str, int]
 
@@ -111,7 +115,7 @@ class KubeletFacts(About):
     topology_manager_options: TopologyManagerOptions
     cipher_suites: CipherSuites
     user_namespaces: UserNamespaces
-    eviction_signals: Names
+    eviction_signals: EvictionSignals
     gated_settings: GatedSettings
     nodeadm: NodeadmDefaults
     sysctls: Sysctls

@@ -468,9 +468,20 @@ CASES = [
     # Bottlerocket writes the same settings.
     Case(
         "KUBELET_SETTING",
-        "node_groups[gpu].kubelet.system_reserved.pid",
+        f"{SETTINGS}.system-reserved.pids",
+        with_bottlerocket(system_reserved={"pids": "1000"}),
         web_nodes(ami={"family": "bottlerocket"}, kubelet={"system_reserved": {"pid": "1000"}}),
-        web_nodes(kubelet={"system_reserved": {"pid": "1000"}}),
+        OVERRIDES,
+    ),
+    *(
+        Case(
+            "KUBELET_SETTING",
+            f"{SETTINGS}.{name}[{signal}]",
+            with_bottlerocket(**{name.replace("-", "_"): {signal: value}}),
+            with_bottlerocket(**{name.replace("-", "_"): {"pid.available": value}}),
+        )
+        for name, value in (("eviction-hard", "10%"), ("eviction-soft-grace-period", "1m30s"))
+        for signal in ("containerfs.available", "allocatableMemory.available", "memory.free")
     ),
     Case(
         "KUBELET_SETTING",

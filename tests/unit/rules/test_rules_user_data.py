@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -45,6 +46,14 @@ def bottlerocket_kubernetes(**settings_: Any) -> dict[str, Any]:
 
 def bottlerocket_pool(settings_: dict[str, Any]) -> dict[str, Any]:
     return pools(pool(ami=BOTTLEROCKET, user_data=settings_))
+
+
+def encoded(text: str) -> str:
+    return b64encode(text.encode()).decode()
+
+
+def pem(label: str, body: str = "MIIB") -> str:
+    return f"-----BEGIN {label}-----\n{body}\n-----END {label}-----\n"
 
 
 SLICED = {"nvidia": {"time-slicing": {"replicas": 4}}}
@@ -100,6 +109,23 @@ BOTTLEROCKET_VALUES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             ("container-log-max-workers", 0, 1),
             ("max-parallel-image-pulls", -1, 4),
         )
+    ),
+    # certificates
+    *(
+        ("pki.corporate.data", {"pki": {"corporate": {"data": bad}}}, {"pki": {"corporate": {"data": good}}})
+        for bad, good in (
+            (encoded("hello"), encoded(pem("CERTIFICATE"))),
+            (pem("CERTIFICATE"), encoded("A comment\n" + 2 * pem("CERTIFICATE"))),
+            (encoded(pem("CERTIFICATE") + pem("PRIVATE KEY")), ""),
+            (encoded(pem("CERTIFICATE", "not base64")), encoded(pem("TRUSTED CERTIFICATE"))),
+            (encoded(pem("CERTIFICATE", "aGVsbG8=")), encoded(pem("CERTIFICATE", "MIIB\nMIIB"))),
+            (encoded(pem("CERTIFICATE")) + "\n", encoded(pem("CERTIFICATE"))),
+        )
+    ),
+    (
+        "bootstrap-containers.disks.user-data",
+        {"bootstrap-containers": {"disks": {"user-data": "aGVs\nbG8="}}},
+        {"bootstrap-containers": {"disks": {"user-data": "aGVsbG8="}}},
     ),
     # contents of lists
     *(
@@ -390,6 +416,16 @@ CASES = [
                 {"kubernetes": {"node-taints": {"nvidia.com/gpu": ["true:NoSchedule"]}}},
             ),
         )
+    ),
+    *(
+        Case(
+            "USER_DATA_VALUE",
+            f"{GPU}.kubernetes.cpu-manager-policy",
+            bottlerocket_kubernetes(cpu_manager_policy=bad),
+            bottlerocket_kubernetes(cpu_manager_policy=bad.lower()),
+            frozenset({"USER_DATA_OVERRIDES"}),
+        )
+        for bad in ("Static", "None")
     ),
     Case("USER_DATA_SIZE", GPU, bottlerocket({"motd": "é" * 8192}), bottlerocket({"motd": "e" * 8192})),
     # --- the cluster
