@@ -126,7 +126,8 @@ def _feature_gates(context: Context) -> Iterator[Breach]:
             if fault := _gate_fault(str(name), value, version):
                 yield setting_path(node, ("kubelet", "config", "featureGates", str(name))), fault
         for path, flag, text in kubelet_flags(node):
-            for name, _, value in (part.partition("=") for part in text.split(",") if flag == "--feature-gates"):
+            parts = filter(None, text.split(",")) if flag == "--feature-gates" else ()
+            for name, _, value in (part.partition("=") for part in parts):
                 if fault := _gate_fault(name.strip(), _truth(value), version):
                     yield path, fault
 

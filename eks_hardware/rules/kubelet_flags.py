@@ -55,8 +55,9 @@ def _value_faults(flag: str, kind: str, text: str) -> Iterator[str]:
     if kind.startswith("map of "):
         mark = "<" if flag in ("eviction-hard", "eviction-soft") else "="
         example = _EXAMPLES.get(flag, "name=value")
-        pairs = [part.partition(mark) for part in text.split(",")]
-        if not all(mid and (value or kind == "map of text") for _, mid, value in pairs):
+        pairs = [part.partition(mark) for part in text.split(",") if part]
+        whole = flag in _VALUE_OPTIONAL or all(mid and (value or kind == "map of text") for _, mid, value in pairs)
+        if not whole:
             yield f"must be a list of pairs such as {example}, got {quoted(text)}"
             return
         if flag == "node-labels":
@@ -91,6 +92,9 @@ _ALIASES = {
     "image-gc-high-threshold": "imagegchighthresholdpercent",
     "image-gc-low-threshold": "imagegclowthresholdpercent",
 }
+# A label without = is empty: https://github.com/kubernetes/component-base/blob/v0.36.1/cli/flag/configuration_map.go.
+# Other flags refuse it, and every flag skips empty parts: map_string_string.go in the same folder.
+_VALUE_OPTIONAL = ("node-labels",)
 _OTHERWISE = ("list of reserved memory",)
 
 

@@ -245,12 +245,22 @@ CASES = [
             ("--cluster-dns=dns.example.com", "--cluster-dns=10.100.0.10"),
             ("--read-only-port=70000", "--read-only-port=0"),
             ("--register-with-taints=a=b:NoSchedul", "--v=2", "USER_DATA_LABELS"),
-            ("--node-labels=team", "--node-labels=team=a", "USER_DATA_LABELS"),
+            ("--node-labels=my team", "--node-labels=team", "USER_DATA_LABELS"),
+            ("--node-labels==a", "--node-labels=team=a,,spare,", "USER_DATA_LABELS"),
+            ("--node-labels=team,a b", "--node-labels=team,example.com/spare", "USER_DATA_LABELS"),
+            ("--system-reserved=cpu", "--system-reserved=cpu=500m,,memory=1Gi,", "USER_DATA_OVERRIDES"),
+            ("--feature-gates=MemoryQoS", "--feature-gates=MemoryQoS=false,"),
             ("--node-labels=a/b/c=d", "--node-labels=example.com/team=d", "USER_DATA_LABELS"),
             ("--node-labels=team=a/b", "--node-labels=team=a.b,spare=", "USER_DATA_LABELS"),
             ("--register-with-taints=a=b/c:NoSchedule", "--register-with-taints=a=b:NoSchedule", "USER_DATA_LABELS"),
             ("--register-with-taints=a b:NoSchedule", "--register-with-taints=a:NoSchedule", "USER_DATA_LABELS"),
         )
+    ),
+    Case(
+        "KUBELET_FEATURE_GATE",
+        FLAG,
+        with_flags("--feature-gates=MemoryQoX=true,"),
+        with_flags("--feature-gates=MemoryQoS=true,,InPlacePodVerticalScaling=true,"),
     ),
     # --- settings
     *(setting_case(name, kubelet_config_of(**bad), kubelet_config_of(**good)) for name, bad, good in AT_START),
