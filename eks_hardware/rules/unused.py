@@ -64,10 +64,17 @@ _SECTIONS = (
 )
 
 
+class _Lasting(str):
+    """A reason that no field changes, or that another rule defends."""
+
+    __slots__ = ()
+
+
 @warning("FIELD_NO_EFFECT")
 def _no_effect(context: Context) -> Iterator[Breach]:
     for path, because in _silent(context):
-        yield path, f"this has no effect, because {because}; remove it, or change that"
+        remedy = "remove it" if isinstance(because, _Lasting) else "remove it, or change that"
+        yield path, f"this has no effect, because {because}; {remedy}"
 
 
 def _silent(context: Context) -> Iterator[tuple[str, str]]:
@@ -78,7 +85,7 @@ def _silent(context: Context) -> Iterator[tuple[str, str]]:
         if switch.off(section):
             yield from ((f"{switch.section}.{each}", switch.because) for each in _given(section, switch.fields))
     if not strategy.network.gateway_endpoints:
-        yield "network.gateway_endpoints", "S3 is always included"
+        yield "network.gateway_endpoints", _Lasting("S3 is always included")
     for name, addon in strategy.cluster.addons.items():
         if not addon.enabled:
             fields = _given(addon, ("version", "configuration"))
@@ -133,8 +140,9 @@ def _silent_sections(values: Mapping[str, object], rows: Sequence[SilentSection]
         if _is_on(values, row["switch"], row["default"]):
             yield from _off_below({row["section"]: section}, "")
         elif not any(_is_on(values, switch, default=False) for switch in row["unless"]):
+            because = _Lasting(row["because"]) if row.get("fixed") else row["because"]
             others = [str(name) for name in section if name not in row["read"]]
-            yield from ((field_paths.below(row["section"], name), row["because"]) for name in others[:1])
+            yield from ((field_paths.below(row["section"], name), because) for name in others[:1])
 
 
 def _is_on(values: Mapping[str, object], switch: str, default: bool) -> bool:
@@ -193,7 +201,7 @@ def _karpenter(context: Context) -> Iterator[tuple[str, str]]:
     own = node_policy_arns(facts.partition(context.strategy.region))
     for path, arn in field_paths.items("karpenter.node_policies", karpenter.node_policies):
         if arn in own:
-            yield path, "every node role has this policy"
+            yield path, _Lasting("every node role has this policy")
     spot = any("spot" in pool.capacity for pool in context.pools)
     if karpenter.feature_gates.spot_to_spot_consolidation and context.pools and not spot:
         yield "karpenter.feature_gates.spot_to_spot_consolidation", "no pool has Spot capacity"

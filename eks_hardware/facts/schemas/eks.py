@@ -273,6 +273,7 @@ class SilentSection(TypedDict):
     because: Text
     read: list[str]
     unless: list[str]
+    fixed: NotRequired[bool]
 
 
 class SilentSections(Sourced):

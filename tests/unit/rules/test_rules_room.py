@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from eks_hardware.models import Strategy
+from eks_hardware.rules import check
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
 from helpers.sections import cluster, configured, kubernetes, network
-from helpers.strategies import SYSTEM, gpu_pool, group, pool, pools
+from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
 
 TYPES = "node_groups[system].instance_types"
 POOL = "karpenter.node_pools[pool]"
@@ -489,3 +491,19 @@ def test_which_rules_warn() -> None:
 )
 def test_usual_sizes_pass(changes: dict[str, Any]) -> None:
     assert not {code for code, _ in shown_codes(changes)} & rules_of("system_room", "idle", "unused")
+
+
+def test_what_no_field_changes_is_only_removed() -> None:
+    def remedies(**values: Any) -> dict[str, str]:
+        changes = {**gpu_group(), **kubernetes(gpu_operator=True, charts={"gpu-operator": {"values": values}})}
+        found = check(Strategy.model_validate(document(**changes)), today=TODAY)
+        return {each.path: each.message.rpartition("; ")[2] for each in found if each.code == "FIELD_NO_EFFECT"}
+
+    above = "kubernetes.charts.gpu-operator.values"
+    assert remedies(driver={"version": "570"}, toolkit={"version": "1"}) == {
+        f"{above}.driver.version": "remove it",
+        f"{above}.toolkit.version": "remove it",
+    }
+    assert remedies(dcgmExporter={"enabled": False, "version": "4"}) == {
+        f"{above}.dcgmExporter.version": "remove it, or change that"
+    }
