@@ -151,7 +151,7 @@ def _by_name(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Itera
 
 def _faults(values: Mapping[str, object]) -> Iterator[Fault]:
     """Yield the path and the fault of values of the right kind that are refused nevertheless."""
-    for check in (_above_limits, _late_timeouts):
+    for check in (_above_limits, _late_timeouts, _stuck_updates):
         for above, section in (((), values), *_mappings(values, (), without=FREE)):
             yield from check(section, above)
     yield from pod_faults(values)
@@ -171,6 +171,25 @@ def _above_limits(values: Mapping[str, object], above: tuple[str, ...]) -> Itera
                     (*above, "requests", str(name)),
                     f"must be at most the limit {limits[name]}, got {requests[name]}; lower it, or raise the limit",
                 )
+
+
+def _stuck_updates(values: Mapping[str, object], above: tuple[str, ...]) -> Iterator[Fault]:
+    """Yield update strategies that the API server refuses for every kind of workload.
+
+    Source: https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/apis/apps/validation/validation.go
+    (ValidateDeploymentStrategy, ValidateRollingUpdateDeployment, ValidateRollingUpdateDaemonSet)
+    """
+    rolling = values.get("rollingUpdate")
+    if not isinstance(rolling, Mapping):
+        return
+    if values.get("type") == "Recreate":
+        yield (*above, "rollingUpdate"), "must be left out with type Recreate; set it to null, or use RollingUpdate"
+    elif all(str(rolling.get(name)) in ("0", "0%") for name in ("maxSurge", "maxUnavailable")):
+        yield (
+            (*above, "rollingUpdate", "maxUnavailable"),
+            f"must not be {rolling['maxUnavailable']} when maxSurge is {rolling['maxSurge']}, because no pod can be "
+            "replaced; raise one of them",
+        )
 
 
 # https://github.com/prometheus-operator/prometheus-operator/blob/main/pkg/apis/monitoring/v1/prometheus_types.go

@@ -105,7 +105,7 @@ def _bottlerocket_threshold(value: Any) -> bool:
 def _port(value: object) -> bool:
     """Return whether a number can be a port; 0 means none, and text can be the name of a port."""
     number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
-    return not is_whole(number) or 0 <= cast("int", number) <= 65535
+    return isinstance(number, str) or (is_whole(number) and 0 <= cast("int", number) <= 65535)
 
 
 def _pods_kept(value: object) -> bool:

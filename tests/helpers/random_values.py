@@ -26,6 +26,7 @@ _OF_KIND: Mapping[str, st.SearchStrategy[Any]] = {
     "quantity text": st.sampled_from(["500m", "1Gi", "0.5"]),
     "base64": st.sampled_from(["aGVsbG8=", ""]),
     "certificates": st.just(""),
+    "port": st.sampled_from([0, 8080, 65535, "8080", "http"]),
     "threshold": st.sampled_from(["500Mi", "10%", "0%", "12.5%"]),
     "threshold text": st.sampled_from(["500Mi", "10%", "0%"]),
     "bool text": st.sampled_from(["true", "false"]),

@@ -103,6 +103,11 @@ REFUSED_BY_API: list[tuple[str, str, Any, list[Any]]] = [
     ("aws-ebs-csi-driver", "controller.updateStrategy.type", "OnDelete", ["Recreate"]),
     ("aws-ebs-csi-driver", "node.updateStrategy.type", "Recreate", ["OnDelete", "RollingUpdate"]),
     ("eks-pod-identity-agent", "updateStrategy.type", "Fast", ["OnDelete"]),
+    ("eks-pod-identity-agent", "updateStrategy.type", "Recreate", ["RollingUpdate"]),
+    ("aws-fsx-csi-driver", "node.updateStrategy.type", "Recreate", ["OnDelete"]),
+    ("metrics-server", "updateStrategy.rollingUpdate.maxUnavailable", "150%", ["100%", 0, "25%", 3]),
+    ("aws-efs-csi-driver", "controller.healthPort", 99999, [9909, "9909"]),
+    ("eks-node-monitoring-agent", "nodeAgent.probePort", -1, [8002]),
     ("metrics-server", "containerPort", 99999, [10250, 65535, "10250"]),
     ("metrics-server", "podDisruptionBudget.minAvailable", "150%", ["100%", "0%", 1, "1", None, ""]),
     ("metrics-server", "podDisruptionBudget.maxUnavailable", -1, [0]),
@@ -110,6 +115,42 @@ REFUSED_BY_API: list[tuple[str, str, Any, list[Any]]] = [
     ("coredns", "podDisruptionBudget.maxUnavailable", "150%", ["50%", 1]),
     ("coredns", "podLabels[a b]", "c", []),
     ("coredns", "podLabels.team", "a b", ["research", "", "{{ .Release.Name }}"]),
+]
+# Values that a chart's templates pass on: the chart, its switch, the place, a wrong value and right ones.
+DEPLOYMENT, DAEMON_SET = ["RollingUpdate", "Recreate", None], ["RollingUpdate", "OnDelete", None]
+REFUSED_IN_CHARTS: list[tuple[str, str, str, Any, list[Any]]] = [
+    ("kueue", "kueue", "controllerManager.strategy.type", "OnDelete", DEPLOYMENT),
+    ("cluster-autoscaler", "cluster_autoscaler", "updateStrategy.type", "OnDelete", DEPLOYMENT),
+    ("aws-load-balancer-controller", "load_balancer_controller", "updateStrategy.type", "OnDelete", DEPLOYMENT),
+    ("aws-load-balancer-controller", "load_balancer_controller", "webhookBindPort", 94430, [9443, "9443"]),
+    ("gpu-operator", "gpu_operator", "daemonsets.updateStrategy", "Recreate", DAEMON_SET),
+    ("gpu-operator", "gpu_operator", "node-feature-discovery.master.port", 80800, [8080]),
+    ("kube-prometheus-stack", "prometheus", "grafana.deploymentStrategy.type", "OnDelete", DEPLOYMENT),
+    ("kube-prometheus-stack", "prometheus", "grafana.deploymentStrategy", "Recreate", [{"type": "Recreate"}, {}]),
+    ("kube-prometheus-stack", "prometheus", "prometheusOperator.strategy.type", "OnDelete", DEPLOYMENT),
+    ("kube-prometheus-stack", "prometheus", "prometheus-node-exporter.updateStrategy.type", "Recreate", DAEMON_SET),
+    ("kube-prometheus-stack", "prometheus", "prometheus.prometheusSpec.updateStrategy.type", "Recreate", DAEMON_SET),
+    # The template makes a strategy of this text.
+    ("kube-prometheus-stack", "prometheus", "kube-state-metrics.updateStrategy", "OnDelete", DEPLOYMENT),
+    ("kube-prometheus-stack", "prometheus", "kube-state-metrics.kubeRBACProxy.port", 88888, [8888]),
+]
+# Update strategies with which no pod can be replaced, or that exclude each other; and similar ones.
+STUCK: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
+    (
+        "rollingUpdate",
+        {"type": "Recreate", "rollingUpdate": {"maxSurge": 1}},
+        [{"type": "Recreate"}, {"type": "Recreate", "rollingUpdate": None}, {"rollingUpdate": {"maxSurge": 1}}],
+    ),
+    (
+        "rollingUpdate.maxUnavailable",
+        {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}},
+        [{"rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 0}}, {"rollingUpdate": {"maxUnavailable": 0}}],
+    ),
+    (
+        "rollingUpdate.maxUnavailable",
+        {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "0%", "maxUnavailable": "0%"}},
+        [{"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}],
+    ),
 ]
 GRAFANA, ALERTS = "grafana.service", "alertmanager.service"
 REFUSED_PORTS: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
@@ -939,6 +980,28 @@ def test_a_port_of_a_chart_that_the_api_refuses(keys: str, bad: dict[str, Any], 
             "kube-prometheus-stack", keys, at_path(service, bad), at_path(service, right), prometheus=True
         )
         check_case(case)
+
+
+@in_one_test(("name", "switch", "keys", "bad", "good"), REFUSED_IN_CHARTS)
+def test_a_value_that_the_template_of_a_chart_makes_invalid(
+    name: str, switch: str, keys: str, bad: Any, good: list[Any]
+) -> None:
+    for right in good:
+        wrong = chart(name, at_path(keys, bad), **{switch: True})
+        path = f"kubernetes.charts.{name}.values.{keys}"
+        assert ("CHART_VALUE_KIND", path) in shown_codes(wrong)
+        assert not is_shown("CHART_VALUE_KIND", chart(name, at_path(keys, right), **{switch: True}))
+
+
+@in_one_test(("keys", "bad", "good"), STUCK)
+def test_an_update_strategy_that_replaces_no_pod(keys: str, bad: dict[str, Any], good: list[dict[str, Any]]) -> None:
+    for right in good:
+        case = addon_case(
+            "metrics-server", f"updateStrategy.{keys}", {"updateStrategy": bad}, {"updateStrategy": right}
+        )
+        check_case(case)
+        strategies = ({"controllerManager": {"strategy": each}} for each in (bad, right))
+        check_case(chart_case("kueue", f"controllerManager.strategy.{keys}", *strategies, kueue=True))
 
 
 def test_what_a_template_or_another_meaning_may_hold_is_not_judged() -> None:
