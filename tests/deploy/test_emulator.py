@@ -21,6 +21,7 @@ from eks_hardware.local import emulator as module
 from eks_hardware.local import processes
 from eks_hardware.local.emulator import Emulator, EmulatorError, answers, stop_detached
 from eks_hardware.local.readback import Account
+from helpers.emulated_ec2 import two_subnets
 
 ROOT = Path(__file__).resolve().parents[2]
 _PARENT = """
@@ -77,17 +78,20 @@ def test_remembers_what_it_was_sent(account: Callable[[str], Account]) -> None:
     created = aws.client("ec2").create_launch_template(LaunchTemplateName="t", LaunchTemplateData=data)
     template = created["LaunchTemplate"]["LaunchTemplateId"]
     roles = {"cluster": "arn:aws:iam::000000000000:role/c", "node": "arn:aws:iam::000000000000:role/n"}
+    ec2 = aws.client("ec2")
+    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    subnets = two_subnets(ec2, vpc, "10.0")
     aws.client("eks").create_cluster(
         name="c",
         roleArn=roles["cluster"],
-        resourcesVpcConfig={"subnetIds": ["subnet-1"]},
+        resourcesVpcConfig={"subnetIds": subnets},
         upgradePolicy={"supportType": "STANDARD"},
     )
     aws.client("eks").create_nodegroup(
         clusterName="c",
         nodegroupName="n",
         nodeRole=roles["node"],
-        subnets=["subnet-1"],
+        subnets=subnets,
         launchTemplate={"id": template, "version": "1"},
     )
     (flow_log,) = aws.client("ec2").create_flow_logs(ResourceIds=["vpc-1"], TagSpecifications=_TAGGED, **_FLOW_LOG)[
@@ -112,7 +116,10 @@ def test_remembers_what_it_was_sent(account: Callable[[str], Account]) -> None:
         aws.client("ec2").delete_flow_logs(FlowLogIds=[flow_log])
         aws.client("eks").delete_nodegroup(clusterName="c", nodegroupName="n")
         aws.client("eks").delete_cluster(name="c")
-        aws.client("ec2").delete_launch_template(LaunchTemplateId=template)
+        ec2.delete_launch_template(LaunchTemplateId=template)
+        for subnet in subnets:
+            ec2.delete_subnet(SubnetId=subnet)
+        ec2.delete_vpc(VpcId=vpc)
 
 
 def asked_in_json(emulator: Emulator, operation: str, **sent: Any) -> tuple[int, dict[str, str], dict[str, Any]]:

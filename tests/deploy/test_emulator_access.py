@@ -18,6 +18,7 @@ from eks_hardware.local.cluster import Cluster
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.readback import Account
 from helpers.cluster_programs import programs
+from helpers.emulated_ec2 import two_subnets
 from helpers.polling import eventually
 
 from .conftest import checked_emulator
@@ -104,11 +105,10 @@ def eks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Eks]:
             account = Account(emulator.endpoint_url, REGION)
             ec2 = account.client("ec2")
             vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
-            subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
             account.client("eks").create_cluster(
                 name=NAME,
                 roleArn="arn:aws:iam::000000000000:role/cluster",
-                resourcesVpcConfig={"subnetIds": [subnet]},
+                resourcesVpcConfig={"subnetIds": two_subnets(ec2, vpc, "10.0")},
                 accessConfig={"authenticationMode": "API"},
             )
             for name in ("team-a", "other"):

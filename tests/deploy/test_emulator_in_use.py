@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from eks_hardware.local.readback import Account
-from helpers.emulated_ec2 import aws_error, aws_refusal
+from helpers.emulated_ec2 import aws_error, aws_refusal, two_subnets
 
 IN_USE = ("DependencyViolation", 400)
 ROLE = "arn:aws:iam::000000000000:role/any"
@@ -76,10 +76,25 @@ def _endpoint(aws: Account, on: Network) -> Callable[[], object]:
 
 
 def _cluster(aws: Account, on: Network) -> Callable[[], object]:
-    eks = aws.client("eks")
-    network = {"subnetIds": [on.subnet], "securityGroupIds": [on.group]}
+    ec2, eks = aws.client("ec2"), aws.client("eks")
+    subnets = two_subnets(ec2, on.vpc, "10.7")
+    network = {"subnetIds": [on.subnet, *subnets], "securityGroupIds": [on.group]}
     eks.create_cluster(name="in-use", roleArn=ROLE, resourcesVpcConfig=network)
-    return lambda: eks.delete_cluster(name="in-use")
+
+    def delete() -> None:
+        eks.delete_cluster(name="in-use")
+        for subnet in subnets:
+            ec2.delete_subnet(SubnetId=subnet)
+
+    return delete
+
+
+def _load_balancer(aws: Account, on: Network) -> Callable[[], object]:
+    balancers = aws.client("elbv2")
+    (made,) = balancers.create_load_balancer(Name="in-use", Subnets=[on.subnet], SecurityGroups=[on.group])[
+        "LoadBalancers"
+    ]
+    return lambda: balancers.delete_load_balancer(LoadBalancerArn=made["LoadBalancerArn"])
 
 
 def _mount_target(aws: Account, on: Network) -> Callable[[], object]:
@@ -102,7 +117,7 @@ def _lustre(aws: Account, on: Network) -> Callable[[], object]:
     return lambda: fsx.delete_file_system(FileSystemId=made["FileSystemId"])
 
 
-@pytest.mark.parametrize("use", [_interface, _instance, _endpoint, _cluster, _mount_target, _lustre])
+@pytest.mark.parametrize("use", [_interface, _instance, _endpoint, _cluster, _load_balancer, _mount_target, _lustre])
 def test_what_a_network_interface_uses_stays(
     ec2: Any, aws: Account, network: Network, use: Callable[[Account, Network], Callable[[], object]]
 ) -> None:
@@ -116,6 +131,30 @@ def test_what_a_network_interface_uses_stays(
         f"resource {network.group} has a dependent object",
     )
     end()  # the fixture then deletes both
+
+
+def test_a_cluster_needs_its_subnets_in_two_zones_and_its_groups(ec2: Any, aws: Account, network: Network) -> None:
+    eks, subnets = aws.client("eks"), two_subnets(ec2, network.vpc, "10.7")
+
+    def refusal(subnet_ids: list[str], *groups: str) -> tuple[str, int, str]:
+        of = {"subnetIds": subnet_ids, "securityGroupIds": list(groups)}
+        return aws_refusal(eks.create_cluster, name="refused", roleArn=ROLE, resourcesVpcConfig=of)
+
+    code, status, message = refusal([*subnets, "subnet-0123"])
+    assert (code, status) == ("InvalidParameterException", 400)
+    assert message.startswith("The subnet ID 'subnet-0123' does not exist (Service: AmazonEC2;")
+    apart = "Subnets specified must be in at least two different AZs"
+    assert refusal(subnets[:1]) == refusal([]) == ("InvalidParameterException", 400, apart)
+    assert refusal(subnets, network.group, "sg-0123")[2].startswith("The security group 'sg-0123' does not exist")
+    assert "refused" not in eks.list_clusters()["clusters"]
+    eks.create_cluster(name="refused", roleArn=ROLE, resourcesVpcConfig={"subnetIds": subnets})
+    assert aws_error(eks.create_cluster, name="refused", roleArn=ROLE, resourcesVpcConfig={"subnetIds": []}) == (
+        "ResourceInUseException",
+        409,
+    )
+    eks.delete_cluster(name="refused")
+    for subnet in subnets:
+        ec2.delete_subnet(SubnetId=subnet)
 
 
 def test_a_group_that_another_groups_rule_names_stays(ec2: Any, network: Network) -> None:

@@ -12,7 +12,7 @@ from eks_hardware import facts
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.emulator_patches.limits import most
 from eks_hardware.local.readback import Account
-from helpers.emulated_ec2 import aws_refusal
+from helpers.emulated_ec2 import aws_refusal, two_subnets
 
 TRUST = """{"Version": "2012-10-17", "Statement": [
     {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "eks.amazonaws.com"}}
@@ -221,20 +221,21 @@ def test_a_role_has_few_managed_policies(aws: Account) -> None:
 
 
 def test_a_cluster_has_few_node_groups(ec2: Any, aws: Account, vpc: str) -> None:
-    eks, subnet = aws.client("eks"), ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
+    eks, subnets = aws.client("eks"), two_subnets(ec2, vpc, "10.0")
     role = "arn:aws:iam::000000000000:role/any"
-    eks.create_cluster(name="full", roleArn=role, resourcesVpcConfig={"subnetIds": [subnet]})
+    eks.create_cluster(name="full", roleArn=role, resourcesVpcConfig={"subnetIds": subnets})
     numbers = iter(range(most("CreateNodegroup") + 1))
 
     def create() -> str:
         name, scaling = f"n{next(numbers)}", {"minSize": 0, "maxSize": 1, "desiredSize": 0}
         of = {"clusterName": "full", "nodegroupName": name}
-        eks.create_nodegroup(**of, nodeRole=role, subnets=[subnet], scalingConfig=scaling)
+        eks.create_nodegroup(**of, nodeRole=role, subnets=subnets, scalingConfig=scaling)
         return name
 
     made, error = _fill(create, "CreateNodegroup")
     for each in made:
         eks.delete_nodegroup(clusterName="full", nodegroupName=each)
     eks.delete_cluster(name="full")
-    ec2.delete_subnet(SubnetId=subnet)
+    for subnet in subnets:
+        ec2.delete_subnet(SubnetId=subnet)
     assert (len(made), error) == (most("CreateNodegroup"), _error("CreateNodegroup"))

@@ -223,7 +223,7 @@ def test_a_node_group_starts_as_many_nodes_as_its_reservation_has(aws: Account, 
     target = {"CapacityReservationTarget": {"CapacityReservationResourceGroupArn": arn}}
     data = {"InstanceType": "p4d.24xlarge", "CapacityReservationSpecification": target}
     ec2.create_launch_template(LaunchTemplateName="of-reserved", LaunchTemplateData=data)
-    eks.create_cluster(name="reserved", roleArn=ROLE, resourcesVpcConfig={"subnetIds": [subnet]})
+    eks.create_cluster(name="reserved", roleArn=ROLE, resourcesVpcConfig={"subnetIds": list(subnets.values())})
     eks.create_nodegroup(
         clusterName="reserved",
         nodegroupName="n",

@@ -33,6 +33,16 @@ def fleet(*overrides: Mapping[str, Any], template: str, count: int = 1, capacity
     }
 
 
+def two_subnets(ec2: Any, vpc: str, network: str) -> list[str]:
+    """Create a subnet in each of two zones of a VPC, as a cluster needs them. Their blocks begin with ``network``."""
+    zones = [each["ZoneName"] for each in ec2.describe_availability_zones()["AvailabilityZones"]][:2]
+    made = (
+        ec2.create_subnet(VpcId=vpc, CidrBlock=f"{network}.{number}.0/24", AvailabilityZone=zone)["Subnet"]
+        for number, zone in enumerate(zones, start=100)
+    )
+    return [each["SubnetId"] for each in made]
+
+
 def running_instances(ec2: Any, **tags: str) -> list[dict[str, Any]]:
     filters = [{"Name": f"tag:{key.replace('_', ':')}", "Values": [value]} for key, value in tags.items()]
     filters.append({"Name": "instance-state-name", "Values": ["running"]})

@@ -25,6 +25,7 @@ from eks_hardware.local.emulator_patches import (
     ec2_vpc_cidrs,
     eks_access,
     eks_nodes,
+    eks_refusals,
     failures,
     fsx,
     in_use,
@@ -82,6 +83,8 @@ def install() -> None:
         )
     if whole and eks.keys() >= eks_nodes.NAMES:
         eks_nodes.install(eks, ec2)
+    if eks.keys() >= eks_refusals.NAMES and ec2.keys() >= eks_refusals.EC2_NAMES:
+        eks_refusals.install(eks, ec2)
     if ec2.keys() >= in_use.NAMES:
         in_use.install(ec2, eks)
     limits.install(ec2, vars(importlib.import_module("ministack.services.iam")), eks)

@@ -128,12 +128,14 @@ def interfaces(ec2: Map) -> Iterator[_Interface]:
 
 
 def _of_services(ec2: Map) -> Iterator[_Interface]:
-    """Yield the interfaces of EKS clusters and file systems.
+    """Yield the interfaces of EKS clusters, file systems and load balancers.
 
-    EKS puts two to four into a cluster's subnets, here one into each.
-    Source: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
+    EKS puts two to four into a cluster's subnets, here one into each. A load balancer has one or more in each subnet.
+    Sources: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html,
+    https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-delete.html
     """
-    eks, efs = (vars(importlib.import_module(f"ministack.services.{name}")) for name in ("eks", "efs"))
+    modules = (importlib.import_module(f"ministack.services.{name}") for name in ("eks", "efs", "alb"))
+    eks, efs, alb = map(vars, modules)
     for cluster in list(eks.get("_clusters", {}).values()):
         network = cluster["resourcesVpcConfig"]
         groups = [*network.get("securityGroupIds", ()), network.get("clusterSecurityGroupId", "")]
@@ -141,6 +143,9 @@ def _of_services(ec2: Map) -> Iterator[_Interface]:
             yield _Interface(subnet_id, groups)
     for target in list(efs.get("_mount_targets", {}).values()):
         yield _Interface(target["SubnetId"], target.get("SecurityGroups") or ())
+    for balancer in list(alb.get("_lbs", {}).values()):
+        for subnet_id in balancer.get("Subnets", ()):
+            yield _Interface(subnet_id, balancer.get("SecurityGroups", ()))
     for system in fsx.file_systems(ec2["get_region"]()):
         for subnet_id in system["SubnetIds"]:
             yield _Interface(subnet_id, _sent_groups(system))
