@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +24,11 @@ from eks_hardware.validation import validate
 from eks_hardware.validation.terminal import as_text
 
 if TYPE_CHECKING:
+    from eks_hardware._cdk import App
     from eks_hardware.stacks.hardware_stack import HardwareStack
+
+# https://nodejs.org/api/errors.html#class-systemerror, as `jsii` passes it on
+_SYSTEM_ERROR = re.compile(r"(?:Error: )?E[A-Z0-9]+: (?P<reason>[^,]+), \w+(?: '(?P<path>.+)')?")
 
 
 def strategies(environ: Mapping[str, str] | None = None) -> list[tuple[ResolvedStrategy, tuple[Finding, ...]]]:
@@ -96,9 +101,9 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
         if warnings:
             # The command line shows the app's stderr as errors, so this does not use it.
             Annotations.of(stack).add_warning(f"{counted(len(warnings), 'warning')}; see `eks-hardware validate`")
-    app.synth()
     outdir = Path(app.outdir)
     try:
+        _synthesize(app, outdir)
         for stack in stacks:
             _deliver_manifests(stack, outdir / "stacks" / stack.resolved.name / "kubernetes")
     except WriteError as error:
@@ -120,6 +125,21 @@ def _framework_error() -> str:
         fix = "it needs 2 MB in the folder for temporary files, which TMPDIR names"
         return f"the framework cannot start: {place}{reason(error)}; {fix}"
     return ""
+
+
+def _synthesize(app: App, folder: Path) -> None:
+    try:
+        app.synth()
+    except RuntimeError as error:  # `jsii`'s
+        if problem := _unwritten(error, folder):
+            raise WriteError(problem) from error
+        raise
+
+
+def _unwritten(error: Exception, folder: Path) -> str:
+    """Return why Node could not write a stack; nothing for other errors, which need their traceback."""
+    found = _SYSTEM_ERROR.match(str(error))
+    return f"{found['path'] or folder} cannot be written: {found['reason']}" if found else ""
 
 
 def _deliver_manifests(stack: HardwareStack, folder: Path) -> None:

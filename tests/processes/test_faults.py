@@ -20,6 +20,7 @@ from typing import NamedTuple
 import pytest
 
 from eks_hardware.cli import COMMANDS
+from eks_hardware.stacks import app
 from helpers.paths import SHIPPED
 from helpers.polling import eventually
 
@@ -240,19 +241,38 @@ def test_ctrl_c(name: str, folder: Path) -> None:
     assert before.items() <= contents_of(folder).items()
 
 
-@pytest.mark.parametrize("file", ["cdktf.out", "cdktf.out/stacks"])
-def test_the_app_with_a_file_in_place_of_its_folder(file: str, tmp_path: Path) -> None:
-    (tmp_path / file).parent.mkdir(exist_ok=True)
-    (tmp_path / file).touch()
-    done = subprocess.run(
+def synthesized_in(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, "-m", "eks_hardware"],
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "EKS_HARDWARE_STRATEGIES": str(SHIPPED / "development.yaml")},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
+
+
+@pytest.mark.parametrize("file", ["cdktf.out", "cdktf.out/stacks"])
+def test_the_app_with_a_file_in_place_of_its_folder(file: str, tmp_path: Path) -> None:
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).touch()
+    done = synthesized_in(tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith("error: cdktf.out/stacks cannot be created: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_app_when_node_cannot_write_a_stack(tmp_path: Path) -> None:
+    """Node reports a full disk in the same form, without the path."""
+    (tmp_path / "cdktf.out" / "stacks" / "development" / "cdk.tf.json").mkdir(parents=True)
+    done = synthesized_in(tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.endswith("cdk.tf.json cannot be written: illegal operation on a directory\n")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_full_disk_during_the_synthesis() -> None:
+    full = RuntimeError("Error: ENOSPC: no space left on device, write")
+    assert app._unwritten(full, Path("cdktf.out")) == "cdktf.out cannot be written: no space left on device"
+    assert not app._unwritten(RuntimeError("Error: Validation failed with the following errors:"), Path("cdktf.out"))
