@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from eks_hardware import facts
-from eks_hardware.rules.registry import Breach, Context, Node, error
+from eks_hardware.rules.registry import Breach, Context, Node, error, warning
 from eks_hardware.rules.user_data import setting, setting_path, with_user_data
 from eks_hardware.rules.value_kinds import wrong_values
 
@@ -23,6 +23,21 @@ def _config(context: Context) -> Iterator[Breach]:
             for fault in dict.fromkeys(_faults(text)):
                 yield setting_path(node, _PLACE), fault
         yield from _specification(node)
+
+
+@warning("CONTAINERD_CONFIG_VERSION")
+def _version(context: Context) -> Iterator[Breach]:
+    fact = facts.containerd()["config_versions"]
+    for node in with_user_data(context, "al2023"):
+        text = setting(node.user_data, _PLACE)
+        version = _parsed(text)[0].get("version") if isinstance(text, str) else None
+        if first := fact["first"].get(str(version)):
+            yield (
+                setting_path(node, _PLACE),
+                f"version {version} requires containerd {first}, and release {fact['image']} of the EKS image has "
+                f"{fact['containerd']}: with an older containerd the node never joins; write version = 3, which newer "
+                "ones read too",
+            )
 
 
 def _specification(node: Node) -> Iterator[Breach]:

@@ -132,9 +132,24 @@ class BaseRuntimeSpec(Sourced):
     fields: KeyTree
 
 
+class ConfigVersions(Sourced):
+    """Versions of containerd's configuration.
+
+    Attributes:
+        first: the first containerd that reads a version.
+        image: the newest release of the EKS images whose packages were read.
+        containerd: the containerd of that release.
+    """
+
+    first: dict[str, str]
+    image: str
+    containerd: str
+
+
 class ContainerdFacts(About):
     as_of: Day
     settings: ContainerdSettings
+    config_versions: ConfigVersions
     base_runtime_spec: BaseRuntimeSpec
 
 

@@ -533,7 +533,8 @@ CASES = [
         )
         for place, bad, good in SPECIFICATIONS
     ),
-    Case("CONTAINERD_CONFIG", CONTAINERD, with_containerd("version = 4"), with_containerd("version = 3")),
+    Case("CONTAINERD_CONFIG", CONTAINERD, with_containerd("version = 5"), with_containerd("version = 4")),
+    Case("CONTAINERD_CONFIG_VERSION", CONTAINERD, with_containerd("version = 4"), with_containerd("version = 3")),
     Case("CONTAINERD_CONFIG", CONTAINERD, with_containerd("version: 3"), with_containerd("version = 3")),
     Case(
         "CONTAINERD_CONFIG",
@@ -641,7 +642,10 @@ def test_every_rule_has_a_case() -> None:
 
 
 def test_which_rules_warn() -> None:
-    assert warnings_of("kubelet", "kubelet_settings", "containerd") == {"KUBELET_TOPOLOGY"}
+    assert warnings_of("kubelet", "kubelet_settings", "containerd") == {
+        "CONTAINERD_CONFIG_VERSION",
+        "KUBELET_TOPOLOGY",
+    }
 
 
 GOOD: list[dict[str, Any]] = [
