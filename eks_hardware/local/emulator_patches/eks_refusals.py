@@ -42,5 +42,5 @@ def _fault(ec2: Map, network: Map) -> str:
     return ""
 
 
-def _not_found(text: str, code: str) -> str:
-    return f"{text} (Service: AmazonEC2; Status Code: 400; Error Code: {code})"
+def _not_found(text: str, error: str) -> str:
+    return f"{text} (Service: AmazonEC2; Status Code: 400; Error Code: {error})"
