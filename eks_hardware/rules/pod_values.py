@@ -54,6 +54,10 @@ def pod_faults(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Ite
             yield from (((*path, "nodePort"), fault) for fault in _node_port(value))
             yield from pod_faults(value, path)
         elif isinstance(value, Mapping) and name not in FREE:
+            if name == "affinity":
+                parts: Any = facts.value_kinds()["by_name"]["kinds"]["affinity"]
+                known = {part: dict.fromkeys(terms, "*") for part, terms in parts.items()}
+                yield from (((*path, *keys), fault) for keys, fault in _unknown(value, known, "an affinity"))
             yield from pod_faults(value, path)
 
 
@@ -61,11 +65,15 @@ def _item(name: str, item: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield unknown and missing names of an item of a list, and what its own check finds."""
     kind, check = _CHECKS[name]
     objects = facts.value_kinds()["objects"]
-    for found in unknown_below(item, names_only(objects["kinds"][kind])):
-        meant = misspelt(found.path[-1], found.close)
-        hint = question([meant]) if meant else f"it has {', '.join(objects['kinds'][kind])}"
-        yield found.path, f"a {_WORDS[kind]} has no {quoted(found.path[-1])}; {hint}"
+    yield from _unknown(item, objects["kinds"][kind], f"a {_WORDS[kind]}")
     yield from check(item)
+
+
+def _unknown(value: Mapping[str, Any], kinds: Any, what: str) -> Iterator[Fault]:
+    for found in unknown_below(value, names_only(kinds)):
+        meant = misspelt(found.path[-1], found.close)
+        hint = question([meant]) if meant else f"it has {', '.join(kinds)}" if len(found.path) == 1 else "remove it"
+        yield found.path, f"{what} has no {quoted(found.path[-1])}; {hint}"
 
 
 def _toleration(item: Mapping[str, Any]) -> Iterator[Fault]:

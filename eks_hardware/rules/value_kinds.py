@@ -259,6 +259,11 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "pods kept": (_pods_kept, 'a number of pods or a percentage of at most 100%, such as "50%"'),
     # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (KubernetesCloudProvider)
     "cloud provider": (lambda value: value in ("aws", "external", "", '""'), 'external, aws or ""'),
+    # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (HugepageAllocation)
+    "huge pages": (
+        lambda value: _text(value, r"[0-9]+|[0-9]+:[0-9]+(,[0-9]+:[0-9]+)*"),
+        'a number of pages in quotes, or NODE:PAGES pairs such as "0:512,1:512"',
+    ),
     "percent text": (lambda value: isinstance(value, str) and value.endswith("%"), 'a percentage such as "50%"'),
 }
 

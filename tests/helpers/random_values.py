@@ -46,6 +46,7 @@ _OF_KIND: Mapping[str, st.SearchStrategy[Any]] = {
     "apiclient command": st.sampled_from([["apiclient"], ["apiclient", "set", "motd=a"]]),
     "host entry": st.sampled_from([["10.0.0.10", ["a.internal", "b"]], ["::1", []]]),
     "cloud provider": st.sampled_from(["aws", "external", ""]),
+    "huge pages": st.sampled_from(["512", "0:512,1:256"]),
     "percent text": st.sampled_from(["50%", "100%"]),
 }
 # No kind accepts a list inside a list of numbers.

@@ -198,6 +198,14 @@ BOTTLEROCKET_VALUES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             ("vm.swappiness=1", "kernel.core_pattern"),
         )
     ),
+    *(
+        (f"kernel.hugepages.static{place}", {"kernel": {"hugepages": {"static": bad}}}, {"kernel": {"hugepages": good}})
+        for place, bad, good in (
+            ("[2Mi].count", {"2Mi": {"count": "lots"}}, {"static": {"2Mi": {"count": "512"}}}),
+            ("[1Gi].count", {"1Gi": {"count": "0:4,1"}}, {"static": {"essential": True, "1Gi": {"count": "0:4,1:4"}}}),
+            ("", {"2MB": {"count": "512"}}, {"transparent": {"enabled": "always"}}),
+        )
+    ),
     ("kernel.modules", {"kernel": {"modules": {"a b": {"allowed": False}}}}, {"kernel": {"modules": {"udf": {}}}}),
     (
         "host-containers",
@@ -426,6 +434,12 @@ CASES = [
             frozenset({"USER_DATA_OVERRIDES"}),
         )
         for bad in ("Static", "None")
+    ),
+    Case(
+        "USER_DATA_FIELD",
+        f"{GPU}.kernel.driver",
+        bottlerocket({"kernel": {"driver": {"nvidia": {"branch": "lts"}}}}),
+        bottlerocket({"kernel": {"drivers": {"nvidia": {"branch": "lts"}}}}),
     ),
     Case("USER_DATA_SIZE", GPU, bottlerocket({"motd": "é" * 8192}), bottlerocket({"motd": "e" * 8192})),
     # --- the cluster

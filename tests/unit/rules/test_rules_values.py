@@ -404,6 +404,15 @@ CASES = [
         addon_case("coredns", f"{TERM}[0]{keys}", {"affinity": preferred(bad)}, {"affinity": preferred(good)})
         for keys, bad, good in REQUIREMENTS
     ),
+    addon_case(
+        "coredns", "affinity.nodeAffinty", {"affinity": {"nodeAffinty": {}}}, {"affinity": {"nodeAffinity": {}}}
+    ),
+    addon_case(
+        "coredns",
+        "affinity.podAntiAffinity.requiredDuringExecution",
+        {"affinity": {"podAntiAffinity": {"requiredDuringExecution": []}}},
+        {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}},
+    ),
     Case(
         "ADDON_VALUE",
         "cluster.addons.coredns.configuration.nodeSelector.team",
