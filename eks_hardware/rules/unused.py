@@ -223,6 +223,7 @@ def _nodes(context: Context) -> Iterator[tuple[str, str]]:
     for node in context.nodes:
         kinds = context.types(node)
         yield from _needs(node, kinds)
+        yield from _memory_policy(node)
         if kinds and kinds[0].hardware is Hardware.CPU and "accelerator_taint" in node.model_fields_set:
             yield node_path(node, "accelerator_taint"), f"{kinds[0].name} has no accelerator"
         if isinstance(node, NodePoolSpec) or not kinds:
@@ -230,6 +231,21 @@ def _nodes(context: Context) -> Iterator[tuple[str, str]]:
         policies = node.user_data.get("kubernetes")
         if isinstance(policies, Mapping) and policies.get("static-pods-enabled") is False and "static-pods" in policies:
             yield node_path(node, "user_data.kubernetes.static-pods"), "'static-pods-enabled' is false"
+
+
+def _memory_policy(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield a memory policy that Bottlerocket does not write into the kubelet's configuration.
+
+    Source: https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/e641ab8/packages/kubernetes-1.36/kubelet-config
+    """
+    settings = node.user_data.get("kubernetes") if ami_family(node) == "bottlerocket" else None
+    if not isinstance(settings, Mapping) or settings.get("memory-manager-policy") != "Static":
+        return
+    path, because = node_path(node, "user_data.kubernetes.memory-manager-policy"), "Bottlerocket writes it only next to"
+    if isinstance(node, NodePoolSpec):
+        yield path, _Lasting(f"{because} 'memory-manager-reserved-memory', which Karpenter drops")
+    elif not settings.get("memory-manager-reserved-memory"):
+        yield path, f"{because} 'memory-manager-reserved-memory'"
 
 
 def _needs(node: Node, kinds: Sequence[InstanceType]) -> Iterator[tuple[str, str]]:

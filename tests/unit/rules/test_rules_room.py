@@ -41,6 +41,11 @@ def reserved_memory(family: str, memory: str) -> dict[str, Any]:
     return {"kubelet": {"config": {"kubeReserved": {"memory": memory}}}}
 
 
+def with_memory_policy(policy: str = "Static", reserved: dict[str, Any] | None = None) -> dict[str, Any]:
+    memory = {"memory-manager-reserved-memory": reserved} if reserved else {}
+    return {"ami": {"family": "bottlerocket"}, "user_data": {"kubernetes": {"memory-manager-policy": policy, **memory}}}
+
+
 def off(path: str, bad: dict[str, Any], good: dict[str, Any], also: frozenset[str] = frozenset()) -> Case:
     return Case("FIELD_NO_EFFECT", path, bad, good, also)
 
@@ -456,6 +461,16 @@ CASES = [
         "karpenter.ami_versions.bottlerocket",
         pools(pool(), ami_versions={"bottlerocket": "v1.50.0"}),
         pools(pool(ami={"family": "bottlerocket"}), ami_versions={"bottlerocket": "v1.50.0"}),
+    ),
+    off(
+        "node_groups[gpu].user_data.kubernetes.memory-manager-policy",
+        gpu_group(**with_memory_policy()),
+        gpu_group(**with_memory_policy(reserved={"0": {"enabled": True, "memory": "1Gi"}})),
+    ),
+    off(
+        f"{POOL}.user_data.kubernetes.memory-manager-policy",
+        pools(pool(**with_memory_policy())),
+        pools(pool(**with_memory_policy("None"))),
     ),
 ]
 
