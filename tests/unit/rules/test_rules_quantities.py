@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from eks_hardware.models import ClusterSpec
+from eks_hardware.section_checks import check_cluster
 from helpers.cases import in_one_test
 from helpers.rules import Case, rules_of, shown_codes
 from helpers.sections import configured, kubernetes
@@ -141,3 +145,14 @@ def test_rule(case: Case) -> None:
 
 def test_every_rule_has_a_case() -> None:
     assert {case.code for case in CASES} == rules_of("quantities")
+
+
+def test_a_cluster_from_python_has_the_units_of_its_add_ons_checked() -> None:
+    def checked(memory: str) -> None:
+        resources = {"limits": {"memory": memory}}
+        spec = {"kubernetes_version": "1.35", "addons": {"coredns": {"configuration": {"resources": resources}}}}
+        check_cluster(ClusterSpec.model_validate(spec), path="Stack/cluster", cluster_name="demo", region="us-west-2")
+
+    checked("500Mi")
+    with pytest.raises(ValueError, match=r"^QUANTITY_UNIT .*500m of memory"):
+        checked("500m")
