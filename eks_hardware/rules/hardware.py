@@ -81,7 +81,11 @@ def _withdrawn(context: Context) -> Iterator[Breach]:
     for _, path, kind in _each_type(context):
         if withdrawn := context.catalogue.withdrawn(kind, context.strategy.region):
             current = context.catalogue.select(hardware=kind.hardware, region=context.strategy.region)
-            families = list(dict.fromkeys(each.family for each in current if not each.withdrawn))
+            # Families with the same first letter are the most alike: I3 has a successor among the I types.
+            families = sorted(
+                dict.fromkeys(each.family for each in current if each.current_generation and not each.withdrawn),
+                key=lambda family: family[0] != kind.family[0],
+            )
             # Types of other hardware are not alike: an AMD GPU cannot replace an FPGA.
             alike = kind.hardware is not Hardware.OTHER and families
             hint = f"choose a current family, such as {several(families)}" if alike else "choose a current type"

@@ -655,6 +655,16 @@ def test_mistakes_do_not_hide_each_other() -> None:
     } == set(found)
 
 
+@pytest.mark.parametrize(
+    ("withdrawn", "current"),
+    [("u-12tb1.112xlarge", "u-3tb1, u-6tb1, u7i"), ("i3.metal", "i3, i3en"), ("p2.xlarge", "p3dn, p4d")],
+)
+def test_a_withdrawn_type_leads_to_current_families_that_are_alike(withdrawn: str, current: str) -> None:
+    given = Strategy.model_validate({**document(), **one_group(withdrawn)})
+    (found,) = (each for each in check(given, today=TODAY) if each.code == "INSTANCE_TYPE_WITHDRAWN")
+    assert f"choose a current family, such as {current}" in found.message
+
+
 def test_errors_come_before_warnings() -> None:
     given = Strategy.model_validate(document(group("p5.49xlarge"), cluster={}))
     found = check(given, today=TODAY)
