@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping as MappingType
 
 from eks_hardware.findings import Position
-from eks_hardware.loader.yaml_nodes import Mapping, Node, Scalar, child_of
+from eks_hardware.loader.yaml_nodes import Mapping, Node, Scalar, Sequence, child_of
 from eks_hardware.printable import shown
 
 _INIT = "write a strategy with `eks-hardware init`"
 _NODES = f"{_INIT}, and copy the node groups into it"
+_VALUES = "put them under kubernetes.charts.<name>.values of a strategy, if it installs the chart"
 _KUBERNETES = ("a Kubernetes {kind}", "name a strategy file, which `eks-hardware init` writes")
 _MANIFESTS: MappingType[str, tuple[str, str]] = {
     "eksctl.io/": ("an eksctl {kind}", _NODES),
@@ -29,9 +30,13 @@ _FIELDS: tuple[tuple[frozenset[str], str, str], ...] = (
     (frozenset(["AWSTemplateFormatVersion"]), "a CloudFormation template", _INIT),
     (frozenset(["Resources"]), "a CloudFormation template", _INIT),
     (frozenset(["terraform_version", "resources"]), "a Terraform state", _INIT),
-    (frozenset(["resources"]), "a Kustomization", _KUBERNETES[1]),
     (frozenset(["resource"]), "a Terraform configuration in JSON", _INIT),
+    (frozenset(["terraform", "provider"]), "a Terraform configuration in JSON", _INIT),
     (frozenset(["apiVersion", "version"]), "a Helm chart's Chart.yaml", _INIT),
+    # `helm create` writes these three: pkg/chartutil/create.go of Helm 3.18.5.
+    (frozenset(["replicaCount"]), "a Helm values file", _VALUES),
+    (frozenset(["nameOverride"]), "a Helm values file", _VALUES),
+    (frozenset(["fullnameOverride"]), "a Helm values file", _VALUES),
 )
 """Fields at the top of other files, what these are, and what to do."""
 
@@ -55,6 +60,9 @@ def other_file(root: Node) -> tuple[str, Position] | None:
     for names, what, fix in _FIELDS:
         if names <= root.entries.keys() and "node_groups" not in root.entries:
             return _message(what, fix), root.entries[min(names)].key_position
+    files = child_of(root, "resources")
+    if isinstance(files, Sequence) and "node_groups" not in root.entries:
+        return _message("a Kustomization", _KUBERNETES[1]), root.entries["resources"].key_position
     return None
 
 

@@ -50,7 +50,11 @@ MERGE_BOMB = "m0: &m0 {a: 1, b: 2}\n" + "".join(
         ("Resources: {C: {Name: !Ref N}}\n", [("FILE_MANIFEST", 1, 1)]),
         ("apiVersion: v2\nname: a\nversion: 0.1.0\n", [("FILE_MANIFEST", 1, 1)]),
         ('{"version": 4, "terraform_version": "1.9.0", "resources": []}', [("FILE_MANIFEST", 1, 46)]),
+        ("resources: [a.yaml]\n", [("FILE_MANIFEST", 1, 1)]),
+        ("resources: {}\n", []),  # of a chart's values, if anything
+        ("resources: {}\nreplicaCount: 2\n", [("FILE_MANIFEST", 2, 1)]),
         ('{"resource": {}}', [("FILE_MANIFEST", 1, 2)]),
+        ('{"//": {}, "provider": {}, "terraform": {}}', [("FILE_MANIFEST", 1, 12)]),
         ('module "eks" {\n  name = "a"\n}\n', [("FILE_MANIFEST", 1, 1)]),
         ('region = "us-west-2"\n', [("FILE_MANIFEST", 1, 1)]),
         ("resource: 1\nnode_groups: []\n", []),
