@@ -12,6 +12,8 @@ from eks_hardware.units import MIB, amount, amount_or_none
 
 _BYTES = ("memory", "storage")
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+# With one of these units a small amount is meant: 512Ki of memory is little, but no mistake.
+_MEANT = (*_BINARY, "M", "G", "T", "P", "E")
 # Names of amounts in settings that are passed on: requests, limits, reservations and eviction thresholds.
 _SIGNALS = ("memory.available", "nodefs.available", "imagefs.available")
 _LOGS = ("containerLogMaxSize", "container-log-max-size")
@@ -45,8 +47,13 @@ def _unit(context: Context) -> Iterator[Breach]:
                 yield each.path, f"{fault}; write {text}m for thousandths of a core"
         elif each.resource == "pid" and not text.isdigit():
             yield each.path, f"pid must be a number of processes, got {text}; write for example 1000"
-        elif each.resource.endswith((*_BYTES, "disk")) and number is not None and 0 < number < MIB:
+        elif each.resource.endswith((*_BYTES, "disk")) and _too_little(text):
             yield each.path, _bytes(text, each.resource)
+
+
+def _too_little(text: str) -> bool:
+    number = amount_or_none(text)
+    return number is not None and 0 < number < MIB and not text.endswith(_MEANT)
 
 
 def _bytes(text: str, resource: str) -> str:

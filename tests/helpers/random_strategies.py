@@ -572,22 +572,35 @@ def seasoned(draw: st.DrawFn, document: Document) -> Document:
 # --- values inside user data, add-ons and charts
 
 
+def amounts_of(*resources: str) -> st.SearchStrategy[dict[str, str]]:
+    """Return amounts of some of the resources, in any unit."""
+    return st.dictionaries(st.sampled_from(resources), random_values.AMOUNTS)
+
+
 @st.composite
 def valued(draw: st.DrawFn, document: Document) -> Document:
-    """Return the document with random user data, configurations or system nodes."""
+    """Return the document with random user data, configurations, amounts or system nodes."""
     wrong = draw(st.sampled_from([0, 0, 1, 4]))
-    way = draw(st.sampled_from(["user data", "addons", "charts", "system"]))
+    way = draw(st.sampled_from(["user data", "addons", "charts", "system", "amounts"]))
     if way == "addons":
         return laid_over(document, {"cluster": {"addons": draw(random_values.addons(wrong))}})
     if way == "charts":
         switches = {"prometheus": True, "kueue": True, "load_balancer_controller": True}
-        return laid_over(document, {"kubernetes": {**switches, "charts": draw(random_values.CHART_VALUES)}})
+        values = draw(st.one_of(random_values.CHART_VALUES, random_values.chart_settings(wrong)))
+        return laid_over(document, {"kubernetes": {**switches, "charts": values}})
+    if way == "amounts" and draw(st.booleans()):
+        of_containers = {"requests": draw(amounts_of("cpu", "memory")), "limits": draw(amounts_of("cpu", "memory"))}
+        team = {"name": "team", "quota": draw(amounts_of("cpu", "memory")), "container_defaults": of_containers}
+        return laid_over(document, {"kubernetes": {"teams": [team]}})
     groups = [each for each in document.get("node_groups", ()) if isinstance(each, dict) and "name" in each]
     if not groups:
         return document
     changed = dict(draw(st.sampled_from(groups)))
     if way == "system":
         changed = {**groups[0], **draw(random_values.SYSTEMS)}
+    elif way == "amounts":
+        reserved = amounts_of("cpu", "memory", "ephemeral-storage")
+        changed["kubelet"] = {"system_reserved": draw(reserved), "kube_reserved": draw(reserved)}
     else:
         ami = changed.get("ami")
         family = ami.get("family", "al2023") if isinstance(ami, dict) else "al2023"

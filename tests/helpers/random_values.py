@@ -22,8 +22,8 @@ _OF_KIND: Mapping[str, st.SearchStrategy[Any]] = {
     "digits": st.sampled_from(["80", "0", "100"]),
     "duration": st.sampled_from(["30s", "1h30m", "0", "1.5s", "100ms"]),
     "plain duration": st.sampled_from(["30s", "1h30m", "100ms"]),
-    "quantity": st.sampled_from(["500m", "1Gi", 2, "0.5", "1e3"]),
-    "quantity text": st.sampled_from(["500m", "1Gi", "0.5"]),
+    "quantity": st.sampled_from(["500m", "1Gi", 2, "0.5", "1e3", "512Ki", "1M", "0.001Gi"]),
+    "quantity text": st.sampled_from(["500m", "1Gi", "0.5", "512Ki", "1M"]),
     "base64": st.sampled_from(["aGVsbG8=", ""]),
     "certificates": st.just(""),
     "port": st.sampled_from([0, 8080, 65535, "8080", "http"]),
@@ -180,6 +180,17 @@ CHART_VALUES = st.sampled_from(
         {"aws-load-balancer-controller": {"values": {"resources": {"requests": {"cpu": "many"}}}}},
     ]
 )
+
+
+@st.composite
+def chart_settings(draw: st.DrawFn, wrong: int = 0) -> dict[str, Any]:
+    """Return values of charts whose kinds are recorded."""
+    known = facts.value_kinds()["by_chart"]["kinds"]
+    chosen = draw(st.lists(st.sampled_from(sorted(known)), min_size=1, max_size=2, unique=True))
+    return {name: {"values": draw(nested(known[name], wrong))} for name in chosen}
+
+
+AMOUNTS = st.sampled_from(["1", "0.5", "500m", "64k", "512Ki", "1M", "0.5Mi", "0.001Gi", "300Mi", "1Gi", "2T"])
 SYSTEMS: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {"instance_types": ["t3.micro"]},

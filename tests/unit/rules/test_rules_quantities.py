@@ -143,6 +143,14 @@ def test_rule(case: Case) -> None:
     assert case.code not in {code for code, _ in shown_codes(case.good)}
 
 
+@pytest.mark.parametrize("little", ["512Ki", "0.5Mi", "1M", "0.0001Gi"])
+def test_a_small_amount_with_a_larger_unit_is_meant(little: str) -> None:
+    """All are below one mebibyte."""
+    requested = manager_requests(memory=little)
+    logs = node_config_with(containerLogMaxSize=little)
+    assert "QUANTITY_UNIT" not in {code for given in (requested, logs) for code, _ in shown_codes(given)}
+
+
 def test_every_rule_has_a_case() -> None:
     assert {case.code for case in CASES} == rules_of("quantities")
 
