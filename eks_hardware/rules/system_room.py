@@ -218,10 +218,13 @@ def _no_room(context: Context) -> Iterator[Breach]:
     if not rooms or group is None:
         return
     needed = _first(context) if _has_open_pool(context) else _apart(_pods(context), rooms)
-    if _short(needed, rooms) or any(not _fits_alone(pod, rooms) for pod in needed):
+    large = any(not _fits_alone(pod, rooms) for pod in needed)
+    if large or _short(needed, rooms):
         few = group.kubelet.max_pods is not None and len(needed) > _sum(rooms).pods
         message = _message(needed, rooms, "so some of them stay Pending")
-        yield node_path(group, "instance_types"), f"{message}; {'raise kubelet.max_pods' if few else _ADVICE}"
+        # More nodes of this size do not help a pod that fits on none of them.
+        advice = "raise kubelet.max_pods" if few else "use larger types" if large else _ADVICE
+        yield node_path(group, "instance_types"), f"{message}; {advice}"
 
 
 @warning("SYSTEM_TIGHT")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from eks_hardware import facts
+from eks_hardware.printable import joined
 from eks_hardware.resolve.node import taints as node_taints
 from eks_hardware.resolve.values import ResolvedTaint
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path
@@ -63,14 +65,20 @@ def _all_tainted(context: Context) -> Iterator[Breach]:
         return
     empty = next((group for group in groups if is_open_to(context, group, tolerations)), None)
     if empty:
+        scaling = empty.scaling
+        below = {"min": 0, "desired": scaling.desired, "max": scaling.max}
+        raised = joined([f"scaling.{name}" for name, given in below.items() if given is not None and given < 2], "and")
         yield (
             node_path(empty, "scaling"),
             f"CoreDNS and the other add-ons can run only on {empty.name}, which starts without nodes; set its "
-            "scaling.min to 2",
+            f"{raised} to 2",
         )
     else:
+        taken = {node.name for node in context.nodes}
+        names = itertools.chain(["system"], (f"system-{number}" for number in itertools.count(2)))
+        name = next(each for each in names if each not in taken)
         yield (
             "node_groups",
             "CoreDNS and the other add-ons cannot run, because they do not tolerate any group's taints; add a CPU "
-            "group such as {name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 4}}",
+            f"group such as {{name: {name}, instance_types: [m7i.xlarge], scaling: {{min: 2, max: 4}}}}",
         )

@@ -717,3 +717,23 @@ def test_a_type_that_exists_and_is_not_listed(name: str, chip: str) -> None:
     with pytest.raises(UnknownInstanceTypeError, match=f"{chip} instances exist") as error:
         load().get(name)
     assert error.value.suggestions == ()
+
+
+@pytest.mark.parametrize(
+    ("system", "fix"),
+    [
+        (group("m7i.xlarge", "system", scaling={"max": 4}), "set its scaling.min to 2"),
+        (group("m7i.xlarge", "system", scaling={"max": 1}), "set its scaling.min and scaling.max to 2"),
+        (
+            group("m7i.xlarge", "system", scaling={"desired": 0, "max": 2}),
+            "set its scaling.min and scaling.desired to 2",
+        ),
+        (group("g6.xlarge", "gpu", scaling={"min": 2, "max": 4}), "such as {name: system, "),
+        (group("g6.xlarge", "system", scaling={"min": 2, "max": 4}), "such as {name: system-2, "),
+    ],
+)
+def test_the_fix_for_nodes_that_coredns_cannot_use_is_valid(system: dict[str, Any], fix: str) -> None:
+    """Otherwise the next finding is about a name that is taken, or about the order of the sizes."""
+    found = check(Strategy.model_validate(document(node_groups=[system])), today=TODAY)
+    (message,) = (each.message for each in found if each.code == "NODES_ALL_TAINTED")
+    assert fix in message

@@ -522,3 +522,20 @@ def test_what_no_field_changes_is_only_removed() -> None:
     assert remedies(dcgmExporter={"enabled": False, "version": "4"}) == {
         f"{above}.dcgmExporter.version": "remove it, or change that"
     }
+
+
+@pytest.mark.parametrize(
+    ("changes", "fix"),
+    [
+        # No t3.micro has room for Karpenter's GiB.
+        (with_system("t3.micro", 4, **GPU_POOL), "use larger types"),
+        (
+            with_system("m7i.large", **GPU_POOL, **configured("coredns", replicaCount=40)),
+            "use larger types, or raise scaling.min",
+        ),
+    ],
+)
+def test_more_nodes_are_advised_where_they_help(changes: dict[str, Any], fix: str) -> None:
+    found = check(Strategy.model_validate(document(**changes)), today=TODAY)
+    (message,) = (each.message for each in found if each.code == "SYSTEM_NO_ROOM")
+    assert message.rpartition("; ")[2] == fix
