@@ -153,6 +153,10 @@ def _is_long_enough(detail: ErrorDetails, node: yn.Node | None) -> bool:
     return written >= int(detail.get("ctx", {}).get("min_length", 0))
 
 
+# 1e3 in quotes is not an amount of ours either.
+_DECIMAL = r"[0-9]+\.[0-9]+"
+
+
 def _meant(path: str, items: list[_Translated]) -> list[_Translated]:
     """Return the errors of the alternative that was meant; pydantic reports every alternative of a union."""
     labels: dict[str, list[_Translated]] = {}
@@ -175,6 +179,9 @@ def _meant(path: str, items: list[_Translated]) -> list[_Translated]:
         return [best]
     needs = " or ".join(dict.fromkeys(item.need for item in heads))
     hint = _suggestion(best.place, [choice for item in heads for choice in item.choices])
+    node = best.place.node
+    if not hint and isinstance(node, yn.Scalar) and re.fullmatch(_DECIMAL, node.raw):
+        hint = next(filter(None, (_quote_hint(item.kind, node, ()) for item in heads)), "")
     if not hint and (example := _example_of(best.place)):
         hint = f"; for example {best.place.key}: {example}"
     message = f"must be {needs}, got {_given(best.place.node)}{hint}"

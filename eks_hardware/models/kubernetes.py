@@ -105,9 +105,9 @@ def _quota_name(name: str) -> str:
             f"a quota counts requests and names the resource alone{counted}, got {name}; write {resource}",
         )
     meant = close(name, _QUOTA_NAMES)
-    hint = f"; {question(meant)}" if meant else ""
+    hint = question(meant) if meant else "limit others with a ResourceQuota of your own"
     known = f"{', '.join(_QUOTA_NAMES)}, and slices such as nvidia.com/mig-1g.10gb"
-    raise invalid("field_value", f"must be a resource that quotas can count ({known}), got {name}{hint}")
+    raise invalid("field_value", f"must be a resource of this field ({known}), got {name}; {hint}")
 
 
 # Not a union of a Literal and a pattern: pydantic would report two incomplete errors.

@@ -168,3 +168,21 @@ def test_an_add_on_that_the_toolkit_does_not_manage(name: str, hint: str) -> Non
 def test_a_field_of_an_item_at_the_top() -> None:
     with pytest.raises(StrategyError, match='unknown field "scaling"; it is a field of each item of node_groups'):
         parse_strategy("scaling: {max: 2}\n" + HEAD)
+
+
+@pytest.mark.parametrize(
+    ("quota", "said"),
+    [
+        ("cpu: 1.5", 'must be text or a whole number, got the number 1.5; put it in quotes: "1.5"'),
+        ("cpu: 1e3", "must be text or a whole number, got the number 1e3"),
+        ("memry: 1Gi", "got memry; did you mean memory?"),
+        # Kubernetes counts these, too.
+        ("requests.storage: 1Ti", "got requests.storage; limit others with a ResourceQuota of your own"),
+        ("services.loadbalancers: 0", "got services.loadbalancers; limit others with a ResourceQuota of your own"),
+    ],
+)
+def test_what_a_quota_of_a_team_can_be(quota: str, said: str) -> None:
+    text = f"version: 1\nname: a\nregion: us-west-2\nkubernetes: {{teams: [{{name: a, quota: {{{quota}}}}}]}}\n"
+    with pytest.raises(StrategyError) as caught:
+        parse_strategy(text)
+    assert [each.message for each in caught.value.findings if each.message.endswith(said)]
