@@ -17,6 +17,9 @@ from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.rules.ignore import reason
 
+CREDENTIALS = "aws"
+"""The field of findings about no other field, so that a strategy can accept them."""
+
 
 @dataclass(frozen=True)
 class Diagnosis(Finding):

@@ -24,7 +24,7 @@ from eks_hardware.doctor import (
 )
 from eks_hardware.doctor.aws import Aws, Caller, CallError, DeniedError, RoleNotAssumedError, connect
 from eks_hardware.doctor.aws_cli import aws_command
-from eks_hardware.doctor.model import Check, Diagnosis, Outcome, Probe, Report, Subject
+from eks_hardware.doctor.model import CREDENTIALS, Check, Diagnosis, Outcome, Probe, Report, Subject
 from eks_hardware.loader import LoadedStrategy
 from eks_hardware.resolve import resolve
 from eks_hardware.suggestions import some
@@ -154,7 +154,8 @@ def _failed(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]
 
 
 def _path(probes: list[Probe]) -> str:
-    return probes[0].path if len(probes) == 1 else ""
+    """Return the field of the only probe; otherwise that of the credentials, so that `ignore` can name it."""
+    return probes[0].path or CREDENTIALS if len(probes) == 1 else CREDENTIALS
 
 
 def _not_checked(probes: list[Probe]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eks_hardware import facts, field_paths
 from eks_hardware.doctor.aws import Aws, CallError, DeniedError
 from eks_hardware.doctor.aws_cli import aws_command
-from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+from eks_hardware.doctor.model import CREDENTIALS, Diagnosis, Probe, Subject
 from eks_hardware.doctor.permissions import caller_policy_source, simulated
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def probes(subject: Subject) -> Iterator[Probe]:
     others = {"eks": True, "nodegroup": True, "autoscaling": not keyed, "fsx": subject.strategy.storage.fsx_lustre}
     for key, used in others.items():
         if used:
-            yield _probe(key, "", partial(_made_on_the_way, subject))
+            yield _probe(key, CREDENTIALS, partial(_made_on_the_way, subject))
 
 
 def _probe(key: str, path: str, ask: Callable[[ServiceLinkedRole, Aws], Iterator[Diagnosis]]) -> Probe:
@@ -59,7 +59,7 @@ def _made_on_the_way(subject: Subject, role: ServiceLinkedRole, aws: Aws) -> Ite
     if not _there(aws, role) and not _may_make(subject, role, aws):
         yield subject.warning(
             "SERVICE_ROLE_MISSING",
-            "",
+            CREDENTIALS,
             f"the account has no role {role['name']}; {role['service']} creates it for a caller with {_MAKE}, which "
             "you do not seem to have",
             _create(role),

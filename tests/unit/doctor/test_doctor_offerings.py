@@ -76,7 +76,7 @@ def test_a_type_in_no_zone_beside_another() -> None:
 
 def test_denied() -> None:
     outcome = look(offerings, answering({}, otherwise=RefusedError("UnauthorizedOperation")), group("g6.xlarge"))
-    assert codes(outcome.findings) == [("CHECK_DENIED", "network.zones"), ("CHECK_DENIED", "")]
+    assert codes(outcome.findings) == [("CHECK_DENIED", "network.zones"), ("CHECK_DENIED", "aws")]
     assert {
         permission for permission in offerings.CALLS if any(permission in each.message for each in outcome.findings)
     } == set(offerings.CALLS)

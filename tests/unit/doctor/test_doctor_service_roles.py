@@ -69,7 +69,7 @@ def test_services_make_theirs_for_who_may() -> None:
 
 def test_services_cannot_make_theirs_for_who_may_not() -> None:
     outcome = look(service_roles, account_with_roles(decision="implicitDeny"), storage={"fsx_lustre": {}})
-    assert codes(outcome.findings) == [("SERVICE_ROLE_MISSING", "")] * 4
+    assert codes(outcome.findings) == [("SERVICE_ROLE_MISSING", "aws")] * 4
     assert {each.severity.value for each in outcome.findings} == {"warning"}
     assert [each.command.rpartition(" ")[2] for each in outcome.findings] == [
         "eks.amazonaws.com",
