@@ -158,8 +158,8 @@ def _room(context: Context) -> Iterator[Breach]:
         fix = f", or set this to {nodes}" if nodes else ""
         yield (
             "karpenter.replicas",
-            f"each of the {karpenter.replicas} Karpenter replicas needs its own node, in a node group without taints "
-            f"that Karpenter does not tolerate, but there {there}; raise scaling.desired of such a group{fix}",
+            f"each of the {karpenter.replicas} Karpenter replicas needs its own node in a group whose taints Karpenter "
+            f"tolerates, but there {there}; raise scaling.desired of such a group, and scaling.max if needed{fix}",
         )
 
 

@@ -25,7 +25,7 @@ _JSON_VERSION = 1
 _STACKS = Path("cdktf.out") / "stacks"
 
 
-@click.command(epilog=exit_codes("resources that Terraform does not know"))
+@click.command(epilog=exit_codes("errors in the strategy, or resources that Terraform does not know"))
 @parameters.strategy()
 @parameters.overlays("the file")
 @click.option("--profile", metavar="NAME", help="AWS profile; default: the strategy's, then AWS_PROFILE.")
