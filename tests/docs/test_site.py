@@ -22,6 +22,7 @@ from helpers.browser import visit
 from helpers.paths import ROOT
 from helpers.public_api import PUBLIC
 from helpers.questions import QUESTIONS
+from helpers.shared import Once
 
 DOCS = ROOT / "docs"
 _SCRIPT = Path(__file__).with_name("visit.mjs")
@@ -65,10 +66,13 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(once: Once) -> Path:
     """Return the site, built like `make docs` in a fresh checkout."""
+    return once("site", _build)
+
+
+def _build(folder: Path) -> None:
     shutil.rmtree(ROOT / ".build" / "docs", ignore_errors=True)
-    folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=ROOT,
@@ -79,7 +83,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     # Strict mode: a warning is a failure.
     assert (done.returncode, re.findall(r"(?:WARNING|ERROR).*", done.stderr)) == (0, []), done.stderr
-    return folder
 
 
 @pytest.fixture(scope="module")
