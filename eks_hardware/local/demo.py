@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 from rich.text import Text
 
@@ -144,10 +145,10 @@ def stop_kept(console: Console, root: Path) -> None:
 
 
 def _kept(folder: Path) -> Kept | None:
-    """Return the data of a demo that was left running; None if there is none, or its writing was interrupted."""
+    """Return the data of a demo that was left running; None without a valid file, whose writing may be interrupted."""
     try:
-        return Kept(**json.loads((folder / _RECORD).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return TypeAdapter(Kept).validate_json((folder / _RECORD).read_bytes(), strict=True)
+    except (OSError, ValidationError):
         return None
 
 

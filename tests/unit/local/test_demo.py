@@ -74,9 +74,11 @@ def test_an_unknown_stack(demo: _Demo, tmp_path: Path) -> None:
 
 def test_stopping_removes_what_ended_and_keeps_what_runs(tmp_path: Path) -> None:
     runs = tmp_path / ".build" / "demo"
-    # An interrupted write, a killed demo, and one from before the lock existed.
+    # Interrupted writes, values of another type, a killed demo, and one from before the lock existed.
     for name, file, content in (
         ("half", "demo.json", '{"stack": "a"'),
+        ("empty", "demo.json", ""),
+        ("types", "demo.json", '{"stack": 1, "pid": "x", "port": [], "token": null, "work_dir": {}}'),
         ("killed", "lock", ""),
         ("old", "demo.log", ""),
     ):
