@@ -169,7 +169,8 @@ _TRAINING_FIELDS = (
     "chunked_loss",
     "training_tokens",
 )
-_OF_USERS = ("think_seconds", "prompt_tokens", "answer_tokens")
+OF_USERS = ("think_seconds", "prompt_tokens", "answer_tokens")
+"""Fields that describe the users of `users`."""
 _INFERENCE_FIELDS = ("context_length", "concurrent_sequences", "kv_cache_precision")
 _WITH_TRAINING = ("training", "fine-tuning", "development")
 # ``activation_checkpointing`` has a default of its own.
@@ -177,7 +178,7 @@ _TASKS_OF_FIELDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("method", "lora_rank"), ("fine-tuning",)),
     **dict.fromkeys(_TRAINING_FIELDS, _WITH_TRAINING),
     **dict.fromkeys(("within", "nodes"), ("training", "fine-tuning")),
-    **dict.fromkeys(("serving", "latency", "focus", "users", *_OF_USERS), ("inference",)),
+    **dict.fromkeys(("serving", "latency", "focus", "users", *OF_USERS), ("inference",)),
     **dict.fromkeys(_INFERENCE_FIELDS, ("inference", "development")),
 }
 
@@ -355,7 +356,7 @@ class WorkloadSpec(StrategyModel):
             raise invalid("workload_field", message, "concurrent_sequences")
         if self.users and self.serving == "batch":
             raise invalid("workload_field", "must be for serving: real-time, got batch; remove it", "users")
-        for name in _OF_USERS:
+        for name in OF_USERS:
             if getattr(self, name) is not None and not self.users:
                 raise invalid("workload_field", f"requires 'users'; set it, or remove {name}", name)
         for name in ("within", "nodes"):

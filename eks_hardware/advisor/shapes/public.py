@@ -70,22 +70,17 @@ def shape_of_name(written: str) -> Shape:
     return shape
 
 
-@cache
-def not_estimated(architecture: str) -> str | None:
-    """Return what a model is whose speed is not estimated, such as a convolutional network; None if it is estimated."""
-    return _not_estimated(_words(architecture))
-
-
 def _meant(written: str) -> str:
     """Return what kind of model without estimates it is, or the models whose names continue or resemble its name."""
-    words = _words(written)
-    if what := _not_estimated(words):
+    if what := not_estimated(written):
         return f", which is {what} and not estimated; choose its hardware with `eks-hardware instances`"
-    return f"; {_resembling(written, words)}"
+    return f"; {_resembling(written, _words(written))}"
 
 
-def _not_estimated(words: Words) -> str | None:
-    """Return what a model is whose memory and speed are not estimated, by the first words of its name."""
+@cache
+def not_estimated(name: str) -> str | None:
+    """Return what kind of model without estimates it is, by the first words of its name or architecture, or None."""
+    words = _words(name)
     for row in facts.public_models()["not_estimated"]:
         if any(words[: len(_words(name))] == _words(name) for name in row["names"]):
             return row["what"]

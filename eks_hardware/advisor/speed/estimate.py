@@ -33,7 +33,7 @@ from eks_hardware.catalogue.performance import performance
 from eks_hardware.models.workload import count
 
 _SECONDS_PER_HOUR = 3600
-_MS_PER_SECOND = 1000
+MS_PER_SECOND = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,7 +265,7 @@ def _serving(replica: _Replica) -> Speed:
         tokens_per_second=None if per_replica is None else per_replica * replica.of_a_node,
         per_replica=per_replica,
         prompt_ms=prompt,
-        first_token_ms=None if first.value is None else _MS_PER_SECOND * first.value,
+        first_token_ms=None if first.value is None else MS_PER_SECOND * first.value,
         per_token_ms=further,
         assumptions=tuple(notes),
     )
@@ -302,10 +302,9 @@ def _generating(
 ) -> tuple[Estimate, Estimate, float | None, float | None]:
     """Return tokens per second, seconds to the first token, and milliseconds per prompt and per further token.
 
-    Half of the context is prompt and half output. On average, a sequence has half of its output. Neuron reads the cache
-    of the whole context, for which the model is compiled, and one prompt at a time. GPUs read several short prompts in
-    one pass. With experts spread over devices, each device has its own prompts and sequences: the one with the most of
-    them decides.
+    On average, a sequence has its prompt and half of its output. Neuron reads the cache of the whole context, for which
+    the model is compiled, and one prompt at a time. GPUs read several short prompts in one pass. With experts spread
+    over devices, each device has its own prompts and sequences: the one with the most of them decides.
     """
     shape, context = replica.shape, replica.context_length
     prompt, answer = replica.prompt, replica.answer
@@ -336,7 +335,7 @@ def _generating(
     first = throughput.first_token_seconds(devices, prefill)
     if decode.value is None or each.value is None:
         return served, first, None, None
-    return served, first, _MS_PER_SECOND * each.value, _MS_PER_SECOND * at_once / decode.value
+    return served, first, MS_PER_SECOND * each.value, MS_PER_SECOND * at_once / decode.value
 
 
 def _measured(request: Request, fit: Fit, work: Work) -> Factor | None:

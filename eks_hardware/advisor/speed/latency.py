@@ -6,13 +6,10 @@ from eks_hardware import facts
 from eks_hardware.advisor.fitting.defaults import answer_tokens, concurrent_sequences
 from eks_hardware.advisor.fitting.fit import Fitter
 from eks_hardware.advisor.model import Fit, Gate, Miss, Request
-from eks_hardware.advisor.speed.estimate import Speed, speed
+from eks_hardware.advisor.speed.estimate import MS_PER_SECOND, Speed, speed
 from eks_hardware.models.workload import Latency
 
 _SOURCE = "estimate: eks_hardware/advisor/speed/throughput.py"
-
-
-_MS_PER_SECOND = 1000
 _WHOLE = 100  # milliseconds that are shown without decimals
 
 
@@ -41,7 +38,7 @@ def _answers(request: Request, wanted: Latency, speed: Speed) -> tuple[float | N
     target = wanted.first_token_ms + answer * wanted.per_token_ms
     if not speed.per_replica:
         return target, None
-    return target, _MS_PER_SECOND * concurrent_sequences(request.workload) * answer / speed.per_replica
+    return target, MS_PER_SECOND * concurrent_sequences(request.workload) * answer / speed.per_replica
 
 
 def quick_enough(fitter: Fitter, fit: Fit) -> tuple[Fit, Speed] | Miss:

@@ -208,6 +208,7 @@ def _with_files(options: dict[str, Any], file: Path | None) -> tuple[Request, tu
 def _request(fields: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:
     """Return the request, and the hardware to choose from."""
     from eks_hardware.advisor.ranking.workload_file import request_of
+    from eks_hardware.models.workload import OF_USERS
     from eks_hardware.resolve.mappings import merged
 
     folder = file.parent if file else None
@@ -231,7 +232,7 @@ def _request(fields: dict[str, Any], file: Path | None) -> tuple[Request, tuple[
     for name, other in (("users", "concurrent_sequences"), ("concurrent_sequences", "users")):
         if name in fields and other not in fields:
             before.pop(other, None)
-            for of_users in ("think_seconds", "prompt_tokens", "answer_tokens") if other == "users" else ():
+            for of_users in OF_USERS if other == "users" else ():
                 before.pop(of_users, None)
     if "spot" in fields.get("purchase", ()):
         before.setdefault("interruptible", True)

@@ -11,7 +11,7 @@ from eks_hardware import facts as data
 from eks_hardware.advisor.fitting.defaults import (
     answer_tokens,
     concurrent_sequences,
-    context_length,
+    context_of,
     prompt_tokens,
     sequence_length,
 )
@@ -272,8 +272,7 @@ def _assumed(recommendation: Recommendation) -> Iterator[str]:
         if "concurrent_sequences" not in said and not workload.users:
             yield f"--concurrency {concurrent_sequences(workload)}"
         if "context_length" not in said:
-            default = context_length(workload)
-            yield f"--context {min(default, recommendation.request.shape.max_context_length or default)}"
+            yield f"--context {context_of(recommendation.request)}"
     elif workload.trains and "sequence_length" not in said:
         yield f"--context {sequence_length(recommendation.request)}"
     tokens = run_tokens(recommendation.request)

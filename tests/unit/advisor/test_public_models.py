@@ -10,7 +10,7 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.advisor.model import ShapeError
 from eks_hardware.advisor.shapes.hf_config import from_hf_config
-from eks_hardware.advisor.shapes.public import _not_estimated, _spellings, _words, known_as, shape_of_name
+from eks_hardware.advisor.shapes.public import _spellings, known_as, not_estimated, shape_of_name
 from eks_hardware.advisor.shapes.shape import shape_of
 from eks_hardware.models.workload import ModelShape
 from helpers.advisor import CONFIGS, public_shape
@@ -186,7 +186,7 @@ def test_a_model_that_is_not_estimated_says_so(written: str, what: str) -> None:
 
 
 def test_no_estimated_model_counts_as_not_estimated() -> None:
-    assert [name for name in MODELS if _not_estimated(_words(name))] == []
+    assert [name for name in MODELS if not_estimated(name)] == []
 
 
 @pytest.mark.parametrize(
