@@ -150,7 +150,7 @@ def _of_model(fields: dict[str, object], options: Options, asks: bool) -> Hardwa
 
 def _questions(request: Request) -> list[tuple[str, str, str]]:
     """Return the fields that matter for a task, with the question and the recommender's default."""
-    from eks_hardware.advisor.fitting.defaults import concurrent_sequences, context_length
+    from eks_hardware.advisor.fitting.defaults import concurrent_sequences, context_of
 
     workload = request.workload
     formats = TRAINED_FORMATS if workload.trains else get_args(WeightFormat)
@@ -161,7 +161,7 @@ def _questions(request: Request) -> list[tuple[str, str, str]]:
             "Requests served at the same moment, per replica",
             str(concurrent_sequences(workload)),
         ),
-        ("context_length", "Longest context (tokens of prompt and output, such as 16k)", str(context_length(workload))),
+        ("context_length", "Longest context (tokens of prompt and output, such as 16k)", str(context_of(request))),
     ]
     return [
         *(serving if workload.task == "inference" else ()),

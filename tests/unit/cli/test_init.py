@@ -142,6 +142,12 @@ def test_lists_have_the_order_of_the_schema_and_name_their_default() -> None:
 
 
 @pytest.mark.usefixtures("at_a_terminal")
+def test_the_default_context_is_one_that_the_model_supports() -> None:
+    asked = cli.run("init", "--no-project", "demo", "--model", "bert-large", stdin="\n" * 12, COLUMNS="300").err
+    assert "Longest context (tokens of prompt and output, such as 16k) [512]: " in asked
+
+
+@pytest.mark.usefixtures("at_a_terminal")
 @in_one_test(("kind", "default"), [(each, "training" if each == "trainium" else "inference") for each in KINDS[:-1]])
 def test_one_default_task(kind: str, default: str) -> None:
     """The same for a model and for hardware, unless the hardware is for training alone."""
