@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eks_hardware.stacks.hardware_stack import HardwareStack
 
 # https://nodejs.org/api/errors.html#class-systemerror, as `jsii` passes it on
-_SYSTEM_ERROR = re.compile(r"(?:Error: )?E[A-Z0-9]+: (?P<reason>[^,]+), \w+(?: '(?P<path>.+)')?")
+_SYSTEM_ERROR = re.compile(r"(?:Error: )?E[A-Z0-9]+: (?P<reason>[^,]+), \w+(?: '.+' ->)?(?: '(?P<path>.+)')?")
 
 
 def strategies(environ: Mapping[str, str] | None = None) -> list[tuple[ResolvedStrategy, tuple[Finding, ...]]]:

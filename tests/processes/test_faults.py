@@ -275,4 +275,6 @@ def test_the_app_when_node_cannot_write_a_stack(tmp_path: Path) -> None:
 def test_a_full_disk_during_the_synthesis() -> None:
     full = RuntimeError("Error: ENOSPC: no space left on device, write")
     assert app._unwritten(full, Path("cdktf.out")) == "cdktf.out cannot be written: no space left on device"
+    copied = RuntimeError("Error: ENOSPC: no space left on device, copyfile '/home/o'neil/a.tgz' -> '/out/a.tgz'")
+    assert app._unwritten(copied, Path("out")) == "/out/a.tgz cannot be written: no space left on device"
     assert not app._unwritten(RuntimeError("Error: Validation failed with the following errors:"), Path("cdktf.out"))
