@@ -248,9 +248,9 @@ def _topology_options(kubelet: Kubelet) -> Iterator[Breach]:
 
 
 def _memory_manager(kubelet: Kubelet) -> Iterator[Breach]:
-    # Bottlerocket leaves the policy out then: FIELD_NO_EFFECT.
-    written = not kubelet.bottlerocket
-    if written and kubelet.given("memoryManagerPolicy") == "Static" and not kubelet.given("reservedMemory"):
+    static = kubelet.given("memoryManagerPolicy") == "Static"
+    # Bottlerocket leaves out a policy without reserved memory: FIELD_NO_EFFECT.
+    if static and not kubelet.given("reservedMemory") and not kubelet.bottlerocket:
         yield (
             kubelet.path("memoryManagerPolicy"),
             f"the policy Static requires reservedMemory for each NUMA node, or {STOPS}; its sum must equal the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from eks_hardware import field_paths
@@ -47,12 +48,11 @@ def _unit(context: Context) -> Iterator[Breach]:
                 yield each.path, f"{fault}; write {text}m for thousandths of a core"
         elif each.resource == "pid" and not text.isdigit():
             yield each.path, f"pid must be a number of processes, got {text}; write for example 1000"
-        elif each.resource.endswith((*_BYTES, "disk")) and _too_little(text):
+        elif each.resource.endswith((*_BYTES, "disk")) and _is_too_little(number, text):
             yield each.path, _bytes(text, each.resource)
 
 
-def _too_little(text: str) -> bool:
-    number = amount_or_none(text)
+def _is_too_little(number: Fraction | None, text: str) -> bool:
     return number is not None and 0 < number < MIB and not text.endswith(_MEANT)
 
 

@@ -66,8 +66,8 @@ def _all_tainted(context: Context) -> Iterator[Breach]:
     empty = next((group for group in groups if is_open_to(context, group, tolerations)), None)
     if empty:
         scaling = empty.scaling
-        below = {"min": 0, "desired": scaling.desired, "max": scaling.max}
-        raised = joined([f"scaling.{name}" for name, given in below.items() if given is not None and given < 2], "and")
+        sizes = {"min": scaling.min, "desired": scaling.desired, "max": scaling.max}
+        raised = joined([f"scaling.{name}" for name, size in sizes.items() if size is not None and size < 2], "and")
         yield (
             node_path(empty, "scaling"),
             f"CoreDNS and the other add-ons can run only on {empty.name}, which starts without nodes; set its "

@@ -127,10 +127,10 @@ def _base64(value: Any) -> bool:
 
 def _certificates(value: Any) -> bool:
     """Return whether text is empty, or certificates in PEM that are encoded once more."""
-    if not _base64(value):
-        return isinstance(value, str) and not value.strip()
-    blocks = _PEM.findall(base64.b64decode(value))
-    return not value or (bool(blocks) and all(_is_certificate(label, body) for label, body in blocks))
+    if isinstance(value, str) and not value.strip():
+        return True
+    blocks = _PEM.findall(base64.b64decode(value)) if _base64(value) else ()
+    return bool(blocks) and all(_is_certificate(label, body) for label, body in blocks)
 
 
 def _is_certificate(label: bytes, body: bytes) -> bool:
