@@ -106,8 +106,8 @@ def _quota_name(name: str) -> str:
         )
     meant = close(name, _QUOTA_NAMES)
     hint = question(meant) if meant else "limit others with a ResourceQuota of your own"
-    known = f"{', '.join(_QUOTA_NAMES)}, and slices such as nvidia.com/mig-1g.10gb"
-    raise invalid("field_value", f"must be a resource of this field ({known}), got {name}; {hint}")
+    known = f"{', '.join(_QUOTA_NAMES)}, or a slice such as nvidia.com/mig-1g.10gb"
+    raise invalid("field_value", f"must be one of {known}, got {name}; {hint}")
 
 
 # Not a union of a Literal and a pattern: pydantic would report two incomplete errors.

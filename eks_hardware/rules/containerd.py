@@ -34,9 +34,9 @@ def _version(context: Context) -> Iterator[Breach]:
         if first := fact["first"].get(str(version)):
             yield (
                 setting_path(node, _PLACE),
-                f"version {version} requires containerd {first}, and release {fact['image']} of the EKS image has "
-                f"{fact['containerd']}: with an older containerd the node never joins; write version = 3, which newer "
-                "ones read too",
+                f"version {version} requires containerd {first}, but release {fact['image']} of the EKS image has "
+                f"{fact['containerd']}, with which the node never joins; write version = 3, which containerd {first} "
+                "reads too",
             )
 
 
