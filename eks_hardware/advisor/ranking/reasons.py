@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts
+from eks_hardware.advisor.fitting.defaults import answer_tokens, context_of
 from eks_hardware.advisor.fitting.fit import beyond_context
 from eks_hardware.advisor.model import Candidate, Prominent, Rejection, Request
 from eks_hardware.advisor.ranking.draft import Draft
@@ -14,7 +15,7 @@ from eks_hardware.advisor.ranking.policy import Branch, Match, way_of
 from eks_hardware.advisor.ranking.score import Scored
 from eks_hardware.advisor.shapes.public import not_estimated
 from eks_hardware.catalogue import load
-from eks_hardware.printable import ratio, usd
+from eks_hardware.printable import joined, ratio, usd
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.policy import Basis
@@ -141,6 +142,7 @@ def notes_of(
         yield Prominent(f"the context is {context} tokens; if you meant {context}k, set {context * 1024}")
     if beyond := beyond_context(request):
         yield Prominent(f"{beyond}: choose a smaller context or another model")
+    yield from _of_lengths(request)
     if what := not_estimated(request.shape.architecture or ""):
         yield Prominent(f"{what} is not estimated: the figures are a transformer's of its size; measure your own")
     yield from _of_named(branch, best, rejections)
@@ -180,6 +182,19 @@ def _of_first(request: Request, best: Sequence[Candidate]) -> Iterator[str]:
         yield Prominent("add --tokens and --within 30d for the number of nodes that finish in time")
     if workload.interruptible and "spot" not in workload.purchase:
         yield "the workload is interruptible: Spot may cost less"
+
+
+def _of_lengths(request: Request) -> Iterator[str]:
+    """Yield lengths of prompts and answers that have no effect, or for which the context has no room."""
+    workload, context = request.workload, context_of(request)
+    given = [name for name in ("prompt_tokens", "answer_tokens") if getattr(workload, name) is not None]
+    if given and request.shape.generates is False:
+        yield Prominent(f"without effect: {joined(given, 'and')}, because the model generates no tokens")
+    elif given and (needed := (workload.prompt_tokens or 1) + answer_tokens(request)) > context:
+        yield Prominent(
+            f"a prompt and its answer have {needed} tokens, but the context has {context}: set context_length to at "
+            f"least {needed}"
+        )
 
 
 def _of_named(branch: Branch, best: Sequence[Candidate], rejections: Sequence[Rejection]) -> Iterator[str]:

@@ -516,6 +516,33 @@ def test_prompts_of_users_have_a_typical_length_that_leaves_room_for_the_answer(
     assert prompt_tokens(asking("us-west-2", **{**USED, "context_length": context, **said})) == tokens
 
 
+@pytest.mark.parametrize(
+    ("said", "note"),
+    [
+        (
+            {"prompt_tokens": 8_000},
+            "a prompt and its answer have 8211 tokens, but the context has 4096: set context_length to at least 8211",
+        ),
+        (
+            {"answer_tokens": 5_000, "context_length": 4_096},
+            "a prompt and its answer have 5001 tokens, but the context has 4096: set context_length to at least 5001",
+        ),
+        (
+            {"model": {"name": "bert-large"}, "prompt_tokens": 300, "answer_tokens": 20},
+            "without effect: prompt_tokens and answer_tokens, because the model generates no tokens",
+        ),
+        ({"prompt_tokens": 8_000, "context_length": 8_211}, None),
+        ({"answer_tokens": 2_000}, None),
+        ({"model": {"name": "bert-large"}}, None),
+    ],
+)
+def test_lengths_that_the_context_has_no_room_for_are_named(said: dict[str, Any], note: str | None) -> None:
+    usual = {name: value for name, value in USED.items() if name != "context_length"}
+    notes = answer(**{**usual, "users": 100, **said}).notes
+    found = [each for each in notes if each.startswith(("a prompt and its answer", "without effect"))]
+    assert found == ([note] if note else [])
+
+
 @pytest.mark.parametrize("users", [20, 100, 600, 3_000])
 @pytest.mark.parametrize("model", ["llama-3.1-8b", "llama-3.1-70b", "qwen3-30b-a3b"])
 def test_replicas_answer_all_users_and_read_their_prompts_in_time(model: str, users: int) -> None:
