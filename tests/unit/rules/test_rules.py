@@ -732,7 +732,7 @@ def test_a_type_that_exists_and_is_not_listed(name: str, chip: str) -> None:
         (group("g6.xlarge", "system", scaling={"min": 2, "max": 4}), "such as {name: system-2, "),
     ],
 )
-def test_the_fix_for_nodes_that_coredns_cannot_use_is_valid(system: dict[str, Any], fix: str) -> None:
+def test_the_fix_for_nodes_that_coredns_cannot_use(system: dict[str, Any], fix: str) -> None:
     """Otherwise the next finding is about a name that is taken, or about the order of the sizes."""
     found = check(Strategy.model_validate(document(node_groups=[system])), today=TODAY)
     (message,) = (each.message for each in found if each.code == "NODES_ALL_TAINTED")
