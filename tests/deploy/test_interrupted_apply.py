@@ -116,7 +116,9 @@ def recover(project: Project) -> set[str]:
 def test_an_interrupted_apply_goes_on(project: Project) -> None:
     known: list[str] = []
     for after, by in ENDED:
-        found = project.interrupt("apply_complete", f"{after}.", by=by)
+        # The interrupted apply before this one may have completed that resource; then any other counts.
+        there = any(each.startswith(f"{after}.") for each in known)
+        found = project.interrupt("apply_complete", "" if there else f"{after}.", by=by)
         assert by == signal.SIGKILL or len(found) > len(known)
         print(after, by.name, recover(project))
         known = project.addresses()
