@@ -55,15 +55,11 @@ def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
 
 def misspelt(word: str, names: Iterable[str]) -> str | None:
     """Return the first name that the word almost certainly misspells."""
-    return next((name for name in names if plain(word) == plain(name) or _is_same(word, name)), None)
+    from difflib import get_close_matches
 
-
-def _is_same(one: str, other: str) -> bool:
-    from difflib import SequenceMatcher
-
-    matcher = SequenceMatcher(None, one, other)
-    # The first two are upper bounds of the third, and take a fraction of its time.
-    return all(bound() >= _SAME for bound in (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio))
+    return next(
+        (each for each in names if plain(word) == plain(each) or get_close_matches(each, [word], cutoff=_SAME)), None
+    )
 
 
 def plain(name: str) -> str:

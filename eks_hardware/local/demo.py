@@ -145,7 +145,7 @@ def stop_kept(console: Console, root: Path) -> None:
 
 
 def _kept(folder: Path) -> Kept | None:
-    """Return the data of a demo that was left running; None without a valid file, whose writing may be interrupted."""
+    """Return the data of a demo that was left running; None if there is no file, or it was not written to its end."""
     try:
         return TypeAdapter(Kept).validate_json((folder / _RECORD).read_bytes(), strict=True)
     except (OSError, ValidationError):

@@ -151,8 +151,8 @@ def _by_name(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Itera
 
 def _faults(values: Mapping[str, object]) -> Iterator[Fault]:
     """Yield the path and the fault of values of the right kind that are refused nevertheless."""
-    for check in (_above_limits, _late_timeouts, _stuck_updates):
-        for above, section in (((), values), *_mappings(values, (), without=FREE)):
+    for above, section in (((), values), *_mappings(values, (), without=FREE)):
+        for check in (_above_limits, _late_timeouts, _stuck_updates):
             yield from check(section, above)
     yield from pod_faults(values)
 
