@@ -16,7 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -137,6 +137,7 @@ class Project:
         by: signal.Signals = signal.SIGINT,
         command: Literal["apply", "destroy"] = "apply",
         number: int = 1,
+        without: Collection[str] = (),
     ) -> list[str]:
         """Press Ctrl-C during an apply or a destroy, or kill it; return the addresses in the state afterwards.
 
@@ -149,6 +150,7 @@ class Project:
             by: the signal that ends it.
             command: what is interrupted.
             number: which of the events counts.
+            without: addresses whose events do not count.
         """
         arguments = [str(self.terraform), command, "-auto-approve", "-input=false", "-json"]
         left = number
@@ -163,8 +165,9 @@ class Project:
             assert terraform.stdout is not None
             for line in terraform.stdout:
                 found = json.loads(line)
-                if found["type"] == event and found["hook"]["resource"]["addr"].startswith(address):
-                    left -= 1
+                if found["type"] == event:
+                    at = found["hook"]["resource"]["addr"]
+                    left -= at.startswith(address) and at not in without
                 if not left:
                     assert eventually(until)
                     terraform.send_signal(by)
