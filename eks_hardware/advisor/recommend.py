@@ -19,7 +19,6 @@ from eks_hardware.advisor.model import Candidate, Fit, Gate, Maturity, Miss, Pla
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
 from eks_hardware.advisor.ranking.limits import closest_plan, plan_above
-from eks_hardware.advisor.ranking.price_estimate import PriceEstimates
 from eks_hardware.advisor.ranking.quotas import Shortage, closest_misses, plan_of, quota_notes, shortage_of
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
 from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
@@ -33,6 +32,7 @@ from eks_hardware.advisor.speed.replicas import replicas
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.catalogue.store import label_name
 from eks_hardware.cost import Figure, Purchase, instance_figure
+from eks_hardware.cost.price_estimate import PriceEstimates
 from eks_hardware.models import WorkloadSpec
 from eks_hardware.printable import usd
 from eks_hardware.software import chip_of

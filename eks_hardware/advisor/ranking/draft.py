@@ -7,10 +7,10 @@ from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import AboutCost, Fit, Maturity
-from eks_hardware.advisor.ranking.price_estimate import PriceEstimate
 from eks_hardware.advisor.speed.estimate import Speed
 from eks_hardware.advisor.speed.throughput import usd_per_million_tokens
 from eks_hardware.cost import Figure
+from eks_hardware.cost.price_estimate import PriceEstimate
 
 _SECONDS_PER_HOUR = 3600
 

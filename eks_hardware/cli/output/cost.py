@@ -29,6 +29,7 @@ from eks_hardware.cost import (
     why_unknown,
 )
 from eks_hardware.cost.model import sum_of
+from eks_hardware.cost.price_estimate import PriceEstimate, PriceEstimates
 from eks_hardware.printable import counted, usd
 from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.spellings import capacity_words
@@ -82,6 +83,10 @@ def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, object]
         "purchases": [dict(_purchase_content(name, cost.region)) for name in _types(resolved, cost)],
         "commitments": _commitment_content(cost),
         "oldest_price": _oldest_content(cost),
+        "estimated_prices": [
+            {"instance_type": name, "usd_per_hour": found.usd_per_hour, "how": found.how}
+            for name, found in _estimates(cost).items()
+        ],
         "not_counted": list(cost.not_counted),
     }
 
@@ -337,11 +342,27 @@ def _starting_at_0(cost: StrategyCost) -> list[str]:
 
 
 def _unpriced(cost: StrategyCost, most: int | None = None) -> list[str]:
-    """Return the items whose price is unknown, at ``most`` so many."""
+    """Return the items whose price is unknown, at ``most`` so many, with estimates."""
+    estimates = _estimates(cost)
     items = [
-        f"{_label(line.path)}: {', '.join(line.unpriced) or line.name}{_of_block(line)}" for line in cost.unknown("max")
+        f"{_label(line.path)}: {', '.join(_about(name, estimates) for name in line.unpriced) or line.name}"
+        f"{_of_block(line)}"
+        for line in cost.unknown("max")
     ]
     return items if most is None or len(items) <= most else [*items[:most], f"{len(items) - most} more"]
+
+
+def _estimates(cost: StrategyCost) -> dict[str, PriceEstimate]:
+    """Return the estimated On-Demand prices of instance types that have no price in the region."""
+    estimates = PriceEstimates(load())
+    names = dict.fromkeys(name for line in cost.unknown("max") for name in line.unpriced)
+    missing = (name for name in names if instance_figure(load(), name, cost.region, "on-demand") is None)
+    return {name: found for name in missing if (found := estimates.of(name, cost.region))}
+
+
+def _about(name: str, estimates: Mapping[str, PriceEstimate]) -> str:
+    found = estimates.get(name)
+    return f"{name}, On-Demand about {usd(found.usd_per_hour)} ({found.how})" if found else name
 
 
 def _of_block(line: CostLine) -> str:

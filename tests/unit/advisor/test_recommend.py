@@ -12,13 +12,13 @@ from eks_hardware import facts
 from eks_hardware.advisor import recommend as module
 from eks_hardware.advisor.fitting.defaults import answer_tokens, prompt_tokens
 from eks_hardware.advisor.model import Candidate, Recommendation
-from eks_hardware.advisor.ranking.price_estimate import PriceEstimates
 from eks_hardware.advisor.ranking.work import in_flight, run_tokens
 from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families, cheaper_way, recommend, unknown_of
 from eks_hardware.advisor.strategies.strategy_text import Settings
 from eks_hardware.advisor.strategies.write import strategy_yaml
 from eks_hardware.catalogue import load
+from eks_hardware.cost.price_estimate import PriceEstimates
 from helpers.advisor import CHAT, EMBEDDINGS, PRETRAINING, answer, asking, families, priced
 from helpers.cases import in_one_test
 from helpers.paths import ROOT

@@ -277,3 +277,20 @@ def test_long_names_and_large_numbers_fit(tmp_path: Path) -> None:
     assert code == 0
     assert max(map(len, stdout.splitlines())) <= 80
     assert "712,080" in stdout  # 5,000 x 142.416
+
+
+def test_an_unknown_price_is_estimated_beside_the_totals(tmp_path: Path) -> None:
+    """Trainium2 has no source for its price in Hyderabad."""
+    file = write_document(
+        tmp_path / "demo.yaml",
+        region="ap-south-2",
+        node_groups=[SYSTEM, group("trn2.48xlarge", name="training")],
+    )
+    wide = " ".join(run(file, COLUMNS="200")[1].split())
+    found = cost_json(str(file))
+    assert found["totals"]["max"]["usd_per_hour_at_most"] is None
+    by_name = {each["instance_type"]: each for each in found["estimated_prices"]}
+    trainium = by_name["trn2.48xlarge"]
+    assert trainium["usd_per_hour"] > 30
+    assert f"trn2.48xlarge, On-Demand about {usd(trainium['usd_per_hour'])} ({trainium['how']})" in wide
+    assert cost_json("mixed-hardware")["estimated_prices"] == []

@@ -1,4 +1,4 @@
-"""Estimates of unknown On-Demand prices, so that hardware neither wins nor loses for lack of a price."""
+"""Estimates of unknown On-Demand prices, for lists of cost and the order of recommendations, but not for totals."""
 
 from __future__ import annotations
 
