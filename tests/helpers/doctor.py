@@ -130,7 +130,7 @@ def of_moto() -> Aws:
 
 def loaded(*groups: dict[str, Any], **fields: Any) -> LoadedStrategy:
     """Return a strategy without errors, as if it was loaded from a file."""
-    return _without_errors(yaml.safe_dump(document(*groups, **fields)))
+    return _without_errors(yaml.dump(document(*groups, **fields), Dumper=yaml.CSafeDumper))
 
 
 # Most checks of a module look at the same strategy.

@@ -69,7 +69,7 @@ def strategy(*groups: dict[str, Any], **fields: Any) -> Strategy:
 
 def write_document(file: Path, *groups: dict[str, Any], **fields: Any) -> Path:
     """Write the document of these groups and fields as a strategy file; return the file."""
-    file.write_text(yaml.safe_dump(document(*groups, **fields), sort_keys=False), encoding="utf-8")
+    file.write_text(yaml.dump(document(*groups, **fields), Dumper=yaml.CSafeDumper, sort_keys=False), encoding="utf-8")
     return file
 
 

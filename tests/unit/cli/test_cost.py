@@ -69,7 +69,7 @@ def shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
     return printed
 
 
-@in_one_test("file", sorted([*SHIPPED_FOLDER.glob("*.yaml"), *(TESTS / "corpus" / "good").glob("[b-e]*.yaml")]))
+@in_one_test("file", sorted([*SHIPPED_FOLDER.glob("*.yaml"), *(TESTS / "corpus" / "good").glob("b*.yaml")]))
 def test_the_default_is_one_screen_with_the_same_totals(file: Path, shown: Callable[[Path, bool], str]) -> None:
     short, full = (shown(file, everything) for everything in (False, True))
     assert len(short.splitlines()) <= 40
