@@ -98,10 +98,8 @@ def _above_quota(search: _Search, request: Request, branch: policy.Branch, catal
 def _searched(
     request: Request, branch: policy.Branch, catalogue: Catalogue, only: Sequence[str]
 ) -> tuple[_Search, Basis, tuple[Candidate, ...]]:
-    kinds = tuple(_considered(catalogue, only))
-    search = _Search(request, catalogue, kinds)
-    for kind in kinds:
-        search.take(kind)
+    search = _Search(request, catalogue, only)
+    search.take_all()
     search.drop_by_software()
     search.drop_above_quotas()
     search.drop_joined_nodes()
@@ -137,10 +135,9 @@ def _does_less(each: Candidate, than: Candidate, workload: WorkloadSpec) -> bool
 
 def _may_cost(usd_per_hour: float, request: Request, catalogue: Catalogue, only: Sequence[str]) -> bool:
     """Return whether the work fits on any type for at most some US dollars per hour: faster than ranking all types."""
-    kinds = tuple(_considered(catalogue, only))
-    search = _Search(request, catalogue, kinds)
-    for kind in kinds:
-        if search.refused(kind) is None and search.least_price(kind) <= usd_per_hour:
+    search = _Search(request, catalogue, only)
+    for kind in search.kinds:
+        if search.least_price(kind) <= usd_per_hour:
             search.take(kind)
     return any(draft.usd_per_hour is not None and draft.usd_per_hour <= usd_per_hour for draft in search.drafts)
 
@@ -201,20 +198,15 @@ class _Search:
     If a request allows only CPU types, or only accelerators for inference, they are tried whatever the policy says.
     """
 
-    def __init__(self, request: Request, catalogue: Catalogue, kinds: Sequence[InstanceType]) -> None:
+    def __init__(self, request: Request, catalogue: Catalogue, only: Sequence[str]) -> None:
         self.drafts: list[Draft] = []
         self.misses: list[Miss] = []
         self.plans: list[Plan] = []
         self.shortages: list[Shortage] = []
         self._request = request
         self._catalogue = catalogue
-        most, parameters = facts.ranking()["cpu"]["parameters_at_most"], request.shape.parameters
-        self._no_cpu = ""
-        if parameters > most and not all(kind.hardware is Hardware.CPU for kind in kinds):
-            self._no_cpu = (
-                f"CPU types are for models with up to {short(most)} parameters; this model has {short(parameters)}"
-            )
-        self._refused_by = (request.workload.purchase, request.workload.learns, all(map(_trains_little, kinds)))
+        workload = request.workload
+        self._screened = _screened(catalogue, tuple(only), workload.purchase, workload.learns, _too_large(request))
         self._fitter = Fitter(request, catalogue, choose=cheapest)
         self._of_replicas: dict[int, Fitter] = {}
         self._in_flight = in_flight(request) if request.workload.users else 0
@@ -222,11 +214,23 @@ class _Search:
         self._estimates = PriceEstimates(catalogue)
         self._cpu_sizes: Counter[str] = Counter()
 
+    @property
+    def kinds(self) -> Iterator[InstanceType]:
+        """The types to try."""
+        return (kind for kind, refused in self._screened if refused is None)
+
+    def take_all(self) -> None:
+        """Try all types."""
+        for kind, refused in self._screened:
+            if refused is None:
+                self.take(kind)
+            else:
+                self.misses.append(refused)
+
     def take(self, kind: InstanceType) -> None:
         """Try a type in every region that offers it."""
-        refused = self.refused(kind)
-        if refused is not None:
-            self.misses.append(refused)
+        if self._cpu_sizes[kind.family] >= _CPU_SIZES:
+            self.misses.append(_miss(kind, "CPU", "a smaller size of the family is enough"))
             return
         offering = [region for region in self._request.regions if self._catalogue.offered(kind.name, region)]
         sized = self._sized(kind)
@@ -281,16 +285,6 @@ class _Search:
         dropped = {draft.fit.kind: draft for draft in self.drafts if id(draft) not in ids}
         self.drafts = kept
         self.misses += [_miss(kind, code, why(each)) for kind, each in dropped.items()]
-
-    def refused(self, kind: InstanceType) -> Miss | None:
-        """Return why a type is not tried."""
-        refused = _refused_always(kind, *self._refused_by)
-        if refused is not None or kind.hardware is not Hardware.CPU:
-            return refused
-        text = self._no_cpu or _not_recommended(kind)
-        if text is None and self._cpu_sizes[kind.family] >= _CPU_SIZES:
-            text = "a smaller size of the family is enough"
-        return None if text is None else _miss(kind, "CPU", text)
 
     def _not_offered(self, kind: InstanceType) -> Miss:
         """Return that no requested region offers it, and which other regions do."""
@@ -397,6 +391,34 @@ class _Search:
         if above and not drafts:
             return _miss(kind, "PLAN", f"{kind.name}: {above[0].text}")
         return drafts or _miss(kind, "PRICE", f"the price of {kind.family} in {region} is unknown")
+
+
+# Most requests share them with others: the size of the model counts only if it is too large for CPUs.
+@lru_cache(maxsize=32)
+def _screened(
+    catalogue: Catalogue, only: tuple[str, ...], purchase: tuple[str, ...], learns: bool, too_large: str
+) -> tuple[tuple[InstanceType, Miss | None], ...]:
+    """Return the requested types, each with why it is not tried; ``too_large``: why no CPU type is."""
+    kinds = tuple(_considered(catalogue, only))
+    small_wanted = all(map(_trains_little, kinds))
+    no_cpu = "" if all(kind.hardware is Hardware.CPU for kind in kinds) else too_large
+
+    def refused(kind: InstanceType) -> Miss | None:
+        always = _refused_always(kind, purchase, learns, small_wanted)
+        if always is not None or kind.hardware is not Hardware.CPU:
+            return always
+        text = no_cpu or _not_recommended(kind)
+        return None if text is None else _miss(kind, "CPU", text)
+
+    return tuple((kind, refused(kind)) for kind in kinds)
+
+
+def _too_large(request: Request) -> str:
+    """Return why a model is too large for CPUs; empty if it is not."""
+    most, parameters = facts.ranking()["cpu"]["parameters_at_most"], request.shape.parameters
+    if parameters <= most:
+        return ""
+    return f"CPU types are for models with up to {short(most)} parameters; this model has {short(parameters)}"
 
 
 @cache

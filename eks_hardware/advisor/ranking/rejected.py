@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from eks_hardware.advisor.model import Miss, Rejection
 from eks_hardware.catalogue import Hardware
@@ -28,22 +27,19 @@ def rejections_of(misses: Sequence[Miss], placed: Collection[str]) -> tuple[Reje
     The type that came closest gives the reason. Types that fit but are too slow or have no price come first, then types
     with too little memory, then types that a gate refuses. Among these the most common gate counts.
     """
-    families: dict[str, list[Miss]] = {}
+    families: dict[str, dict[str, list[Miss]]] = {}
     for miss in misses:
         if miss.kind.family not in placed:
-            families.setdefault(miss.kind.family, []).append(miss)
-    rejections = [_rejection(family, those) for family, those in families.items()]
+            families.setdefault(miss.kind.family, {}).setdefault(code_of(miss), []).append(miss)
+    rejections = [_rejection(family, by_code) for family, by_code in families.items()]
     accelerated = [each for each in rejections if each.accelerator]
     return (*accelerated, *_cpu_in_one([each for each in rejections if not each.accelerator]))
 
 
-def _rejection(family: str, misses: Sequence[Miss]) -> Rejection:
-    codes = Counter(map(code_of, misses))
-    code = max(codes, key=lambda reason_code: (reason_code in _NEARLY, reason_code == _MEMORY, codes[reason_code]))
+def _rejection(family: str, misses: Mapping[str, Sequence[Miss]]) -> Rejection:
+    code = max(misses, key=lambda each: (each in _NEARLY, each == _MEMORY, len(misses[each])))
     # The largest type of a family was the most likely to fit.
-    spoken = min(
-        (miss for miss in misses if code_of(miss) == code), key=lambda miss: (_lacking(miss), -miss.kind.vcpus)
-    )
+    spoken = min(misses[code], key=lambda miss: (_lacking(miss), -miss.kind.vcpus))
     accelerator = spoken.kind.accelerator
     text = spoken.gates[0].text if spoken.gates else spoken.text
     return Rejection(family, accelerator.name if accelerator else None, code, text)
