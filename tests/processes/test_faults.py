@@ -169,13 +169,13 @@ import socket
 connect = socket.socket.connect
 
 
-def refused(self, address):
+def only_local(self, address):
     if self.family != socket.AF_UNIX and address[0] not in ("127.0.0.1", "::1"):
         raise OSError(101, "Network is unreachable")
     return connect(self, address)
 
 
-socket.socket.connect = refused
+socket.socket.connect = only_local
 """
 
 

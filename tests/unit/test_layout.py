@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from typing_extensions import is_typeddict
 
 from helpers.facts import ABOUT_THE_FILE, FILES
 from helpers.paths import ROOT
-from helpers.source import python_files, text_of, tree_of
+from helpers.source import python_files, text_of, tree_of, trees_with
 
 CODE = ("constructs", "eks_hardware", "stacks")
 # Measurements are read by benchmarks/, which compares them with the estimates.
@@ -69,6 +68,13 @@ UPWARDS = {
 }
 """The exceptions: a module, and its imports from a higher layer."""
 
+# Syntax trees of all code would take a second. ruff gives each statement its own line, and each level four spaces.
+IMPORT = re.compile(r"^ *(?:from (?!\.)(\S+) import (\([^)]*\)|.+)|import (.+))$", re.MULTILINE)
+FOR_TYPES = re.compile(r"^( *)if TYPE_CHECKING:.*\n(?:\1 .*\n|\n)*", re.MULTILINE)
+LONG_OR_DEEP = re.compile(
+    r"^( *)(?:async )?def .*\n(?:(?!\1(?:(?:async )?def |class |@|\w+(?:: .+)? = )).*\n){60}|^ {24}", re.MULTILINE
+)
+"""Text that every function of more than 60 lines or more than 4 blocks contains, and some others do."""
 BODIES = ("body", "orelse", "handlers", "finalbody", "cases")
 """Parts of a statement that contain statements."""
 
@@ -83,27 +89,29 @@ def _relative(file: Path) -> str:
     return file.relative_to(ROOT).as_posix()
 
 
-def _statements_below(body: Iterable[ast.AST], *, types: bool) -> Iterator[ast.AST]:
-    """Yield statements at any depth; without ``types`` not those under ``if TYPE_CHECKING``. Faster than all nodes."""
-    for node in body:
-        yield node
-        if not types and isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
-            continue
-        for part in BODIES:
-            yield from _statements_below(getattr(node, part, ()), types=types)
+def _statements(tree: ast.Module) -> list[ast.AST]:
+    """Return the statements of a file at any depth. Faster than all nodes."""
+    found: list[ast.AST] = [tree]
+    for node in found:
+        found += [below for part in BODIES for below in getattr(node, part, ())]
+    return found
+
+
+def _imports_in(text: str) -> tuple[str, ...]:
+    """Return all imports in a text, absolute, with those in texts within it."""
+    found: list[str] = []
+    for module, imported, modules in IMPORT.findall(text):
+        stated = re.sub("#.*", "", imported or modules).strip("()").split(",")
+        names = [each.split()[0] for each in stated if each.strip()]
+        # `from eks_hardware import constructs` imports a package, too.
+        found += names if modules else (module, *(f"{module}.{name}" for name in names))
+    return tuple(found)
 
 
 @cache
 def _imports(file: Path, *, types: bool = True) -> tuple[str, ...]:
     """Return all imports of a file, absolute; without ``types`` not those under ``if TYPE_CHECKING``."""
-    found: list[str] = []
-    for node in _statements_below(tree_of(file).body, types=types):
-        if isinstance(node, ast.Import):
-            found += (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            # `from eks_hardware import constructs` imports a package, too.
-            found += (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names))
-    return tuple(found)
+    return _imports_in(text_of(file) if types else FOR_TYPES.sub("", text_of(file)))
 
 
 def _breaches(folders: tuple[str, ...], forbidden: str) -> list[str]:
@@ -189,7 +197,9 @@ def test_nothing_of_ours_is_imported_without_the_umbrella() -> None:
         f"{_relative(file)} imports {name}"
         for file in python_files(*CODE, "tests", "examples")
         if suspected.search(text_of(file))  # parsing every test takes seconds
-        for name in _imports(file)
+        for node in _statements(tree_of(file))
+        if isinstance(node, ast.Import | ast.ImportFrom)  # not the imports of a program that a test writes
+        for name in _imports_in(ast.unparse(node))
         if re.match(ours, name)
     ]
     assert breaches == []
@@ -383,7 +393,8 @@ def test_functions_are_short_and_flat() -> None:
     found = [
         f"{_relative(file)}: {function.name} has {lines} lines, {depth} deep"
         for file in python_files(*CODE)
-        for function in _statements_below(tree_of(file).body, types=True)
+        if LONG_OR_DEEP.search(text_of(file))
+        for function in _statements(tree_of(file))
         if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
         for lines, depth in [((function.end_lineno or 0) - function.lineno + 1, _depth(function))]
         if lines > 60 or depth > 4
@@ -412,7 +423,7 @@ def test_helpers_of_the_same_name_have_the_same_parameters() -> None:
     signatures: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for file, own in names.items():
         shared = {name for name in own if count[name] > 1}
-        for node in tree_of(file).body if shared else ():  # parsing every test takes a second
+        for node in (node for tree in trees_with(file, *(f"def {name}" for name in shared)) for node in tree.body):
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name not in shared:
                 continue
             if not any(NOT_CALLED.search(ast.unparse(each)) for each in node.decorator_list):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from eks_hardware.rules import RULES
 from eks_hardware.rules.explanations import explanations
 from helpers.paths import ROOT
-from helpers.source import python_files, text_of, tree_of
+from helpers.source import python_files, tree_of, trees_with
 
 FOLDERS = ("config", "constructs", "eks_hardware", "stacks")
 
@@ -133,22 +133,19 @@ def _of_translation(file: str, tree: ast.AST) -> Iterator[Raised]:
 
 def _in_file(path: Path) -> Iterator[Raised]:
     file = path.relative_to(ROOT).as_posix()
-    doctor = DOCTOR_MAKERS if file.startswith("eks_hardware/doctor/") else {}
-    text = text_of(path)
-    makers = (*SHARED_HELPERS, *MAKERS, *doctor, "code: str")
-    if not file.startswith("eks_hardware/models/") and not any(name in text for name in makers):
-        return
-    tree = tree_of(path)
+    makers = {**SHARED_HELPERS, **MAKERS, **(DOCTOR_MAKERS if file.startswith("eks_hardware/doctor/") else {})}
     # The codes of the advisor's gates and misses are not findings.
-    helpers = {} if file.startswith("eks_hardware/advisor/") else dict(_helpers(tree))
-    yield from _of_calls(file, tree, {**SHARED_HELPERS, **helpers, **MAKERS, **doctor})
+    if not file.startswith("eks_hardware/advisor/"):
+        makers = {name: place for tree in trees_with(path, "code: str") for name, place in _helpers(tree)} | makers
+    for tree in trees_with(path, *makers):
+        yield from _of_calls(file, tree, makers)
     if file == "eks_hardware/loader/pydantic_errors.py":
-        yield from _of_translation(file, tree)
+        yield from _of_translation(file, tree_of(path))
 
 
 def _of_constructs(path: Path) -> Iterator[Raised]:
     """The codes of errors in a program: a message of ``ValueError`` begins with its code and the place."""
-    for function, node in _functions(tree_of(path)):
+    for function, node in (each for tree in trees_with(path, "ValueError(") for each in _functions(tree)):
         if isinstance(node, ast.Call) and _called(node) == "ValueError" and node.args:
             message = node.args[0]
             parts = message.values if isinstance(message, ast.JoinedStr) else [message]
@@ -174,13 +171,12 @@ def test_every_code_can_be_read_from_the_source() -> None:
 
 def _errors_with_a_code(path: Path) -> Iterator[str]:
     """Yield the classes of errors whose constructor accepts a ``code``."""
-    if "code: str" in text_of(path):
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.ClassDef) and node.name.endswith("Error"):
-                made_by = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
-                arguments = [each for function in made_by for each in (*function.args.args, *function.args.kwonlyargs)]
-                if any(each.arg == "code" for each in arguments):
-                    yield node.name
+    for node in (node for tree in trees_with(path, "code: str") for node in ast.walk(tree)):
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Error"):
+            made_by = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+            arguments = [each for function in made_by for each in (*function.args.args, *function.args.kwonlyargs)]
+            if any(each.arg == "code" for each in arguments):
+                yield node.name
 
 
 def test_every_error_with_a_code_is_collected() -> None:
