@@ -45,10 +45,11 @@ def outline(changes: Changes) -> Outline:
     for action in (Action.REPLACE, Action.DESTROY, Action.FORGET, Action.UPDATE):
         changed = [change for change in changes.of(action) if not change.only_tags]
         templates = _templates(changed)
-        changed = [change for change in changed if change not in templates.values()]
+        changed = [change for change in changed if templates.get(change.resource.owner) != change]
         own = [change for change in changed if change.own or change.resource.owner in templates]
+        carried_over = [change for change in changed if not (change.own or change.resource.owner in templates)]
         points += _points(action, own, templates)
-        others = Counter(change.resource.facts["noun"] for change in sorted(changed, key=_mild) if change not in own)
+        others = Counter(change.resource.facts["noun"] for change in sorted(carried_over, key=_mild))
         if others:
             carried[action] = others
         if action is Action.DESTROY:
