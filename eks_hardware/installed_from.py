@@ -17,7 +17,6 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from eks_hardware import __version__
 
@@ -142,6 +141,8 @@ def _sha256(archive: dict[str, Any]) -> str:
 
 
 def _path(url: str) -> Path:
+    from urllib.request import url2pathname  # imports an HTTP client
+
     return Path(url2pathname(urlsplit(url).path))
 
 

@@ -14,7 +14,6 @@ import click
 from eks_hardware.cli.cluster_settings import NONE, accepted
 from eks_hardware.cli.errors import tell
 from eks_hardware.cli.questions import WrongAnswerError, ask, read_option
-from eks_hardware.cost.model import HOURS_PER_MONTH
 from eks_hardware.printable import joined, quoted
 
 if TYPE_CHECKING:
@@ -40,12 +39,16 @@ class Offer:
     @property
     def at_most(self) -> float | None:
         """The monthly cost that the cluster does not exceed; None if no known price bounds it."""
+        from eks_hardware.cost import HOURS_PER_MONTH
+
         bound = self._cost.usd_per_hour_at_most("max")
         return None if bound is None else bound * HOURS_PER_MONTH
 
     @property
     def in_words(self) -> str:
         """The monthly cost at maximum size: one amount, or its bounds and what has no price."""
+        from eks_hardware.cost import HOURS_PER_MONTH
+
         amount = self._cost.in_words("max", lambda usd: f"{_usd(usd)} USD", hours=HOURS_PER_MONTH)
         unknown = [", ".join(line.unpriced) or line.name for line in self._cost.unknown("max")]
         why = f" (no price of {joined(unknown, 'and')})" if unknown else ""

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware import __version__
+from eks_hardware.cli import COMMANDS
 from helpers import cli
 from helpers.advisor import config_file
 from helpers.paths import ROOT
@@ -38,6 +39,18 @@ def test_a_named_command_is_imported_without_the_others() -> None:
     )
     done = process(code, "rules", "EFA_UNSUPPORTED")
     assert done.stdout.splitlines()[-1] == "['eks_hardware.cli.commands.rules']"
+
+
+def test_help_and_completion_import_no_models() -> None:
+    """Both import the module of every command, for its first sentence."""
+    code = (
+        "import sys; from eks_hardware.cli import main\ntry: main()\n"
+        "finally:\n"
+        "    heavy = {'pydantic', 'yaml', 'rich', 'jinja2', 'urllib.request', 'eks_hardware.catalogue'}\n"
+        "    commands = [m for m in sys.modules if m.startswith('eks_hardware.cli.commands.')]\n"
+        "    print(len(commands), sorted(heavy & set(sys.modules)))"
+    )
+    assert process(code, "--help").stdout.splitlines()[-1] == f"{len(COMMANDS)} []"
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("rules", "--version")])
