@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType
+from eks_hardware.data import Cited
 from eks_hardware.models import NodeTemplate
 from eks_hardware.resolve.extended_resources import GPU
 from eks_hardware.resolve.values import GpuShares
 
 if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.nodes import MigGpu
+    from eks_hardware.facts.schemas.nodes import MigGpu, MigProfile
 
 SHARED_GPU = "nvidia.com/gpu.shared"
 MIG_STRATEGY = "mixed"
@@ -63,12 +64,29 @@ def mig_bottlerocket_key(kind: InstanceType) -> str | None:
     return fact["bottlerocket_key"] if fact else None
 
 
+def cite_mig_profiles(kind: InstanceType) -> Cited[list[MigProfile]] | None:
+    """Read the MIG profiles of a type's GPU with their place; None for a GPU without MIG."""
+    if _mig(kind) is None:
+        return None
+    name, memory = _gpu(kind)
+    return facts.mig.cite(lambda file: file["gpus"][name][memory]["profiles"])
+
+
 def _mig(kind: InstanceType) -> MigGpu | None:
     accelerator = kind.accelerator
     # The EKS guide lists families. A fraction of a GPU is a virtual GPU, which cannot be partitioned.
-    if accelerator is None or not accelerator.mig or accelerator.fraction or accelerator.memory_gib_each is None:
+    if accelerator is None or not accelerator.mig or accelerator.fraction:
         return None
-    return facts.mig()["gpus"].get(accelerator.name, {}).get(str(round(accelerator.memory_gib_each)))
+    name, memory = _gpu(kind)
+    return facts.mig()["gpus"].get(name, {}).get(memory)
+
+
+def _gpu(kind: InstanceType) -> tuple[str, str]:
+    """Return the keys of a type's GPU in ``mig.json``: its name and rounded GiB."""
+    accelerator = kind.accelerator
+    if accelerator is None or accelerator.memory_gib_each is None:
+        return "", ""
+    return accelerator.name, str(round(accelerator.memory_gib_each))
 
 
 def sharing_labels(shares: GpuShares | None, *, bottlerocket: bool) -> dict[str, str]:

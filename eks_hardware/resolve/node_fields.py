@@ -36,6 +36,7 @@ from eks_hardware.resolve.extended_resources import GPU, accelerator_resource, e
 from eks_hardware.resolve.gpu_sharing import (
     MIG_CONFIG_LABEL,
     PLUGIN_CONFIG_LABEL,
+    cite_mig_profiles,
     gpu_shares,
     sharing_labels,
     sharing_settings,
@@ -180,6 +181,8 @@ class NodeFields(Resolver[R], Generic[R, S]):
         rows = self._offerings(zone_ids)
         if self._spec.efa:
             return default(zone_ids, "one zone: EFA traffic cannot cross zones", *rows, _EFA_ONE_ZONE)
+        if not rows:
+            return default(zone_ids, "the cluster's zones: no source says which of them offer its types")
         more = ", and those of its reservations" if reserved else ""
         return default(zone_ids, f"the zones that offer its types{more}", *rows)
 
@@ -334,6 +337,8 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return stated_field(self._spec, "detailed_monitoring", row, "five-minute metrics are free")
 
     def gpu_shares(self) -> Derived[GpuShares | None]:
+        if self._shares and self._shares.mig_profile and (profiles := cite_mig_profiles(self._first)):
+            return stated(self._shares, "as set in the strategy, with as many slices as each GPU has", profiles)
         return stated_if(self._shares is not None, self._shares, "pods get whole accelerators")
 
     def _cite_purchase(self) -> Cited[str]:

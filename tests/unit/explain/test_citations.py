@@ -431,6 +431,12 @@ def _overlays(case: Case) -> bool:
     return bool(relabelled)
 
 
+def _shares(case: Case) -> bool:
+    (profiles,) = case.every("facts/mig.json *.profiles").values()
+    (most,) = [row["max_per_gpu"] for row in profiles if row["profile"] == case.value["mig_profile"]]
+    return bool(case.value["shares_per_gpu"] == most)
+
+
 def _disruption(case: Case) -> Any:
     """Return our choice for the pool's purpose."""
     purpose, choices = case.of("workload"), _read(CHOICES)["disruption"]
@@ -548,6 +554,7 @@ CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
             "placement_group_name": _placement_group,
             "block_devices": _disks,
             "instance_store": _instance_store,
+            "gpu_shares": _shares,
             "metadata_hop_limit": _hop_limit,
         }.items()
     },

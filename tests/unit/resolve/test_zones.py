@@ -51,6 +51,19 @@ def test_every_group_has_zones_that_offer_its_types(name: str, overlay: str | No
 
 
 @pytest.mark.parametrize(
+    ("region", "text"),
+    [
+        ("us-west-2", "the zones that offer its types"),
+        ("mx-central-1", "the cluster's zones: no source says which of them offer its types"),
+    ],
+)
+def test_the_reason_claims_no_offering_without_a_source(region: str, text: str) -> None:
+    resolved = resolve(strategy(group("c7i.xlarge", "gpu"), region=region))
+    reason = next(each.reasons["zone_ids"] for each in resolved.node_groups if each.name == "gpu")
+    assert (reason.text, reason.source is None) == (text, region == "mx-central-1")
+
+
+@pytest.mark.parametrize(
     ("region", "before", "after", "groups"),
     [
         ("us-east-1", {}, {}, [group("p6-b200.48xlarge", "b200", efa=True)]),
