@@ -91,9 +91,11 @@ def of_api(word: str) -> str:
 # The EKS API's spelling -> Kubernetes' (https://github.com/awsdocs/amazon-eks-user-guide/pull/618).
 _KUBERNETES_EFFECTS = {
     "NO_SCHEDULE": "NoSchedule",
-    "NO_EXECUTE": "NoExecute",
     "PREFER_NO_SCHEDULE": "PreferNoSchedule",
+    "NO_EXECUTE": "NoExecute",
 }
+TAINT_EFFECTS = tuple(_KUBERNETES_EFFECTS.values())
+"""The effects of a taint in the spelling of Kubernetes."""
 _EKS_EFFECTS = {kubernetes: eks for eks, kubernetes in _KUBERNETES_EFFECTS.items()}
 
 

@@ -16,7 +16,6 @@ from eks_hardware.suggestions import close, question
 from eks_hardware.versions import numbers
 
 STOPS = "the kubelet does not start and the node never joins"
-TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _FIELDS = {name: field for field, name in KUBELET_NAMES.items()}
 # Bottlerocket's names of the kubelet's settings that are checked here.
 _BOTTLEROCKET = {

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from eks_hardware import facts
 from eks_hardware.models.text_patterns import LABEL_KEY, LABEL_VALUE
 from eks_hardware.printable import quoted
-from eks_hardware.rules.kubelet import STOPS, TAINT_EFFECTS, is_recorded, newer
+from eks_hardware.rules.kubelet import STOPS, is_recorded, newer
 from eks_hardware.rules.registry import Breach, Context, error
 from eks_hardware.rules.user_data import with_user_data
 from eks_hardware.rules.user_data_overrides import kubelet_flags
 from eks_hardware.rules.value_kinds import BOOLEANS, wrong_values
+from eks_hardware.spellings import TAINT_EFFECTS
 from eks_hardware.suggestions import close, question
 
 

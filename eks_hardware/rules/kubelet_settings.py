@@ -14,11 +14,12 @@ from eks_hardware.models import NodePoolSpec
 from eks_hardware.printable import quoted
 from eks_hardware.resolve.node import pod_addresses
 from eks_hardware.resolve.vpc import has_pod_subnets
-from eks_hardware.rules.kubelet import STOPS, TAINT_EFFECTS, Kubelet, kubelets, newer
+from eks_hardware.rules.kubelet import STOPS, Kubelet, kubelets, newer
 from eks_hardware.rules.kubelet_options import cipher_suites, id_ranges, option_values
 from eks_hardware.rules.kubelet_start import enforcements, pairs, reserved_memory, short_periods, sysctls
 from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.value_kinds import is_whole
+from eks_hardware.spellings import TAINT_EFFECTS
 from eks_hardware.suggestions import close, question
 from eks_hardware.units import GIB, amount_or_none, go_seconds
 

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from eks_hardware import facts
-from eks_hardware.printable import quoted
+from eks_hardware.printable import joined, quoted
+from eks_hardware.spellings import TAINT_EFFECTS
 from eks_hardware.units import GO_DURATION
 
 _ANY_NAME = "<name>"
@@ -39,7 +40,7 @@ _PEM = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTA
 _DER_SEQUENCE = b"\x30"  # the first byte of a certificate
 # https://github.com/bottlerocket-os/bottlerocket-settings-sdk (KubernetesLabelValue)
 _LABEL_VALUE = r"([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?"
-_NODE_TAINT = r"[A-Za-z0-9_.-]{0,63}:(NoSchedule|PreferNoSchedule|NoExecute)"
+_NODE_TAINT = rf"[A-Za-z0-9_.-]{{0,63}}:({'|'.join(TAINT_EFFECTS)})"
 # https://github.com/aws/amazon-vpc-cni-k8s/blob/b52188387/cmd/aws-vpc-cni/main.go (validateEnvVars)
 _INTERFACE_PREFIX = r"(?!(?:eth|vlan|lo)$)[A-Za-z0-9]{1,4}"
 # https://pkg.go.dev/strconv#ParseBool
@@ -246,7 +247,7 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     ),
     "node taint": (
         lambda value: all(_text(each, _NODE_TAINT) for each in (value if isinstance(value, list | tuple) else [value])),
-        "VALUE:EFFECT with the effect NoSchedule, PreferNoSchedule or NoExecute, or a list of them",
+        f"VALUE:EFFECT with the effect {joined(TAINT_EFFECTS, 'or')}, or a list of them",
     ),
     "url": (lambda value: _text(value, _URL), "a URL whose host has no spaces, such as https://proxy.example.com:3128"),
     "image reference": (
