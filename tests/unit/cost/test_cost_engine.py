@@ -161,10 +161,14 @@ def test_the_maximum_of_a_capacity_block_is_the_on_demand_price() -> None:
     node = line(found, "node_groups[block]")
     assert node.ceiling
     most = found.usd_per_hour_at_most("max")
+    assert most is not None
     assert most == pytest.approx(found.usd_per_hour("max") + 4 * node.ceiling.usd_per_hour)
     assert found.usd_per_hour_at_most("min") == pytest.approx(found.usd_per_hour("min"))
     assert found.in_words("max", "{:.0f}".format) == f"at least {found.usd_per_hour('max'):.0f} / at most {most:.0f}"
     assert found.in_words("min", "{:.3f}".format) == f"{found.usd_per_hour('min'):.3f}"
+    known = found.usd_per_month("max")
+    in_a_month = found.in_words("max", "{:.2f}".format, hours=HOURS_PER_MONTH)
+    assert in_a_month == f"at least {known:.2f} / at most {most * HOURS_PER_MONTH:.2f}"
 
 
 def test_without_any_price_nothing_bounds_the_cost() -> None:
