@@ -8,7 +8,7 @@ The layers build on each other:
 * :func:`stretched`: sets any field of the models to any value that its schema accepts; some pass.
 * :func:`mistaken`: wrong names, wrong types, lost and duplicate values; hardly any pass.
 
-:func:`texts` writes such documents as YAML, in block or flow style, sometimes with a typing mistake.
+:func:`random_text` writes such documents as YAML, in block or flow style, sometimes with a typing mistake.
 
 Tests that use them are the same in every run. ``EKS_HARDWARE_PROPERTY_SEED=random``, or a number, creates other
 examples; ``EKS_HARDWARE_PROPERTY_COUNT`` sets their number.
@@ -216,7 +216,7 @@ def node_settings(draw: st.DrawFn, kind: InstanceType, family: str) -> Document:
 
 
 @st.composite
-def group(draw: st.DrawFn, region: str, name: str) -> Document:
+def random_group(draw: st.DrawFn, region: str, name: str) -> Document:
     """Return a plausible node group."""
     kind = draw(hardware(region))
     efa = kind.supports_efa and draw(st.booleans())
@@ -306,7 +306,7 @@ DISRUPTIONS = st.fixed_dictionaries(
 
 
 @st.composite
-def pool(draw: st.DrawFn, region: str, name: str) -> Document:
+def random_pool(draw: st.DrawFn, region: str, name: str) -> Document:
     """Return a plausible node pool."""
     kind = draw(hardware(region).filter(known_to_karpenter))
     efa = kind.supports_efa and draw(st.booleans())
@@ -354,7 +354,7 @@ def pool(draw: st.DrawFn, region: str, name: str) -> Document:
 
 
 @st.composite
-def networks(draw: st.DrawFn, region: str) -> Document:
+def random_network(draw: st.DrawFn, region: str) -> Document:
     """Return a VPC, new or existing."""
     zones = CATALOGUE.zone_ids(region)
     if rarely(draw, 5):
@@ -507,18 +507,20 @@ def coherent(draw: st.DrawFn) -> Document:
         "cluster": draw(clusters(region)),
         "node_groups": [
             *([system] if draw(st.integers(0, 19)) < 19 else []),
-            *(draw(group(region, f"g{index}")) for index in range(draw(st.integers(0, 3)))),
+            *(draw(random_group(region, f"g{index}")) for index in range(draw(st.integers(0, 3)))),
         ],
     }
     if draw(st.booleans()):
-        karpenter: Document = {"node_pools": [draw(pool(region, f"p{n}")) for n in range(draw(st.integers(0, 3)))]}
+        karpenter: Document = {
+            "node_pools": [draw(random_pool(region, f"p{n}")) for n in range(draw(st.integers(0, 3)))]
+        }
         if rarely(draw):
             karpenter |= draw(
                 st.sampled_from([{"namespace": "karpenter"}, {"interruption_queue": False}, {"replicas": 1}])
             )
         document["karpenter"] = karpenter
     sections = {
-        "network": networks(region),
+        "network": random_network(region),
         "kubernetes": platforms(),
         "storage": storages(region),
         "backend": st.sampled_from(BACKENDS),
@@ -848,7 +850,7 @@ def _misspelt(draw: st.DrawFn, word: str) -> str:
 
 
 @st.composite
-def documents(draw: st.DrawFn, stretches: int = 2, mistakes: int = 2) -> Document:
+def random_document(draw: st.DrawFn, stretches: int = 2, mistakes: int = 2) -> Document:
     """Return a strategy, possibly with a part from an explanation, random field values and mistakes."""
     document = draw(coherent())
     if draw(st.booleans()):
@@ -872,9 +874,9 @@ def block(value: Any, indent: str = "") -> str:
 
 
 @st.composite
-def texts(draw: st.DrawFn, stretches: int = 2, mistakes: int = 2) -> str:
+def random_text(draw: st.DrawFn, stretches: int = 2, mistakes: int = 2) -> str:
     """Return a strategy as the text of a file."""
-    document = draw(documents(stretches, mistakes))
+    document = draw(random_document(stretches, mistakes))
     text = block(document).lstrip("\n") + "\n" if draw(st.booleans()) else json.dumps(document, indent=1)
     if mistakes and rarely(draw, 10):
         at = draw(st.integers(0, len(text)))

@@ -120,7 +120,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> dict[str, Any]:
+def any_document(draw: st.DrawFn) -> dict[str, Any]:
     """Return a strategy with a pool whose hardware is valid, and a few other fields with any value."""
     names = draw(st.lists(st.sampled_from(sorted(FIELDS)), max_size=3, unique=True))
     pool = {"name": "pool", **draw(st.sampled_from(HARDWARE)), **{name: draw(FIELDS[name]) for name in names}}
@@ -150,7 +150,7 @@ def test_what_has_no_error_is_taken() -> None:
     passed = []
 
     @settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(documents())
+    @given(any_document())
     def holds(given_document: dict[str, Any]) -> None:
         objects = custom_resources(given_document)
         passed.append(objects is not None)

@@ -26,7 +26,7 @@ from eks_hardware.rules.explanations import explanations
 from eks_hardware.validation import validate
 from helpers.kubernetes.karpenter_rules import check_rules
 from helpers.kubernetes.kubernetes_schema import check_objects
-from helpers.random_strategies import KNOWN, SCHEMA, for_each, property_count, texts
+from helpers.random_strategies import KNOWN, SCHEMA, for_each, property_count, random_text
 from helpers.strategies import SYSTEM, TODAY, document, group
 
 CATALOGUE = load()
@@ -78,7 +78,7 @@ RESOURCES = {"nvidia-gpu": "nvidia.com/gpu", "trainium": "aws.amazon.com/neuron"
 
 
 @st.composite
-def pools(draw: st.DrawFn, name: str) -> dict[str, Any]:
+def any_pool(draw: st.DrawFn, name: str) -> dict[str, Any]:
     ways = st.lists(st.sampled_from(["on-demand", "spot", "reserved", "capacity-block"]), min_size=1, unique=True)
     capacity = draw(st.one_of(st.just(["on-demand"]), ways))
     fields: dict[str, Any] = {"name": name, "capacity": capacity, "efa": draw(st.booleans())}
@@ -112,7 +112,7 @@ def pools(draw: st.DrawFn, name: str) -> dict[str, Any]:
 
 
 @st.composite
-def networks(draw: st.DrawFn) -> dict[str, Any]:
+def any_network(draw: st.DrawFn) -> dict[str, Any]:
     if draw(st.integers(0, 3)) == 0:
         of_zones = st.dictionaries(ZONES, st.just("subnet-01234567"), max_size=4)
         existing = {
@@ -134,18 +134,18 @@ def networks(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> dict[str, Any]:
+def any_document(draw: st.DrawFn) -> dict[str, Any]:
     given_groups = [draw(groups(f"g{index}")) for index in range(draw(st.integers(0, 2)))]
     system = [SYSTEM] if draw(st.integers(0, 4)) else []
     return document(
         region=draw(REGIONS),
-        network=draw(networks()),
+        network=draw(any_network()),
         node_groups=(system + given_groups) or [SYSTEM],
         karpenter=draw(
             st.one_of(
                 st.sampled_from([None, {}]),
                 st.lists(st.sampled_from("pqr"), unique=True).flatmap(
-                    lambda names: st.tuples(*map(pools, names)).map(lambda given: {"node_pools": list(given)})
+                    lambda names: st.tuples(*map(any_pool, names)).map(lambda given: {"node_pools": list(given)})
                 ),
             )
         ),
@@ -153,7 +153,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @settings(max_examples=100, deadline=None)
-@given(documents())
+@given(any_document())
 def test_findings_or_a_resolved_strategy(given_document: dict[str, Any]) -> None:
     strategy = Strategy.model_validate(given_document)
     found = check(strategy, today=TODAY)
@@ -198,7 +198,7 @@ def check_pool(pool: ResolvedNodePool, resolved: ResolvedStrategy) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(pools("p"), mostly("us-west-2", "us-east-1", "eu-west-1", "us-iso-east-1"))
+@given(any_pool("p"), mostly("us-west-2", "us-east-1", "eu-west-1", "us-iso-east-1"))
 def test_one_plain_pool(given_pool: dict[str, Any], region: str) -> None:
     strategy = Strategy.model_validate(document(region=region, karpenter={"node_pools": [given_pool]}))
     if not any(finding.severity is Severity.ERROR for finding in check(strategy, today=TODAY)):
@@ -236,7 +236,7 @@ def test_a_file_is_refused_or_can_be_used(tmp_path: Path) -> None:
             ((loaded, _),) = found.strategies
             check_use(resolve(loaded.strategy))
 
-    for_each(texts(), holds, count=property_count(100))
+    for_each(random_text(), holds, count=property_count(100))
     # Otherwise the test proves nothing.
     assert min(outcomes["refused"], outcomes["used"]) > outcomes.total() / 5, outcomes
 

@@ -21,7 +21,7 @@ from eks_hardware.loader import parse_strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.rules import check
 from helpers.kubernetes.karpenter_schema import check_custom_resources
-from helpers.random_strategies import Document, block, documents, for_each, property_count
+from helpers.random_strategies import Document, block, for_each, property_count, random_document
 from helpers.strategies import TODAY
 from helpers.terraform_modules import stack_documents, validate
 
@@ -48,7 +48,7 @@ def accepted() -> Mapping[str, Accepted]:
             if resolved := resolved_if_right(text):
                 found[name] = Accepted(text, resolved)
 
-    for_each(documents(stretches=3, mistakes=0), collect, count=5 * COUNT)
+    for_each(random_document(stretches=3, mistakes=0), collect, count=5 * COUNT)
     return found
 
 

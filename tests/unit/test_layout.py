@@ -81,8 +81,8 @@ BODIES = ("body", "orelse", "handlers", "finalbody", "cases")
 NAMED = re.compile(r"""(?<=\.)\w+|(?<=["'])[^"'\n]+(?=["'])""")
 """Texts and attributes; syntax trees of all code would take a second."""
 HELPER = re.compile(r"^(?:async )?def (?!_|test_|pytest_)(\w+)", re.MULTILINE)
-NOT_CALLED = re.compile(r"\b(fixture|composite)\b")
-"""Decorators of functions whose parameters are not what a caller passes: pytest and Hypothesis provide them."""
+NOT_CALLED = re.compile(r"\bfixture\b")
+"""Decorator of functions that pytest calls."""
 
 
 def _relative(file: Path) -> str:
@@ -344,8 +344,9 @@ def test_main_is_only_an_entry() -> None:
 
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """Return names, kinds and defaults of the parameters, without annotations."""
+    """Return names, kinds and defaults of the parameters that a caller passes, without annotations."""
     arguments = copy.deepcopy(function.args)
+    arguments.args = [each for each in arguments.args if each.arg != "draw"]  # Hypothesis passes it
     for each in ast.walk(arguments):
         if isinstance(each, ast.arg):
             each.annotation = None
