@@ -16,6 +16,11 @@ GIB = 2**30
 MIB_PER_GIB = GIB // MIB
 GIB_PER_TIB = 2**40 // GIB
 
+COUNTS = {"K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+"""Units of parameters, and of the tokens of a training run."""
+TOKENS = {"k": 1024, "m": 1024**2}
+"""Units of a context's tokens: 16k is 16,384."""
+
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"([0-9]+)([hms])")
 GO_DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)")

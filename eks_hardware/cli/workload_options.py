@@ -15,13 +15,11 @@ from eks_hardware.cli.failures import as_typed
 from eks_hardware.cli.parameters import Function
 from eks_hardware.printable import joined, quoted
 from eks_hardware.spellings import DEFAULT_FORMAT, DEFAULT_PRIORITY, Method, Priority, Task, WeightFormat
+from eks_hardware.units import TOKENS
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Request
     from eks_hardware.findings import Finding
-
-
-_UNITS = {"k": 1024, "m": 1024**2}
 
 
 class Number(click.ParamType[int]):
@@ -39,7 +37,7 @@ class Number(click.ParamType[int]):
 
 def in_full(text: str) -> str:
     """Return ``16384`` for ``16k``, ``1048576`` for ``1M``, and other texts as they are."""
-    unit = _UNITS.get(text[-1:].lower())
+    unit = TOKENS.get(text[-1:].lower())
     return str(int(text[:-1]) * unit) if unit and text[:-1].isdecimal() else text
 
 

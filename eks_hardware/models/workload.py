@@ -24,6 +24,7 @@ from eks_hardware.spellings import (
     Task,
     WeightFormat,
 )
+from eks_hardware.units import COUNTS
 
 Purpose = Literal["system", "general", "training", "inference", "development"]
 Serving = Literal["real-time", "batch"]
@@ -42,7 +43,6 @@ Count = Annotated[
     WithJsonSchema({"anyOf": [{"type": "string", "pattern": _COUNT}, {"type": "integer", "minimum": 1}]}),
 ]
 
-_UNITS = {"K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 _MOST = 10**15
 # A smaller number lacks its unit.
 _FEWEST_PARAMETERS = 1000
@@ -54,7 +54,7 @@ def count(value: str) -> int:
     >>> count("1.5T"), count("8030261248")
     (1500000000000, 8030261248)
     """
-    return int(Decimal(value.rstrip("KMBTkmbt")) * _UNITS.get(value[-1:].upper(), 1))
+    return int(Decimal(value.rstrip("KMBTkmbt")) * COUNTS.get(value[-1:].upper(), 1))
 
 
 def _refuse_uncountable(value: str | None, field: str, of: str) -> None:

@@ -16,6 +16,7 @@ from eks_hardware.advisor.ranking.score import Scored
 from eks_hardware.advisor.shapes.public import not_estimated
 from eks_hardware.catalogue import load
 from eks_hardware.printable import joined, ratio, usd
+from eks_hardware.units import COUNTS
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.policy import Basis
@@ -36,7 +37,6 @@ _POLICY: dict[Match, str] = {
     "hardware": "same kind of hardware as the {name} recommends",
     "other": "the {name} recommends other hardware",
 }
-_UNITS = (("T", 10**12), ("B", 10**9), ("M", 10**6), ("K", 10**3))
 
 
 def short(number: int) -> str:
@@ -45,7 +45,7 @@ def short(number: int) -> str:
     >>> short(8_030_261_248), short(350_000_000), short(12)
     ('8.03B', '350M', '12')
     """
-    for unit, size in _UNITS:
+    for unit, size in reversed(COUNTS.items()):
         if number >= size:
             return f"{number / size:.3g}{unit}"
     return str(number)

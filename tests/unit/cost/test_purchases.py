@@ -66,6 +66,17 @@ def test_capacity_blocks_cost_at_most_the_on_demand_price() -> None:
             assert on_demand is None or block.usd_per_hour < on_demand.usd_per_hour, (name, region)
 
 
+def test_a_capacity_block_says_what_is_known_of_its_source() -> None:
+    figures = [
+        instance_figure(CATALOGUE, "p5.48xlarge", "us-east-1", "capacity-block", today=datetime.date(2026, month, 25))
+        for month in (9, 11)
+    ]
+    assert [figure and figure.note for figure in figures] == [
+        None,
+        "from a secondary source, which says that the rates apply in all available regions",
+    ]
+
+
 @pytest.mark.parametrize(
     ("type_name", "region", "purchase", "why"),
     [
