@@ -11,6 +11,8 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from eks_hardware.models import Strategy
+
 Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 
@@ -62,6 +64,39 @@ def parts_of_strategy(_: click.Context, __: click.Parameter, incomplete: str) ->
     from eks_hardware.explain import KINDS
 
     return _beginning(incomplete, KINDS)
+
+
+def groups(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the node groups of the strategy that the command line names."""
+    return _beginning(incomplete, (group.name for strategy in _named(ctx) for group in strategy.node_groups))
+
+
+def pools(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the node pools of the strategy that the command line names."""
+    from eks_hardware.models.node_lists import pools_of
+
+    return _beginning(incomplete, (pool.name for strategy in _named(ctx) for pool in pools_of(strategy)))
+
+
+def groups_and_pools(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete both."""
+    return [*groups(ctx, parameter, incomplete), *pools(ctx, parameter, incomplete)]
+
+
+def _named(ctx: click.Context) -> list[Strategy]:
+    """Return the strategy that the command line names; none without one, or if it has errors."""
+    from eks_hardware.findings import StrategyError
+    from eks_hardware.loader.discovery import named_strategy, read_environment
+    from eks_hardware.loader.strategies import read_strategy
+
+    # Click leaves arguments unparsed after an option without its value.
+    name = ctx.params.get("strategy") or next(iter(ctx.args), None)
+    if name is None:
+        return []
+    try:
+        return [read_strategy(named_strategy(name, read_environment(os.environ).paths)).strategy]
+    except StrategyError:
+        return []
 
 
 def models(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -21,8 +21,22 @@ _KINDS = "strategy, network, cluster, addons, groups, karpenter, pools, charts, 
 @click.command(epilog=exit_codes("errors in the strategy"))
 @parameters.strategy()
 @parameters.overlays("the file")
-@click.option("--group", "groups", multiple=True, metavar="NAME", help="Only this node group; can be repeated.")
-@click.option("--pool", "pools", multiple=True, metavar="NAME", help="Only this node pool; can be repeated.")
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completers.groups,
+    help="Only this node group; can be repeated.",
+)
+@click.option(
+    "--pool",
+    "pools",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completers.pools,
+    help="Only this node pool; can be repeated.",
+)
 @click.option(
     "--section",
     "parts",

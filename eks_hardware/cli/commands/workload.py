@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from eks_hardware.cli import parameters
+from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.errors import exit_codes, fail_with, tell
 from eks_hardware.cli.output import print_json
 
@@ -18,7 +18,14 @@ _CHECKS = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective", "all")
 @click.command(epilog=exit_codes("errors in the strategy"))
 @parameters.strategy()
 @parameters.overlays("the file")
-@click.option("--group", "--pool", required=True, metavar="NAME", help="Node group or node pool to run on.")
+@click.option(
+    "--group",
+    "--pool",
+    required=True,
+    metavar="NAME",
+    shell_complete=completers.groups_and_pools,
+    help="Node group or node pool to run on.",
+)
 @click.option("--kind", type=click.Choice(_KINDS), required=True, help="Kind of manifest.")
 @click.option(
     "--nodes",
