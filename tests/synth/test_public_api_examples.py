@@ -165,11 +165,10 @@ def _note(app: Any, outdir: Path, made: dict[str, set[str]], data: set[str]) -> 
         data.update(each.get("data", ()))
         for type_, named in each.get("resource", {}).items():
             made[""].add(type_)
-            for body in named.values():
-                path = Path(body["//"]["metadata"]["path"])
-                for scope in (path, *path.parents):
-                    if name := scopes.get(scope.as_posix()):
-                        made[name].add(type_)
+            paths = [Path(body["//"]["metadata"]["path"]) for body in named.values()]
+            for scope in (each for path in paths for each in (path, *path.parents)):
+                if name := scopes.get(scope.as_posix()):
+                    made[name].add(type_)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
@@ -172,24 +173,17 @@ def test_the_document_decides_by_the_number_of_parameters() -> None:
 
 
 def test_there_is_a_branch_for_everything() -> None:
-    for task in ("training", "fine-tuning", "inference", "development"):
-        for budget in ("cost", "balanced", "performance"):
-            for framework in (
-                None,
-                "pytorch",
-                "pytorch-xla",
-                "torch-neuron",
-                "tensorflow",
-                "mxnet",
-                "jax",
-                "vllm",
-                "tgi",
-            ):
-                for architecture in (None, "llama", "vit", "xgboost", "whisper"):
-                    for size in (1, 99e6, 1e9, 7e9, 8e9, 70e9, 1e15):
-                        said = {"task": task, "budget": budget, "framework": framework, "model": {"parameters": "8B"}}
-                        workload = WorkloadSpec.model_validate(said)
-                        assert policy.shipped().branch(workload, shaped(size, architecture)).id
+    frameworks = (None, "pytorch", "pytorch-xla", "torch-neuron", "tensorflow", "mxnet", "jax", "vllm", "tgi")
+    for task, budget, framework, architecture, size in product(
+        ("training", "fine-tuning", "inference", "development"),
+        ("cost", "balanced", "performance"),
+        frameworks,
+        (None, "llama", "vit", "xgboost", "whisper"),
+        (1, 99e6, 1e9, 7e9, 8e9, 70e9, 1e15),
+    ):
+        said = {"task": task, "budget": budget, "framework": framework, "model": {"parameters": "8B"}}
+        workload = WorkloadSpec.model_validate(said)
+        assert policy.shipped().branch(workload, shaped(size, architecture)).id
 
 
 def test_withdrawn_hardware_has_a_stand_in() -> None:

@@ -113,12 +113,16 @@ def test_prices_from_aws_replace_the_figures_they_are_of(few: build.Ec2Data) -> 
     assert "i4i.large" not in table["types"]
 
 
+Answer = tuple[str, dict[str, Any], dict[str, Any]]
+"""An operation with its request and response."""
+
+
 class StubbedSession:
     """A boto3 session whose clients return predefined responses of a Stubber."""
 
     region_name = "us-west-2"
 
-    def __init__(self, answers: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]]) -> None:
+    def __init__(self, answers: dict[str, list[Answer]]) -> None:
         # By name, because neither package has types.
         stubber_of = import_module("botocore.stub").Stubber
         real = import_module("boto3").Session("x", "x", region_name=self.region_name)
@@ -162,38 +166,6 @@ def _region_with_two_types(moto: build.Ec2Data, names: Sequence[str]) -> Stubbed
         for name in names
         for zone in moto.zones["us-west-2"][name]
     ]
-    product = {
-        "product": {"attributes": {"instanceType": "p5.48xlarge"}},
-        "terms": {
-            "OnDemand": {"t": _dimensions("55.0400000000")},
-            "Reserved": {
-                "a": _reserved("3yr", "standard", "No Upfront", "23.7"),
-                "b": _reserved("3yr", "convertible", "No Upfront", "40.4"),
-                "c": _reserved("1yr", "standard", "All Upfront", "0"),
-            },
-        },
-    }
-    pricing = {
-        "regionCode": "us-west-2",
-        "operatingSystem": "Linux",
-        "tenancy": "Shared",
-        "preInstalledSw": "NA",
-        "capacitystatus": "Used",
-        "marketoption": "OnDemand",
-    }
-    filters = [{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in pricing.items()]
-    asked = {
-        "savingsPlanPaymentOptions": ["No Upfront"],
-        "savingsPlanTypes": ["Compute"],
-        "products": ["EC2"],
-        "serviceCodes": ["AmazonEC2"],
-        "filters": [
-            {"name": "region", "values": ["us-west-2"]},
-            {"name": "productDescription", "values": ["Linux/UNIX"]},
-            {"name": "tenancy", "values": ["shared"]},
-        ],
-    }
-    rates = [savings_rate(31_536_000, "40.1"), savings_rate(31_536_000, "41", usage="UnusedBox:p5.48xlarge")]
     return StubbedSession(
         {
             "ec2": [
@@ -220,23 +192,65 @@ def _region_with_two_types(moto: build.Ec2Data, names: Sequence[str]) -> Stubbed
                     {"SpotPriceHistory": [_spot("usw2-az", 1, "20.5"), _spot("usw2-az", 2, "12.25")]},
                 ),
             ],
-            "savingsplans": [
-                ("describe_savings_plans_offering_rates", asked, {"searchResults": rates[:1], "nextToken": "more"}),
-                (
-                    "describe_savings_plans_offering_rates",
-                    {**asked, "nextToken": "more"},
-                    {"searchResults": rates[1:]},
-                ),
-            ],
-            "pricing": [
-                (
-                    "get_products",
-                    {"ServiceCode": "AmazonEC2", "Filters": filters},
-                    {"PriceList": [json.dumps(product)]},
-                )
-            ],
+            "savingsplans": _savings_plans(),
+            "pricing": _prices(),
         }
     )
+
+
+def _savings_plans() -> list[Answer]:
+    """Return two pages of rates."""
+    asked = {
+        "savingsPlanPaymentOptions": ["No Upfront"],
+        "savingsPlanTypes": ["Compute"],
+        "products": ["EC2"],
+        "serviceCodes": ["AmazonEC2"],
+        "filters": [
+            {"name": "region", "values": ["us-west-2"]},
+            {"name": "productDescription", "values": ["Linux/UNIX"]},
+            {"name": "tenancy", "values": ["shared"]},
+        ],
+    }
+    rates = [savings_rate(31_536_000, "40.1"), savings_rate(31_536_000, "41", usage="UnusedBox:p5.48xlarge")]
+    return [
+        ("describe_savings_plans_offering_rates", asked, {"searchResults": rates[:1], "nextToken": "more"}),
+        (
+            "describe_savings_plans_offering_rates",
+            {**asked, "nextToken": "more"},
+            {"searchResults": rates[1:]},
+        ),
+    ]
+
+
+def _prices() -> list[Answer]:
+    """Return one price with three reserved terms."""
+    product = {
+        "product": {"attributes": {"instanceType": "p5.48xlarge"}},
+        "terms": {
+            "OnDemand": {"t": _dimensions("55.0400000000")},
+            "Reserved": {
+                "a": _reserved("3yr", "standard", "No Upfront", "23.7"),
+                "b": _reserved("3yr", "convertible", "No Upfront", "40.4"),
+                "c": _reserved("1yr", "standard", "All Upfront", "0"),
+            },
+        },
+    }
+    pricing = {
+        "regionCode": "us-west-2",
+        "operatingSystem": "Linux",
+        "tenancy": "Shared",
+        "preInstalledSw": "NA",
+        "capacitystatus": "Used",
+        "marketoption": "OnDemand",
+    }
+    filters = [{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in pricing.items()]
+    return [
+        (
+            "get_products",
+            {"ServiceCode": "AmazonEC2", "Filters": filters},
+            {"PriceList": [json.dumps(product)]},
+        )
+    ]
 
 
 def test_from_aws(moto: build.Ec2Data) -> None:
