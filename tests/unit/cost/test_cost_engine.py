@@ -11,7 +11,7 @@ import pytest
 
 from eks_hardware import facts
 from eks_hardware.catalogue import load
-from eks_hardware.cost import HOURS_PER_MONTH, LEVELS, CostLine, StrategyCost, commitment, cost_of
+from eks_hardware.cost import HOURS_PER_MONTH, LEVELS, CostLine, StrategyCost, commitment, cost_of, first_day
 from eks_hardware.resolve import resolve
 from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL, TESTS
@@ -111,6 +111,11 @@ def test_everything_that_ships_has_a_price(file: Path) -> None:
     assert found.usd_per_hour_at_most("max") is not None
 
 
+def test_a_month_or_a_year_counts_from_its_first_day() -> None:
+    days = [first_day(as_of) for as_of in ("2025-11-30", "2025-11", "2025")]
+    assert days == [datetime.date(2025, 11, 30), datetime.date(2025, 11, 1), datetime.date(2025, 1, 1)]
+
+
 # --- groups
 
 
@@ -126,6 +131,17 @@ def test_spot_without_a_figure_is_at_most_on_demand() -> None:
     assert found.usd_per_hour("min") is found.usd_per_hour("max") is None
     assert found.usd_per_hour_at_most("min") == found.usd_per_hour_at_most("max") == 8.944
     assert "the Spot price is unknown" in str(found.note)
+
+
+def test_a_pool_of_spot_without_a_figure_is_at_most_on_demand() -> None:
+    of = partial(gpu_pool, "pool", instance_types=["p5.4xlarge"], limits={"nvidia.com/gpu": 2})
+    lines = {
+        capacity: line(cost(**pools(of(capacity=[capacity])), region="ap-southeast-2"), "karpenter.node_pools[pool]")
+        for capacity in ("spot", "on-demand")
+    }
+    assert lines["spot"].usd_per_hour("max") is None
+    assert lines["spot"].usd_per_hour_at_most("max") == lines["on-demand"].usd_per_hour("max") == 2 * 8.944
+    assert lines["on-demand"].ceiling is None
 
 
 def test_the_first_type_counts_until_max() -> None:
