@@ -172,7 +172,7 @@ def taints(template: NodeTemplate, hardware: Hardware) -> tuple[ResolvedTaint, .
     key = accelerator_resource(hardware)
     if key is None or not template.accelerator_taint or any(taint.key == key for taint in own):
         return own
-    return (ResolvedTaint(key, "true", "NoSchedule"), *own)
+    return (ResolvedTaint(key, "true", facts.choices()["accelerator_taint"]["effect"]), *own)
 
 
 def disk_size(template: NodeTemplate, hardware: Hardware) -> Derived[int]:

@@ -227,17 +227,22 @@ class NodeFields(Resolver[R], Generic[R, S]):
             text = "only pods that request the accelerator run here"
             page = f"{_NEURON_PLUGIN if hardware.is_neuron else _NVIDIA_PLUGIN} (key that the device plugin tolerates)"
             text = f"{text}; plus the strategy's taints" if own else text
-            return rule(chosen, text, page, *self._sources_of_taints())
+            return rule(chosen, text, page, *self._sources_of_taints(standard=True))
         if chosen:
-            return stated(chosen, "as set in the strategy", *self._sources_of_taints())
+            return stated(chosen, "as set in the strategy", *self._sources_of_taints(standard=False))
         if accelerator_resource(hardware):
             return stated(chosen, "accelerator_taint is false")
         text = "without a standard taint" if self._first.accelerator else "to protect with a taint"
         return rule(chosen, f"{self._describe()} {text}", self._cite_accelerator())
 
-    def _sources_of_taints(self) -> Iterator[Source]:
+    def _sources_of_taints(self, *, standard: bool) -> Iterator[Source]:
         """Yield the rows of defaults: the taint of accelerated nodes, and the effect of the strategy's taints."""
-        if accelerator_resource(self._first.hardware) and "accelerator_taint" not in self._spec.model_fields_set:
+        is_set = "accelerator_taint" in self._spec.model_fields_set
+        if standard and is_set:
+            yield facts.choices.cite(lambda file: file["accelerator_taint"]["effect"])
+        elif standard:
+            yield facts.choices.cite(lambda file: file["accelerator_taint"])
+        elif accelerator_resource(self._first.hardware) and not is_set:
             yield facts.choices.cite(lambda file: file["accelerator_taint"]["enabled"])
         if any("effect" not in taint.model_fields_set for taint in self._spec.taints):
             yield facts.choices.cite(lambda file: file["taint"]["effect"])

@@ -99,6 +99,10 @@ class Taint(Sourced):
     effect: Literal["NoSchedule", "NoExecute", "PreferNoSchedule"]
 
 
+class AcceleratorTaint(Switch, Taint):
+    pass
+
+
 class VolumeType(Sourced):
     type: Literal["gp3", "io2"]
 
@@ -223,7 +227,7 @@ class Choices(About):
     node_repair: NodeRepair
     detailed_monitoring: Switch
     operating_system: OperatingSystem
-    accelerator_taint: Switch
+    accelerator_taint: AcceleratorTaint
     taint: Taint
     volume_type: VolumeType
     cpu_disk: DiskSize

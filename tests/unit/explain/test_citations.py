@@ -380,8 +380,13 @@ def _taints(case: Case) -> bool:
     by_default = any("effect" not in taint.model_fields_set for taint in case.spec.taints)
     if by_default and case.held(f"{CHOICES} taint.effect") not in effects:
         return False
-    said = "accelerator_taint" in case.spec.model_fields_set or case.of("hardware") == "cpu"
-    return said or case.held(f"{CHOICES} accelerator_taint.enabled") is True
+    is_set = "accelerator_taint" in case.spec.model_fields_set or case.of("hardware") == "cpu"
+    if len(case.value) == len(case.spec.taints):
+        return is_set or case.held(f"{CHOICES} accelerator_taint.enabled") is True
+    if is_set:
+        return bool(case.held(f"{CHOICES} accelerator_taint.effect") == case.value[0]["effect"])
+    row = case.held(f"{CHOICES} accelerator_taint")
+    return bool(row["enabled"] and row["effect"] == case.value[0]["effect"])
 
 
 def _ami_type(case: Case) -> bool:
