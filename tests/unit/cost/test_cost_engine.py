@@ -11,7 +11,16 @@ import pytest
 
 from eks_hardware import facts
 from eks_hardware.catalogue import load
-from eks_hardware.cost import HOURS_PER_MONTH, LEVELS, CostLine, StrategyCost, commitment, cost_of, first_day
+from eks_hardware.cost import (
+    HOURS_PER_MONTH,
+    LEVELS,
+    CostLine,
+    StrategyCost,
+    commitment,
+    cost_of,
+    first_day,
+    oldest_price,
+)
 from eks_hardware.resolve import resolve
 from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL, TESTS
@@ -114,6 +123,15 @@ def test_everything_that_ships_has_a_price(file: Path) -> None:
 def test_a_month_or_a_year_counts_from_its_first_day() -> None:
     days = [first_day(as_of) for as_of in ("2025-11-30", "2025-11", "2025")]
     assert days == [datetime.date(2025, 11, 30), datetime.date(2025, 11, 1), datetime.date(2025, 1, 1)]
+
+
+def test_the_oldest_price_has_its_age() -> None:
+    found = cost()
+    oldest = oldest_price(found, TODAY)
+    assert oldest is not None
+    days = [first_day(each.figure.as_of) for each in found.lines if each.figure and each.figure.as_of != "undated"]
+    assert len(set(days)) > 1
+    assert (first_day(oldest.as_of), oldest.days) == (min(days), (TODAY - min(days)).days)
 
 
 # --- groups
