@@ -46,6 +46,11 @@ def replicas(fitter_for: Callable[[int], Fitter], kind: InstanceType, sequences:
 
     ``fitter_for`` returns the fitter for a replica with some of the sequences, and the pace as its latency target.
     """
+    one = fitter_for(1)
+    least = one.on(kind)
+    # More sequences need more memory on the same devices. Only experts can be spread over more devices with more of them.
+    if isinstance(least, Miss) and (least.gates or not one.request.shape.routed_parameters):
+        return least
     best: Replicas | None = None
     missed: Miss | None = None
     for count in _counts(sequences):
