@@ -348,8 +348,7 @@ class _Search:
     def _fitter_for(self, sequences: int) -> Fitter:
         """Return the fitter for one replica of several, with its share of the sequences."""
         if sequences not in self._of_replicas:
-            request = at_pace(self._request, sequences)
-            self._of_replicas[sequences] = Fitter(request, self._catalogue, choose=cheapest)
+            self._of_replicas[sequences] = self._fitter.at(at_pace(self._request, sequences))
         return self._of_replicas[sequences]
 
     def _price(self, kind: InstanceType, region: str, purchase: str) -> tuple[Figure | None, bool]:

@@ -42,6 +42,14 @@ class _Found:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Software:
+    """What the software of a type says about a request. It is the same for all types of a family and accelerator."""
+
+    refusing: tuple[Gate, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Missed:
     """By how much the best layout misses. It is the same for all types with the same devices."""
 
@@ -61,11 +69,19 @@ class Fitter:
         self.request = request
         self._catalogue = catalogue or load()
         self._learns = request.workload.learns
-        self._gates: dict[tuple[str | None, ...], tuple[Gate, ...]] = {}
+        self._software: dict[tuple[str | None, ...], _Software] = {}
+        self._pools: dict[tuple[object, ...], tuple[Pool, ...]] = {}
         self._memories: dict[tuple[object, ...], Memory] = {}
         self._choose = choose
         self._found: dict[tuple[object, ...], _Found | _Missed] = {}
         self._fits: dict[str, Fit | Miss] = {}
+        self._notes_on_model = tuple(_notes_on_model(request))
+
+    def at(self, request: Request) -> Fitter:
+        """Return a fitter for a request that differs only in its sequences and latency targets."""
+        other = Fitter(request, self._catalogue, choose=self._choose)
+        other._software, other._pools = self._software, self._pools
+        return other
 
     def fit(self, kind: InstanceType, region: str) -> Fit | Miss:
         """Return how the request fits on a type in a region, see :func:`fit`; a miss has no remedy yet."""
@@ -94,14 +110,13 @@ class Fitter:
             return None
         if nodes > 1 and not _may_be_several(self.request, kind):
             return None
-        of_software = self._gates[_family(kind)]
         larger = self.request.workload.batch_size is None
         layouts = on_nodes(found.memory, found.pool, found.layout, nodes, larger_batches=larger)
-        fits = [self._fit_of(kind, found, each, of_software) for each in layouts]
+        fits = [self._fit_of(kind, found, each) for each in layouts]
         if not fits and nodes % found.layout.nodes == 0:
             copies, one = nodes // found.layout.nodes, found.layout.parallelism
             layout = replace(found.layout, nodes=nodes, parallelism=replace(one, data=one.data * copies))
-            fits = [self._fit_of(kind, found, layout, of_software)]
+            fits = [self._fit_of(kind, found, layout)]
         return self._choose(self.request, iter(fits)) if fits else None
 
     def wider(self, fit: Fit, why: str) -> Iterator[Fit]:
@@ -121,7 +136,7 @@ class Fitter:
         layouts = [Layout(nodes=1, parallelism=_tensor_parallel(tensor)) for tensor in degrees if tensor > now]
         layouts += spread(found.memory, found.pool, Layout(nodes=fit.nodes, parallelism=fit.parallelism))
         for layout in sorted(layouts, key=lambda each: each.parallelism.devices):
-            wide = self._fit_of(fit.kind, found, layout, self._gates[_family(fit.kind)])
+            wide = self._fit_of(fit.kind, found, layout)
             devices = layout.parallelism.devices
             more = (f"on {devices} devices {why}; {enough}",) if devices > now else ()
             yield replace(wide, notes=(*wide.notes, *more))
@@ -141,13 +156,7 @@ class Fitter:
     # --- one type
 
     def _fit(self, kind: InstanceType) -> Fit | Miss:
-        family = _family(kind)
-        if family not in self._gates:
-            self._gates[family] = tuple(software_gates(self.request, kind))
-        of_software = self._gates[family]
-        workload = self.request.workload
-        of_type = type_gates(kind, workload.purchase, workload.learns)
-        refusing = [*of_type, *(each for each in of_software if each.passed is False)]
+        refusing = (*type_gates(kind, self.request.workload.purchase, self._learns), *self._software_of(kind).refusing)
         if refusing:
             return _refused(kind, *refusing)
         key = self._key(kind)
@@ -157,7 +166,17 @@ class Fitter:
         if isinstance(found, _Missed):
             text = f"{kind.name}: {found.text}"
             return Miss(kind=kind, missing_gib=found.missing_gib, text=text, detail=found.text)
-        return self._choose(self.request, self._fits_of(kind, found, of_software))
+        return self._choose(self.request, self._fits_of(kind, found))
+
+    def _software_of(self, kind: InstanceType) -> _Software:
+        family = _family(kind)
+        if family not in self._software:
+            gates = tuple(software_gates(self.request, kind))
+            said = (gate.text for gate in gates if gate.passed and gate.notable)
+            unknown = (f"unknown: {gate.text}" for gate in gates if gate.passed is None)
+            refusing = tuple(gate for gate in gates if gate.passed is False)
+            self._software[family] = _Software(refusing=refusing, notes=(*said, *unknown))
+        return self._software[family]
 
     def _key(self, kind: InstanceType) -> tuple[object, ...]:
         """Return the key of types with the same devices."""
@@ -172,13 +191,10 @@ class Fitter:
         room = available(kind, training=self._learns)
         if room is None:
             return _Missed(missing_gib=None, text="the memory of its accelerators is unknown")
-        measured = self.request.measured and self.request.measured.memory(self.request, kind, training=self._learns)
-        usable = room / measured.value if measured else room
         short: Short | None = None
         best: _Found | None = None
-        for cores in ways(self.request, kind):
+        for cores, pool in zip(ways(self.request, kind), self._pools_of(kind, room, many), strict=True):
             memory = self._memory(kind, cores)
-            pool = pool_of(self.request, kind, available_gib=usable, cores=cores, many=many)
             tried = train(memory, pool) if isinstance(memory, TrainingMemory) else serve(memory, pool)
             if isinstance(tried, Layout):
                 if best is None or tried.nodes < best.layout.nodes:
@@ -193,26 +209,36 @@ class Fitter:
         missing = short.missing_gib if short and short.missing_gib != float("inf") else None
         return _Missed(missing_gib=missing, text=text)
 
+    def _pools_of(self, kind: InstanceType, room: float, many: bool) -> tuple[Pool, ...]:
+        """Return the devices of a type, for each number of cores that can share a copy."""
+        key = (*self._key(kind), many)
+        if key not in self._pools:
+            request = self.request
+            measured = request.measured and request.measured.memory(request, kind, training=self._learns)
+            usable = room / measured.value if measured else room
+            self._pools[key] = tuple(
+                pool_of(request, kind, available_gib=usable, cores=cores, many=many) for cores in ways(request, kind)
+            )
+        return self._pools[key]
+
     def _memory(self, kind: InstanceType, cores: int) -> Memory:
         key = (*_family(kind), cores)
         if key not in self._memories:
             self._memories[key] = memory_of(self.request, kind, cores=cores)
         return self._memories[key]
 
-    def _fits_of(self, kind: InstanceType, found: _Found, of_software: tuple[Gate, ...]) -> Iterator[Fit]:
+    def _fits_of(self, kind: InstanceType, found: _Found) -> Iterator[Fit]:
         """Yield the smallest layout, and for training others that can be faster."""
         memory = found.memory
-        yield self._fit_of(kind, found, found.layout, of_software)
+        yield self._fit_of(kind, found, found.layout)
         if isinstance(memory, TrainingMemory):
             larger = self.request.workload.batch_size is None
             for layout in others(memory, found.pool, found.layout, larger_batches=larger):
-                yield self._fit_of(kind, found, layout, of_software)
+                yield self._fit_of(kind, found, layout)
 
-    def _fit_of(self, kind: InstanceType, found: _Found, layout: Layout, of_software: tuple[Gate, ...]) -> Fit:
+    def _fit_of(self, kind: InstanceType, found: _Found, layout: Layout) -> Fit:
         chip, parallelism, memory = kind.accelerator, layout.parallelism, found.memory
         alone = chip is not None and not self._learns and layout.nodes == 1
-        said = tuple(gate.text for gate in of_software if gate.passed and gate.notable)
-        unknown = tuple(f"unknown: {gate.text}" for gate in of_software if gate.passed is None)
         batch: int | None = None
         if isinstance(memory, TrainingMemory):
             parts, batch = memory.parts(parallelism, batches=layout.batches), memory.run.batch_size * layout.batches
@@ -231,7 +257,12 @@ class Fitter:
             memory_gib=sum(part.gib for part in parts),
             available_gib=found.available_gib,
             replicas_per_node=max(1, chip.count // parallelism.devices) if chip and alone else 1,
-            notes=(*self._layout_notes(kind, layout, found.cores), *said, *unknown, *self._more_notes(kind, layout)),
+            notes=(
+                *self._layout_notes(kind, layout, found.cores),
+                *self._software_of(kind).notes,
+                *self._notes_on_model,
+                *self._host_note(kind, layout),
+            ),
             batch_size=batch,
         )
 
@@ -252,12 +283,7 @@ class Fitter:
         fixed = "sequence length" if self._learns else "context length and number of sequences"
         yield f"Neuron compiles for a fixed {fixed}: choose it when you compile the model"
 
-    def _more_notes(self, kind: InstanceType, layout: Layout) -> Iterator[str]:
-        shape = self.request.shape
-        if beyond := beyond_context(self.request):
-            yield beyond
-        if self._learns and shape.quantized_to:
-            yield f"the checkpoint has {shape.quantized_to} weights; training needs weights with more bits"
+    def _host_note(self, kind: InstanceType, layout: Layout) -> Iterator[str]:
         if kind.accelerator and not self._learns:
             memory = self._memory(kind, cores_of(kind))
             if isinstance(memory, InferenceMemory) and memory.weights / layout.nodes / GIB > kind.memory_gib:
@@ -283,6 +309,14 @@ def beyond_context(request: Request) -> str | None:
     if not asked or not longest or asked <= longest:
         return None
     return f"the request has {asked} tokens of context, but the model supports {longest}"
+
+
+def _notes_on_model(request: Request) -> Iterator[str]:
+    """Yield notes on the model that are the same on all types."""
+    if beyond := beyond_context(request):
+        yield beyond
+    if request.workload.learns and request.shape.quantized_to:
+        yield f"the checkpoint has {request.shape.quantized_to} weights; training needs weights with more bits"
 
 
 def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory:
