@@ -15,13 +15,13 @@ from eks_hardware.advisor.fitting.defaults import batch_size
 from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.fitting.formats import narrower
 from eks_hardware.advisor.fitting.gates import maturity, sold_as, type_gates
-from eks_hardware.advisor.model import Candidate, Fit, Gate, Maturity, Miss, Plan, Recommendation, Request
+from eks_hardware.advisor.model import Candidate, Fit, Gate, Maturity, Miss, Plan, Recommendation, Rejection, Request
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
 from eks_hardware.advisor.ranking.limits import closest_plan, plan_above
 from eks_hardware.advisor.ranking.quotas import Shortage, closest_misses, plan_of, quota_notes, shortage_of
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
-from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
+from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_by_family, rejections_of
 from eks_hardware.advisor.ranking.score import Scored, Weighed, basis_of, order, score
 from eks_hardware.advisor.ranking.work import at_pace, compared_per, in_flight, is_planned, longest_hours, run_tokens
 from eks_hardware.advisor.speed.cheapest import cheapest
@@ -64,7 +64,8 @@ def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Seq
     catalogue = catalogue or load()
     branch = policy.branch_for(request)
     search, basis, candidates = _searched(request, branch, catalogue, only)
-    rejections = rejections_of(search.misses, {candidate.fit.kind.family for candidate in candidates})
+    placed = {candidate.fit.kind.family for candidate in candidates}
+    rejections = rejections_of(search.misses, placed, search.screened.rejections)
     first, better = next(iter(candidates), None), _above_quota(search, request, branch, catalogue)
     notes = [
         *notes_of(request, branch, best_of_families(candidates), rejections, basis),
@@ -136,7 +137,7 @@ def _does_less(each: Candidate, than: Candidate, workload: WorkloadSpec) -> bool
 def _may_cost(usd_per_hour: float, request: Request, catalogue: Catalogue, only: Sequence[str]) -> bool:
     """Return whether the work fits on any type for at most some US dollars per hour: faster than ranking all types."""
     search = _Search(request, catalogue, only)
-    for kind in search.kinds:
+    for kind in search.screened.tried:
         if search.least_price(kind) <= usd_per_hour:
             search.take(kind)
     return any(draft.usd_per_hour is not None and draft.usd_per_hour <= usd_per_hour for draft in search.drafts)
@@ -192,6 +193,19 @@ class _Sized:
     sequences: int = 1  # of one of these replicas
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Screened:
+    """The types to choose from, before a search: those to try, and the misses of those that no such request tries."""
+
+    types: tuple[InstanceType | Miss, ...]
+    rejections: Mapping[str, Rejection]  # by family, of those without a type to try
+
+    @property
+    def tried(self) -> Iterator[InstanceType]:
+        """The types to try."""
+        return (each for each in self.types if not isinstance(each, Miss))
+
+
 class _Search:
     """Tries instance types, and collects candidates and misses in the order of the trials.
 
@@ -206,7 +220,7 @@ class _Search:
         self._request = request
         self._catalogue = catalogue
         workload = request.workload
-        self._screened = _screened(catalogue, tuple(only), workload.purchase, workload.learns, _too_large(request))
+        self.screened = _screened(catalogue, tuple(only), workload.purchase, workload.learns, _too_large(request))
         self._fitter = Fitter(request, catalogue, choose=cheapest)
         self._of_replicas: dict[int, Fitter] = {}
         self._in_flight = in_flight(request) if request.workload.users else 0
@@ -214,18 +228,13 @@ class _Search:
         self._estimates = PriceEstimates(catalogue)
         self._cpu_sizes: Counter[str] = Counter()
 
-    @property
-    def kinds(self) -> Iterator[InstanceType]:
-        """The types to try."""
-        return (kind for kind, refused in self._screened if refused is None)
-
     def take_all(self) -> None:
         """Try all types."""
-        for kind, refused in self._screened:
-            if refused is None:
-                self.take(kind)
+        for each in self.screened.types:
+            if isinstance(each, Miss):
+                self.misses.append(each)
             else:
-                self.misses.append(refused)
+                self.take(each)
 
     def take(self, kind: InstanceType) -> None:
         """Try a type in every region that offers it."""
@@ -392,12 +401,12 @@ class _Search:
         return drafts or _miss(kind, "PRICE", f"the price of {kind.family} in {region} is unknown")
 
 
-# Most requests share them with others: the size of the model counts only if it is too large for CPUs.
+# The size of a model counts only if it is too large for CPUs, so most requests share a result.
 @lru_cache(maxsize=32)
 def _screened(
     catalogue: Catalogue, only: tuple[str, ...], purchase: tuple[str, ...], learns: bool, too_large: str
-) -> tuple[tuple[InstanceType, Miss | None], ...]:
-    """Return the requested types, each with why it is not tried; ``too_large``: why no CPU type is."""
+) -> _Screened:
+    """Return the requested types; ``too_large`` is why no CPU type is tried."""
     kinds = tuple(_considered(catalogue, only))
     small_wanted = all(map(_trains_little, kinds))
     no_cpu = "" if all(kind.hardware is Hardware.CPU for kind in kinds) else too_large
@@ -409,7 +418,10 @@ def _screened(
         text = no_cpu or _not_recommended(kind)
         return None if text is None else _miss(kind, "CPU", text)
 
-    return tuple((kind, refused(kind)) for kind in kinds)
+    types = tuple(refused(kind) or kind for kind in kinds)
+    tried = {each.family for each in types if not isinstance(each, Miss)}
+    misses = (each for each in types if isinstance(each, Miss) and each.kind.family not in tried)
+    return _Screened(types=types, rejections=rejections_by_family(misses))
 
 
 def _too_large(request: Request) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from eks_hardware import software
 from eks_hardware.advisor.fitting import remedy
@@ -43,7 +44,7 @@ class _Found:
 
 @dataclass(frozen=True, kw_only=True)
 class _Software:
-    """What the software of a type says about a request. It is the same for all types of a family and accelerator."""
+    """The verdict of the software on a request. It is the same for all types of a family and accelerator."""
 
     refusing: tuple[Gate, ...]
     notes: tuple[str, ...]
@@ -321,9 +322,19 @@ def _notes_on_model(request: Request) -> Iterator[str]:
 
 def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory:
     """Return the memory that a request needs on a device under any layout, if ``cores`` of its cores share a copy."""
+    return _memory_for(_work_of(request, kind, cores))
+
+
+# Most accelerators need the same memory for the same work.
+@lru_cache(maxsize=256)
+def _memory_for(work: TrainingRun | Serving) -> Memory:
+    return TrainingMemory(work) if isinstance(work, TrainingRun) else InferenceMemory(work)
+
+
+def _work_of(request: Request, kind: InstanceType, cores: int) -> TrainingRun | Serving:
     workload, shape = request.workload, request.shape
     if workload.learns:
-        run = TrainingRun(
+        return TrainingRun(
             shape=shape,
             precision=compute_format(request, kind),
             method=workload.method or "full",
@@ -338,8 +349,7 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
             fused_attention=kind.hardware is not Hardware.NVIDIA_GPU
             or software.attends(kind, "flash-attention-2") is True,
         )
-        return TrainingMemory(run)
-    serving = Serving(
+    return Serving(
         shape=shape,
         weight_format=weight_format(request, kind),
         context_length=context_of(request),
@@ -348,7 +358,6 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
         kv_format=workload.kv_cache_precision,
         graphs=kind.hardware is Hardware.NVIDIA_GPU,
     )
-    return InferenceMemory(serving)
 
 
 def _experts_note(request: Request, layout: Parallelism) -> Iterator[str]:

@@ -72,7 +72,7 @@ class Bytes(NamedTuple):
 
 
 class InferenceMemory:
-    """The memory of a serving model under any layout. Parts that do not depend on the layout are computed once."""
+    """The memory of a serving model under any layout. Each layout is computed once."""
 
     def __init__(self, serving: Serving) -> None:
         self.serving = serving
@@ -96,6 +96,8 @@ class InferenceMemory:
         if not self._caches:
             self._batched = max(fact["encoder_batch_tokens"], serving.context_length)
         self._graphs = fact["graphs_gib"] * GIB if serving.graphs else 0.0
+        self._needs: dict[Parallelism, Bytes] = {}
+        self._parts: dict[Parallelism, tuple[MemoryPart, ...]] = {}
 
     def cache_share(self, tensor: int) -> float:
         """Return the share of the KV cache on one of ``tensor`` devices."""
@@ -115,6 +117,11 @@ class InferenceMemory:
 
     def need(self, layout: Parallelism) -> Bytes:
         """Return the bytes of one device under a layout."""
+        if layout not in self._needs:
+            self._needs[layout] = self._need(layout)
+        return self._needs[layout]
+
+    def _need(self, layout: Parallelism) -> Bytes:
         layers, tensor = self.serving.shape.layers, layout.tensor
         stage = -(-layers // layout.pipeline) / layers
         spread = self._routed * stage * (1 - 1 / layout.expert)  # experts that are on other devices
@@ -140,6 +147,11 @@ class InferenceMemory:
 
     def parts(self, layout: Parallelism) -> tuple[MemoryPart, ...]:
         """Return the parts with their calculations, in GiB."""
+        if layout not in self._parts:
+            self._parts[layout] = self._parts_of(layout)
+        return self._parts[layout]
+
+    def _parts_of(self, layout: Parallelism) -> tuple[MemoryPart, ...]:
         serving, shape = self.serving, self.serving.shape
         devices = layout.devices
         each = f" / {devices} devices" if devices > 1 else ""

@@ -57,7 +57,7 @@ class _Activations(NamedTuple):
 
 
 class TrainingMemory:
-    """The memory of a training run under any layout. Parts that do not depend on the layout are computed once."""
+    """The memory of a training run under any layout. Each layout is computed once."""
 
     def __init__(self, run: TrainingRun) -> None:
         self.run = run
@@ -90,9 +90,17 @@ class TrainingMemory:
             self._adapter_weights = known["bytes"]["weights"] * self.trained
             self._gradient_each = known["bytes"]["gradients"]
         self._activations = _activations(run)
+        self._needs: dict[tuple[Parallelism, int], Bytes] = {}
+        self._parts: dict[tuple[Parallelism, int], tuple[MemoryPart, ...]] = {}
 
     def need(self, layout: Parallelism, *, batches: int = 1) -> Bytes:
         """Return the bytes of one device under a layout. One pass processes ``batches`` of the run's size."""
+        key = layout, batches
+        if key not in self._needs:
+            self._needs[key] = self._need(layout, batches)
+        return self._needs[key]
+
+    def _need(self, layout: Parallelism, batches: int) -> Bytes:
         states, activations = self._states(layout), self._activations
         offload, over = self.run.offload, layout.data if "weights" in self._shards[layout.sharding] else 1
         gathered = self._unit * self._gathered_each / layout.tensor if over > 1 else 0.0
@@ -164,6 +172,12 @@ class TrainingMemory:
 
     def parts(self, layout: Parallelism, *, batches: int = 1) -> tuple[MemoryPart, ...]:
         """Return the parts with their calculations, in GiB."""
+        key = layout, batches
+        if key not in self._parts:
+            self._parts[key] = self._parts_of(layout, batches)
+        return self._parts[key]
+
+    def _parts_of(self, layout: Parallelism, batches: int) -> tuple[MemoryPart, ...]:
         run, sharded = self.run, self._shards[layout.sharding]
         held = f"{billions(run.shape.parameters)} parameters" + _over(layout.tensor * layout.pipeline, "devices")
         trained = held if run.method == "full" else f"{billions(self.trained)} parameters of adapters"

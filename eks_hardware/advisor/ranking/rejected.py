@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from eks_hardware.advisor.model import Miss, Rejection
 from eks_hardware.catalogue import Hardware
@@ -21,19 +21,31 @@ def code_of(miss: Miss) -> str:
     return miss.gates[0].code if miss.gates else _MEMORY
 
 
-def rejections_of(misses: Sequence[Miss], placed: Collection[str]) -> tuple[Rejection, ...]:
+def rejections_of(
+    misses: Sequence[Miss], placed: Collection[str], known: Mapping[str, Rejection]
+) -> tuple[Rejection, ...]:
     """Return one rejection for each family that is not ``placed``. CPU families with the same reason share one.
+
+    ``known`` are those of families without a type that was tried.
+    """
+    tried = [miss for miss in misses if miss.kind.family not in known and miss.kind.family not in placed]
+    found = {**known, **rejections_by_family(tried)}
+    order = dict.fromkeys(miss.kind.family for miss in misses)
+    rejections = [found[family] for family in order if family in found]
+    accelerated = [each for each in rejections if each.accelerator]
+    return (*accelerated, *_cpu_in_one([each for each in rejections if not each.accelerator]))
+
+
+def rejections_by_family(misses: Iterable[Miss]) -> dict[str, Rejection]:
+    """Return the rejection of each family.
 
     The type that came closest gives the reason. Types that fit but are too slow or have no price come first, then types
     with too little memory, then types that a gate refuses. Among these the most common gate counts.
     """
     families: dict[str, dict[str, list[Miss]]] = {}
     for miss in misses:
-        if miss.kind.family not in placed:
-            families.setdefault(miss.kind.family, {}).setdefault(code_of(miss), []).append(miss)
-    rejections = [_rejection(family, by_code) for family, by_code in families.items()]
-    accelerated = [each for each in rejections if each.accelerator]
-    return (*accelerated, *_cpu_in_one([each for each in rejections if not each.accelerator]))
+        families.setdefault(miss.kind.family, {}).setdefault(code_of(miss), []).append(miss)
+    return {family: _rejection(family, by_code) for family, by_code in families.items()}
 
 
 def _rejection(family: str, misses: Mapping[str, Sequence[Miss]]) -> Rejection:

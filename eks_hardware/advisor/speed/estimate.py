@@ -113,9 +113,10 @@ def training_pass(request: Request, fit: Fit) -> TrainingPass:
         width=shape.hidden_size,
         attention_tflops=known.peak_tflops(own) if known else None,
     )
-    one = throughput.layer_exchange_seconds(
-        replace(devices, count=layout.tensor), width=shape.hidden_size, tokens=batch
-    )
+    one = 0.0
+    if layout.tensor > 1:
+        sharing = replace(devices, count=layout.tensor)
+        one = throughput.layer_exchange_seconds(sharing, width=shape.hidden_size, tokens=batch)
     # Forward and backward exchange the same. Selective checkpointing keeps the results of exchanges.
     passes = 3 if workload.activation_checkpointing is True else 2
     computing = _with_exchanges(computing, one * passes * shape.layers / layout.pipeline, layout.tensor)
@@ -251,7 +252,7 @@ def _serving(replica: _Replica) -> Speed:
         nodes=replica.nodes if layout.expert > 1 else 1,
         network_gb_per_second=replica.network_gb_per_second,
     )
-    weights = replace(weights_of(shape, precision), copies=layout.data)
+    weights = weights_of(shape, precision, copies=layout.data)
     prompt = further = None
     if shape.generates is False:
         one, first = _answering(replica, devices, weights)
@@ -276,7 +277,7 @@ def forget() -> None:
     _serving.cache_clear()
 
 
-def weights_of(shape: Shape, precision: str) -> Weights:
+def weights_of(shape: Shape, precision: str, *, copies: int = 1) -> Weights:
     """Return the weights of a model in a format, as devices read them."""
     table_bytes = shape.looked_up * weight_bytes_of_tables(precision)
     read = shape.parameters - shape.looked_up
@@ -294,6 +295,7 @@ def weights_of(shape: Shape, precision: str) -> Weights:
         experts_of_token=shape.experts_of_token or 0,
         expert_layers=shape.expert_layers,
         width=shape.hidden_size,
+        copies=copies,
     )
 
 
@@ -328,7 +330,7 @@ def _generating(
         each = throughput.prefill_seconds(
             devices, weights, prompt_tokens=prompt, attention_width=width, prompts=together * own
         )
-    if prefill.value is not None:
+    if prefill.value is not None and own > 1:
         prefill = replace(prefill, value=prefill.value * own)  # of one pass, in which every device reads a prompt
     prefill, each = (_shorter(one, replica.of_prompts, "prompts") for one in (prefill, each))
     served = throughput.served_tokens_per_second(output_tokens=answer, prefill=each, decode=decode)

@@ -48,7 +48,7 @@ def replicas(fitter_for: Callable[[int], Fitter], kind: InstanceType, sequences:
     """
     one = fitter_for(1)
     least = one.on(kind)
-    # More sequences need more memory on the same devices. Only experts can be spread over more devices with more of them.
+    # More sequences need more memory on the same devices. Only experts are spread over more devices for more of them.
     if isinstance(least, Miss) and (least.gates or not one.request.shape.routed_parameters):
         return least
     best: Replicas | None = None
