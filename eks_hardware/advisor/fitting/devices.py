@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from eks_hardware import facts
@@ -45,6 +46,7 @@ def usable_gib(chip: Accelerator) -> float | None:
     return each * fact["share"] if gib is None else gib
 
 
+@cache
 def host_gib(kind: InstanceType) -> float:
     """Return the GiB of a node's memory that a process in a pod can use."""
     fact = facts.memory()["host"]
@@ -55,6 +57,7 @@ def host_gib(kind: InstanceType) -> float:
     return max(0.0, left) * fact["share"]
 
 
+@cache
 def cores_of(kind: InstanceType) -> int:
     """Return the cores of a device that software sees, each with its own memory; 1 for GPUs and CPUs."""
     chip = _neuron_chip(kind)
