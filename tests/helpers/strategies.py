@@ -91,6 +91,17 @@ def resolved_gpu_pool(instance_type: str, **fields: Any) -> ResolvedNodePool:
     return resolve(strategy(**pools(gpu_pool(instance_types=[instance_type], **fields)))).node_pools[0]
 
 
+_RESOLVED: dict[str, ResolvedStrategy] = {}
+
+
+def resolved_once(of: Strategy) -> ResolvedStrategy:
+    """Return a strategy, resolved. Equal strategies are resolved once, so patch no facts that resolving reads."""
+    written = of.model_dump_json(exclude_unset=True)
+    if written not in _RESOLVED:
+        _RESOLVED[written] = resolve(of)
+    return _RESOLVED[written]
+
+
 @cache
 def strategy_of(file: Path) -> Strategy:
     """Return the strategy of a file without errors."""

@@ -47,7 +47,7 @@ def test_it_is_short() -> None:
 
 
 def test_numbers_of_traps() -> None:
-    traps = yaml.safe_load((TESTS / "traps.yaml").read_text(encoding="utf-8"))
+    traps = yaml.load((TESTS / "traps.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     rows = traps["traps"] if isinstance(traps, dict) else traps
     assert number("traps") == len(rows)
 

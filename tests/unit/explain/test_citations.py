@@ -21,11 +21,10 @@ from eks_hardware import data
 from eks_hardware.catalogue import NetworkCard
 from eks_hardware.catalogue.efa import efa_layout
 from eks_hardware.explain import Section, plain
-from eks_hardware.models import Strategy
 from eks_hardware.spellings import CAPACITY
-from eks_hardware.validation import load_strategy
 from helpers.cases import in_one_test
 from helpers.explained import FILES, explained
+from helpers.strategies import strategy_of
 
 _ROW = re.compile(r"(catalogue/\w+\.json) row ([^;]+?) \(([^()]+)\), ")
 _PLACE = re.compile(r"((?:facts|prices|catalogue)/\w+\.json) ([a-z][^,;]*)")
@@ -42,11 +41,6 @@ class Fact:
     @property
     def at(self) -> str:
         return f"{self.file} {self.place}"
-
-
-@cache
-def _written(name: str) -> Strategy:
-    return load_strategy(FILES[name]).strategy
 
 
 @dataclass(frozen=True)
@@ -72,7 +66,7 @@ class Case:
     @property
     def spec(self) -> Any:
         """The group or pool in the strategy."""
-        strategy = _written(self.strategy)
+        strategy = strategy_of(FILES[self.strategy])
         pools = strategy.karpenter.node_pools if strategy.karpenter else ()
         each = {"groups": strategy.node_groups, "pools": pools}[self.section.kind]
         return next(spec for spec in each if spec.name == self.section.name)
@@ -333,7 +327,7 @@ def _zones_of_nodes(case: Case) -> bool:
 def _zones_of_network(case: Case) -> bool:
     region = case.held(f"catalogue/offerings.json regions.{case.of('region')}")
     excluded = case.held("facts/eks.json control_plane_excluded_zones.zone_ids")
-    network = _written(case.strategy).network
+    network = strategy_of(FILES[case.strategy]).network
     count = network.zones if "zones" in network.model_fields_set else case.held(f"{CHOICES} zones.count")
     in_region = {region["prefix"] + digit for digit in region["zones"]}
     return (
@@ -348,25 +342,27 @@ def _control_plane_zones(case: Case) -> bool:
     return len(case.value) == case.held(f"{CHOICES} control_plane_zones.count") and not set(case.value) & set(excluded)
 
 
-def _blocks(split: Mapping[str, int], block: ipaddress.IPv4Network) -> dict[str, ipaddress.IPv4Network]:
+@cache
+def _blocks(network: str, zone: int, **split: int) -> dict[str, str]:
     """Return the subnets of a zone's block by role: each is the first of its size that overlaps none before."""
+    block = list(ipaddress.IPv4Network(network).subnets(prefixlen_diff=split["zone_bits"]))[zone - 1]
     private = next(block.subnets(prefixlen_diff=split["private_bits"]))
     public = next(each for each in block.subnets(prefixlen_diff=split["public_bits"]) if not each.overlaps(private))
     # A subnet has at least 16 addresses.
     bits = max(split["public_bits"], min(split["control_plane_bits"], 28 - block.prefixlen))
     rest = (each for each in block.subnets(prefixlen_diff=bits) if not each.overlaps(private))
     control_plane = next(each for each in rest if not each.overlaps(public))
-    return {"private": private, "public": public, "control-plane": control_plane, "pod": block}
+    found = {"private": private, "public": public, "control-plane": control_plane, "pod": block}
+    return {role: str(each) for role, each in found.items()}
 
 
 def _subnets(case: Case) -> bool:
     """Pods have their zone's whole block of their own network."""
     split = case.held(f"{CHOICES} subnets")
     for subnet in case.value:
-        network = ipaddress.IPv4Network(case.of("pod_cidr" if subnet["role"] == "pod" else "cidr"))
-        number = int(subnet["zone_id"].rpartition("-az")[2])
-        block = list(network.subnets(prefixlen_diff=split["zone_bits"]))[number - 1]
-        if subnet["cidr"] != str(_blocks(split, block)[subnet["role"]]):
+        network = case.of("pod_cidr" if subnet["role"] == "pod" else "cidr")
+        zone = int(subnet["zone_id"].rpartition("-az")[2])
+        if subnet["cidr"] != _blocks(network, zone, **split)[subnet["role"]]:
             return False
     return bool(case.value)
 

@@ -13,7 +13,7 @@ from eks_hardware.kubernetes.model import Bundle
 from eks_hardware.kubernetes.references import Reference, known, references_in, replaced
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from helpers.cases import in_one_test
-from helpers.strategies import SHIPPED, resolved_shipped, strategy
+from helpers.strategies import SHIPPED, resolved_once, resolved_shipped, strategy
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 NEURON = {"instance_types": ["trn1.32xlarge"], "limits": {"aws.amazon.com/neuron": 32}}
@@ -31,7 +31,7 @@ def resolved_with_pools(
 ) -> ResolvedStrategy:
     base = {"name": "pool", "instance_types": ["g6.xlarge"], "limits": {"nvidia.com/gpu": 4}}
     section = {"node_pools": [{**base, **pool} for pool in pools], **(karpenter or {})}
-    return resolve(strategy(karpenter=section, **fields))
+    return resolved_once(strategy(karpenter=section, **fields))
 
 
 def bundle(*pools: dict[str, Any], **fields: Any) -> Bundle:

@@ -22,7 +22,7 @@ from eks_hardware.resolve import (
 )
 from eks_hardware.resolve.pool_types import candidates, known_to_karpenter, left_out, pool_types
 from helpers.cases import in_one_test
-from helpers.strategies import gpu_pool, group, pool, pools, strategy
+from helpers.strategies import gpu_pool, group, pool, pools, resolved_once, strategy
 
 CATALOGUE = load()
 SUGGESTED = facts.karpenter()["ami_aliases"]["suggested"]
@@ -32,7 +32,7 @@ RESERVATION = {"id": "cr-01234567", "zone": "usw2-az4"}
 
 
 def cluster_with(*given: dict[str, Any], karpenter: dict[str, Any] | None = None, **fields: Any) -> ResolvedStrategy:
-    return resolve(strategy(**pools(*given, **(karpenter or {})), **fields))
+    return resolved_once(strategy(**pools(*given, **(karpenter or {})), **fields))
 
 
 def resolved_pool(

@@ -24,7 +24,7 @@ from eks_hardware.resolve import (
     resolve_node_group,
 )
 from helpers.cases import in_one_test
-from helpers.strategies import SHIPPED, SYSTEM, gpu_pool, group, pools, shipped, strategy
+from helpers.strategies import SHIPPED, SYSTEM, gpu_pool, group, pools, resolved_once, shipped, strategy
 
 SIZE = {"size_gib": 1200}
 DEFAULT = {"deployment": "persistent-2"}
@@ -117,7 +117,7 @@ def mutable_within(value: Any, path: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("given", STRATEGIES)
 def test_every_value_has_a_reason(given: Strategy) -> None:
-    for each in resolved_within(resolve(given)):
+    for each in resolved_within(resolved_once(given)):
         names = {field.name for field in fields(each)} - {"reasons"}
         assert sorted(names) == sorted(name for name, _, _ in each.explained())
         assert names == set(each.reasons)
@@ -131,7 +131,7 @@ def test_every_value_has_a_reason(given: Strategy) -> None:
 
 @pytest.mark.parametrize("given", STRATEGIES)
 def test_nothing_can_be_changed(given: Strategy) -> None:
-    assert list(mutable_within(resolve(given), "resolved")) == []
+    assert list(mutable_within(resolved_once(given), "resolved")) == []
 
 
 @pytest.mark.parametrize("given", STRATEGIES)
@@ -143,13 +143,13 @@ def test_the_same_strategy_resolves_to_the_same(given: Strategy) -> None:
 
 
 def test_every_class_is_met() -> None:
-    met = {type(each) for each in resolved_within(resolve(EVERYTHING))}
+    met = {type(each) for each in resolved_within(resolved_once(EVERYTHING))}
     assert {*Resolved.__subclasses__(), ResolvedNodeGroup, ResolvedNodePool} == met | {ResolvedNodes}
 
 
 def test_why_of_an_unknown_field() -> None:
     with pytest.raises(KeyError):
-        resolve(EVERYTHING).why("nonsense")
+        resolved_once(EVERYTHING).why("nonsense")
 
 
 PLAIN = resolve(strategy(group("g5.xlarge"), karpenter={"node_pools": [gpu_pool(accelerator="l4")]}, storage=LUSTRE))

@@ -12,11 +12,10 @@ import yaml
 
 from eks_hardware import data, facts
 from eks_hardware.models import Strategy
-from eks_hardware.resolve import resolve
 from eks_hardware.workloads import KINDS, Manifest, Request, WorkloadError, manifest
 from helpers.cases import in_one_test
 from helpers.sections import configured
-from helpers.strategies import SHIPPED, gpu_pool, group, pools, shipped, strategy
+from helpers.strategies import SHIPPED, gpu_pool, group, pools, resolved_once, shipped, strategy
 
 P4D = group("p4d.24xlarge", efa=True, workload="training")
 TRN1 = group("trn1.32xlarge", name="trn1", efa=True, workload="training")
@@ -24,7 +23,7 @@ INF2 = group("inf2.48xlarge", name="inf2")
 
 
 def manifest_of(of: Strategy, **request: Any) -> Manifest:
-    return manifest(of, resolve(of), Request(**{"kind": "job", "group": "gpu", **request}))
+    return manifest(of, resolved_once(of), Request(**{"kind": "job", "group": "gpu", **request}))
 
 
 def refused(of: Strategy, **request: Any) -> WorkloadError:
