@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import typing
 
-import pytest
-
 from eks_hardware import aws_names
 from eks_hardware.resolve import ResolvedStrategy, resolve
+from helpers.cases import in_one_test
 from helpers.strategies import SYSTEM, group, strategy
 
 LONGEST_REGION = "ap-southeast-2"
@@ -66,7 +65,7 @@ def resolved_as(cluster: str, *group_names: str) -> ResolvedStrategy:
     )
 
 
-@pytest.mark.parametrize("cluster", [*CLUSTERS, "sg-x"])
+@in_one_test("cluster", [*CLUSTERS, "sg-x"])
 def test_names_are_legal_and_apart(cluster: str) -> None:
     # trap: terraform-aws-modules/terraform-aws-eks#2555
     found = names_of(resolved_as(cluster, "g" * 63, "g" * 62 + "h", "h" * 63))
@@ -80,7 +79,7 @@ def test_two_long_clusters_have_different_names() -> None:
     assert not set(one.values()) & set(other.values())
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("parts", "limit", "expected"),
     [
         (("demo", "us-west-2", "cluster"), 64, "demo-us-west-2-cluster"),

@@ -10,6 +10,7 @@ from eks_hardware import facts
 from eks_hardware.catalogue import load
 from eks_hardware.quotas import QuotaNeed, quota_needs, vcpu_need
 from eks_hardware.resolve import resolve
+from helpers.cases import in_one_test
 from helpers.strategies import SHIPPED, group, pools, shipped, strategy
 
 STANDARD, STANDARD_SPOT = "L-1216C47A", "L-34B43A08"
@@ -36,7 +37,7 @@ def test_group_at_max_and_while_it_is_updated() -> None:
     assert [part.path for part in need.parts] == ["node_groups[gpu].scaling.max"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "nodes", "capacity", "expected"),
     [
         ("p4d.24xlarge", 2, "on-demand", (P, 192, True)),
@@ -52,7 +53,7 @@ def test_nodes_of_one_type(name: str, nodes: int, capacity: str, expected: tuple
     assert (need.code, need.needed, need.above_default) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "nodes"),
     [
         ({}, 6),
@@ -109,7 +110,7 @@ def pool_vcpus(capacity: tuple[str, ...] = ("on-demand",), **fields: Any) -> dic
     return needs(**pools({"name": "pool", "capacity": list(capacity), **fields}))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "vcpus"),
     [
         ({"instance_types": ["g6.xlarge"], "limits": {"nvidia.com/gpu": 4}}, 4 * 4),
@@ -214,7 +215,7 @@ def test_lustre(deployment: str, key: str) -> None:
     assert found[key] == (4800, 0)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_shipped_strategies_have_a_quota_for_everything(name: str) -> None:
     given = shipped(name)
     found = quota_needs(given, resolve(given))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from eks_hardware.catalogue import Hardware
+from helpers.cases import in_one_test
 from helpers.strategies import FOLDER, SHIPPED, resolved_shipped
 
 
@@ -20,7 +19,7 @@ def test_which_ship() -> None:
     )
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_name_and_first_group(name: str) -> None:
     resolved = resolved_shipped(name)
     assert name == resolved.name

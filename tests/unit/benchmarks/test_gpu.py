@@ -17,6 +17,7 @@ from benchmarks.gpu.rows import Device, Measured, UnknownDeviceError, instance_t
 from eks_hardware.advisor.measured.file import read_measurements
 from eks_hardware.advisor.shapes.public import shape_of_name
 from eks_hardware.facts.schemas.measurements import MeasurementRow
+from helpers.cases import in_one_test
 
 H100 = Device(name="NVIDIA H100 80GB HBM3", memory_gib=79.1, software="PyTorch 2.6.0, CUDA 12.4")
 TRAINING = Case(work="training", model="llama-3.1-8b", method="lora", checkpointing=True, sequences=2, tokens=4096)
@@ -40,7 +41,7 @@ def test_a_model_replaces_those_of_the_plan() -> None:
     assert len({each.tokens for each in cases(FULL) if each.work == "training"}) == 3
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "memory_gib", "expected"),
     [
         ("NVIDIA H100 80GB HBM3", 79.1, "p5.4xlarge"),

@@ -6,10 +6,9 @@ import copy
 import json
 from typing import Any
 
-import pytest
-
 from benchmarks import report
 from benchmarks.__main__ import ACCEPTED, PAGE
+from helpers.cases import in_one_test
 
 RESULTS: dict[str, Any] = json.loads(ACCEPTED.read_text(encoding="utf-8"))
 
@@ -34,7 +33,7 @@ def test_nothing_is_worse_than_itself() -> None:
     assert report.worse(RESULTS, RESULTS) == {}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "name"),
     [
         (("synthesis", "mixed-hardware", "seconds", "ours"), "synth mixed-hardware, time / stock"),

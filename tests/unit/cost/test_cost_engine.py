@@ -112,7 +112,7 @@ def test_every_strategy_has_a_cost(file: Path) -> None:
     assert found.not_counted
 
 
-@pytest.mark.parametrize("file", sorted(SHIPPED.glob("*.yaml")), ids=lambda file: file.stem)
+@in_one_test("file", sorted(SHIPPED.glob("*.yaml")), ids=lambda file: file.stem)
 def test_everything_that_ships_has_a_price(file: Path) -> None:
     """At least an upper bound: Spot costs at most the On-Demand price."""
     found = cost_of(resolved_of(file), today=TODAY)
@@ -234,7 +234,7 @@ def test_no_price_is_never_zero() -> None:
 # --- pools
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "name", "nodes"),
     [
         # Whole nodes of the only type.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helpers import cost_guide, price_coverage
+from helpers.cases import in_one_test
 
 
 def test_guide_is_up_to_date(request: pytest.FixtureRequest) -> None:
@@ -25,7 +26,7 @@ def test_documents_compute_their_own_savings_rightly() -> None:
             assert then == row["saving_percent"], row["workload"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("workload", "now"),
     [
         ("7B Model Training", 56),  # 3.06, 1.34375

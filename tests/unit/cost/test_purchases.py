@@ -10,11 +10,12 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.catalogue import load
 from eks_hardware.cost import PURCHASES, Purchase, instance_figure, why_unknown
+from helpers.cases import in_one_test
 
 CATALOGUE = load()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("type_name", "region", "purchase", "usd_per_hour"),
     [
         ("g5.xlarge", "us-east-1", "on-demand", 1.006),
@@ -77,7 +78,7 @@ def test_a_capacity_block_says_what_is_known_of_its_source() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("type_name", "region", "purchase", "why"),
     [
         ("p5e.48xlarge", "us-east-1", "on-demand", "the price of"),

@@ -11,6 +11,7 @@ from eks_hardware.diff.messages import pool_sentence
 from eks_hardware.diff.node_pools import pool_changes
 from eks_hardware.kubernetes import Bundle, bundle
 from eks_hardware.resolve import resolve
+from helpers.cases import in_one_test
 from helpers.diff import compared_without_node as compared
 from helpers.diff import with_cluster
 from helpers.sections import node_groups
@@ -34,7 +35,7 @@ POOLS = {
 }
 
 
-@pytest.mark.parametrize(("fields", "nodes"), POOLS.values(), ids=POOLS)
+@in_one_test(("fields", "nodes"), POOLS.values(), ids=POOLS)
 def test_nodes_of_a_pool(fields: dict[str, Any], nodes: str) -> None:
     base = gpu_pool("gpu", instance_families=["g5"])
     changes = compared(strategy(**pools(base)), strategy(**pools({**base, **fields})))
@@ -94,9 +95,7 @@ SPECS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "field", "nodes"), [(kind, *row) for kind, rows in SPECS.items() for row in rows.items()]
-)
+@in_one_test(("kind", "field", "nodes"), [(kind, *row) for kind, rows in SPECS.items() for row in rows.items()])
 def test_drift_by_field(kind: str, field: str, nodes: str) -> None:
     """Like Karpenter: static fields are hashed, the others are compared with the running instance."""
 

@@ -147,7 +147,7 @@ def test_counted(number: int, noun: str, expected: str) -> None:
     assert counted(number, noun) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "expected"),
     [
         (0, "$0"),

@@ -86,7 +86,7 @@ ADDONS = "facts/addons.json addons"
 EKS = "https://docs.aws.amazon.com/eks/latest/userguide"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "path", "field", "origin", "text", "source"),
     [
         (

@@ -51,7 +51,7 @@ def test_it_fits_its_type(name: str) -> None:
     TypeAdapter(expected).validate_json((data.FOLDER / FILES[name].name).read_bytes(), strict=True, extra="forbid")
 
 
-@pytest.mark.parametrize("file", CHARTS, ids=lambda file: file.stem)
+@in_one_test("file", CHARTS, ids=lambda file: file.stem)
 def test_chart_values_fit_their_type(file: Path) -> None:
     TypeAdapter(TYPES["ChartValues"]).validate_json(file.read_bytes(), strict=True, extra="forbid")
 

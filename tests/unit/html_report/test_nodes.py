@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware.catalogue import load
 from eks_hardware.html_report.nodes import NodeSet, node_sets
 from eks_hardware.resolve import resolve
+from helpers.cases import in_one_test
 from helpers.strategies import group, pool, strategy
 
 
@@ -21,7 +20,7 @@ def node_set_of_pool(**fields: Any) -> NodeSet:
     return found[1]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("instance_types", "types", "devices"),
     [
         ("m7i.xlarge", "m7i.xlarge", None),
@@ -54,7 +53,7 @@ def test_shared_gpus() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "most"),
     [
         ({"instance_families": ["g6"], "limits": {"nvidia.com/gpu": 10}}, 10),

@@ -13,6 +13,7 @@ from eks_hardware.iam_policies.document import MANAGED_POLICY_SIZE
 from eks_hardware.iam_policies.service_roles import document, policies
 from eks_hardware.iam_policies.service_roles import roles as recorded_roles
 from eks_hardware.resolve import ServiceRole, resolve
+from helpers.cases import in_one_test
 from helpers.policies import as_list
 from helpers.strategies import strategy
 
@@ -193,7 +194,7 @@ OURS = {"aws:ResourceTag/elbv2.k8s.aws/cluster": "demo"}
 MADE = {"aws:RequestTag/elbv2.k8s.aws/cluster": "demo"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("sid", "tags"),
     [
         ("TagNewSecurityGroup", MADE),

@@ -56,7 +56,7 @@ def test_every_chart_is_among_them() -> None:
     assert found == set(facts.charts()["charts"])
 
 
-@pytest.mark.parametrize("key", sorted(facts.charts()["charts"]))
+@in_one_test("key", sorted(facts.charts()["charts"]))
 def test_keys_are_of_the_recorded_version(key: str) -> None:
     assert facts.chart_keys(key)["version"] == facts.chart(key)["version"]
     assert [str(each) for each in unknown_keys(key, {"aMisspelledKey": 1})] == ["aMisspelledKey"]

@@ -10,6 +10,7 @@ from eks_hardware import facts
 from eks_hardware.kubernetes.controllers import AUTOSCALER, LOAD_BALANCERS, releases
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.resolve import resolve
+from helpers.cases import in_one_test
 from helpers.strategies import group, strategy
 
 AUTOSCALED = {"min": 0, "max": 4, "autoscaled": True}
@@ -58,7 +59,7 @@ def test_cluster_autoscaler() -> None:
     assert "tolerations" not in found
 
 
-@pytest.mark.parametrize("version", sorted(facts.eks()["versions"]["supported"]))
+@in_one_test("version", sorted(facts.eks()["versions"]["supported"]))
 def test_image_is_of_the_cluster_s_minor(version: str) -> None:
     tag = chart_values(AUTOSCALER, cluster={"kubernetes_version": version})["image"]["tag"]
     assert tag.startswith(f"v{version}.")
@@ -72,7 +73,7 @@ def test_a_strategy_s_values_win() -> None:
     assert found["image"] == {"tag": "v1.35.2"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "resources"),
     [
         ({"instance_types": ["g5.12xlarge"]}, {}),
@@ -120,7 +121,7 @@ RENAMED = {"time_slicing": {"replicas": 3, "rename": True}}
 MIG = {"mig_profile": "1g.5gb"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "label"),
     [
         ({"instance_types": ["g5.12xlarge"]}, "a10g"),

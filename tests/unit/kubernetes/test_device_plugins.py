@@ -11,6 +11,7 @@ from eks_hardware.kubernetes.device_plugins import NEURON_SCHEDULER, efa_image, 
 from eks_hardware.kubernetes.model import ChartRelease
 from eks_hardware.resolve import resolve
 from eks_hardware.rules.unknown_keys import unknown_keys
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 from helpers.strategies import gpu_pool, group, pools, strategy
 
@@ -33,7 +34,7 @@ def time_slicing(replicas: int, **fields: Any) -> dict[str, Any]:
 NVIDIA, EFA, NEURONS = "nvidia-device-plugin", "aws-efa-k8s-device-plugin", "neuron-helm-chart"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("groups", "fields", "expected"),
     [
         ([], {}, set()),

@@ -182,7 +182,7 @@ def required_values(pool: Any, key: str) -> Any:
     return found[0]["values"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "key", "expected"),
     [
         ({}, "node.kubernetes.io/instance-type", ["g6.xlarge"]),
@@ -268,7 +268,7 @@ def test_node_pool(fields: dict[str, Any], path: str, expected: object) -> None:
     assert at(pool["spec"], path) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("duration", "expected"),
     [("8h", "8h"), ("9h30m", "9h30m"), ("90m", "90m"), ("30s", "0h1m"), ("1h59m1s", "1h60m"), ("1h60s", "1h1m")],
 )
@@ -278,7 +278,7 @@ def test_a_budget_lasts_whole_minutes(duration: str, expected: str) -> None:
     assert at(pool, "spec.disruption.budgets") == [{"nodes": "0", "schedule": "@daily", "duration": expected}]
 
 
-@pytest.mark.parametrize("fields", [{}, NEURON, EFA, CPU, BOTTLEROCKET, {"gpu_sharing": {"mig_profile": "1g.5gb"}}])
+@in_one_test("fields", [{}, NEURON, EFA, CPU, BOTTLEROCKET, {"gpu_sharing": {"mig_profile": "1g.5gb"}}])
 def test_no_label_of_karpenters_own(fields: dict[str, Any]) -> None:
     """Karpenter refuses a pool that sets one."""
     types = {"instance_types": ["p4d.24xlarge"]} if "gpu_sharing" in fields else {}
@@ -522,7 +522,7 @@ def test_overlays(fields: dict[str, Any], expected: list[tuple[str, list[str], d
         assert overlay["spec"]["capacity"] == capacity
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_pools_come_last_and_go_first(name: str) -> None:
     """Uninstalled in reverse order: device plugins and controllers outlive their nodes."""
     installed = whole_bundle(resolved_shipped(name)).releases

@@ -92,7 +92,7 @@ POOL_OF_SEVERAL = {"name": "several", "instance_families": ["g5", "g6", "g6e"], 
 L4 = {"name": "l4", "instance_types": ["g6.xlarge", "g6.12xlarge"], "limits": {GPU: 8}}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("groups", "pools", "expected"),
     [
         # One flavor per accelerator, for groups and pools alike.
@@ -163,7 +163,7 @@ def test_a_job_tolerates_what_is_not_the_accelerator_s() -> None:
 # --- quotas
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "expected"),
     [
         (group("p4d.24xlarge", efa=True), {"cpu": "382760m", "memory": "4288609Mi", GPU: "32", EFA: "16"}),
@@ -202,7 +202,7 @@ def test_quota_of_a_group(given: dict[str, Any], expected: dict[str, str]) -> No
     assert expected == found
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "expected"),
     [
         # 48 vCPU and 192 GiB for 4 GPUs; 4 vCPU and 16 GiB for one: CPU is derived in resolve.

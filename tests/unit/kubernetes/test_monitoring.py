@@ -15,6 +15,7 @@ from eks_hardware.kubernetes.dashboards import DASHBOARDS, dashboard
 from eks_hardware.kubernetes.exporters import EFA_SCRIPT
 from eks_hardware.resolve import resolve
 from eks_hardware.rules.unknown_keys import unknown_keys
+from helpers.cases import in_one_test
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.strategies import group, strategy
 
@@ -34,7 +35,7 @@ def objects_by_name(found: Bundle, kind: str) -> dict[str, Any]:
 STACK = "kube-prometheus-stack"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("groups", "kubernetes", "expected"),
     [
         (ALL, {}, set()),

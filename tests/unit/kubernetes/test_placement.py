@@ -45,7 +45,7 @@ A_IS_1 = {"key": "a", "operator": "In", "values": ["1"]}
 NO_B = {"key": "b", "operator": "DoesNotExist"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("labels", "selector", "affinity", "expected"),
     [
         ({}, None, None, True),
@@ -67,7 +67,7 @@ def test_matches(
     assert expected == matches(labels, selector, affinity)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("operator", "values", "value", "expected"),
     [
         ("Exists", [], "x", True),

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
 import yaml
 
 from eks_hardware import facts
@@ -15,6 +14,7 @@ from eks_hardware.kubernetes.references import replaced
 from eks_hardware.kubernetes.storage import RELEASE, bucket_volume, releases
 from eks_hardware.resolve import resolve
 from eks_hardware.spellings import EBS_CLASS, EFS_CLASS, LUSTRE_CLASS
+from helpers.cases import in_one_test
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.paths import ROOT
 from helpers.strategies import strategy
@@ -57,7 +57,7 @@ def test_classes_have_the_names_that_rules_look_for() -> None:
     assert classes == {EBS_CLASS, EFS_CLASS, LUSTRE_CLASS}
 
 
-@pytest.mark.parametrize("version", sorted(facts.eks()["versions"]["supported"]))
+@in_one_test("version", sorted(facts.eks()["versions"]["supported"]))
 def test_the_api_takes_every_object(version: str) -> None:
     found = list(storage_objects(("research",), ("aws-ebs-csi-driver",), **ALL).values())
     assert check_objects([dict(item) for item in found], version) == []

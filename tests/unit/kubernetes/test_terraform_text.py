@@ -8,6 +8,7 @@ import pytest
 
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.kubernetes.terraform_text import holds_token, terraform_text
+from helpers.cases import in_one_test
 
 TOKEN = "${TfToken[TOKEN.12]}"
 VPC = Reference.VPC_ID.text
@@ -23,7 +24,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@in_one_test("text", TEXTS)
 def test_text(text: str) -> None:
     assert terraform_text(text, lambda reference: f"<{reference.value}>") == TEXTS[text]
 

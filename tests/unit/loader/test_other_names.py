@@ -26,6 +26,7 @@ from eks_hardware.models import (
 from eks_hardware.models.nodes import Disruption, Scaling
 from eks_hardware.models.strategy import S3BackendSpec
 from eks_hardware.suggestions import close
+from helpers.cases import in_one_test
 
 SECTIONS = {
     each.__name__: each
@@ -83,7 +84,7 @@ def test_a_path_without_a_field_does_not_exist() -> None:
     assert not has_path(NodeGroupSpec, "name.min")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("section", "key", "path"),
     [
         (Strategy, "kubernetes_version", "cluster.kubernetes_version"),
@@ -123,7 +124,7 @@ GROUP = "  - {{name: gpu, instance_types: [g6.xlarge], scaling: {{max: 2}}, {}}}
 POOL = "karpenter: {{node_pools: [{{name: l4, instance_families: [g6], {}}}]}}\n"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "message"),
     [
         (GROUP.replace("g6.xlarge", "g6").format("efa: false"), "; types of the family: g6.xlarge, g6.2xlarge, "),

@@ -111,7 +111,7 @@ def test_an_overlay_may_be_empty(text: str) -> None:
     assert load(write_overlay("e", text)).name == "base"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("nat: x", [("FIELD_TYPE", "nat", "overlays/o.yaml:1:6")]),
@@ -141,7 +141,7 @@ def test_findings_of_base_and_overlay_come_together() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["../x", "A", "", "a/b", "a.yaml", "-a", "a" * 64, "a\nb", "a\0"])
+@in_one_test("name", ["../x", "A", "", "a/b", "a.yaml", "-a", "a" * 64, "a\nb", "a\0"])
 def test_names_that_are_none(name: str) -> None:
     assert refusals_with(name) == [("OVERLAY_NAME", "", "None")]
 

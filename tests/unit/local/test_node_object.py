@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, cast
 
-import pytest
-
 from eks_hardware.catalogue import load
 from eks_hardware.kubernetes.allocatable import allocatable
 from eks_hardware.local.cluster import Cluster
@@ -76,7 +74,7 @@ def machine(
     )
 
 
-@pytest.mark.parametrize(("name", "image"), NAMES.items())
+@in_one_test(("name", "image"), NAMES.items())
 def test_the_name_of_an_image(name: str, image: Image) -> None:
     assert Image.of(name) == image
 
@@ -87,7 +85,7 @@ def test_drivers() -> None:
     assert found == [[], ["nvidia"], ["neuron"], both, both, both]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "fields", "efas"),
     [
         ("m6i.xlarge", {}, 0),

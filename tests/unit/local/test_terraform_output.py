@@ -6,6 +6,7 @@ import pytest
 
 from eks_hardware.local import terraform_output
 from eks_hardware.local.terraform_output import Progress, plain
+from helpers.cases import in_one_test
 
 # Output of cdktf 0.21 for Terraform 1.11: a chunk starts with the stack's name, the rest is indented.
 _DEPLOY = """\
@@ -126,7 +127,7 @@ Command output on stderr:
 """
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("printed", "expected"),
     [
         pytest.param(

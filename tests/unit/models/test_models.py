@@ -154,7 +154,7 @@ def text_leaves(annotation: Any) -> Iterator[Any]:
             yield from text_leaves(argument)
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
+@in_one_test("hostile", HOSTILE)
 def test_no_field_takes_hostile_text(hostile: str) -> None:
     taken = []
     checked = 0
@@ -189,7 +189,7 @@ def test_no_field_takes_values_of_any_kind_but_json() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "code"),
     [
         ({"a": "${b}"}, "text_template"),
@@ -440,14 +440,12 @@ def test_limits(model: type[BaseModel], given: dict[str, Any], expected: list[st
     assert expected == error_types(model, given)
 
 
-@pytest.mark.parametrize(
-    "version", ["", " ", ",", ">=", ">= 5.100.0,", ">= 5.100.0, ,", ">=> 5", "5.x", "...", "~ 5", "1.2.3.4"]
-)
+@in_one_test("version", ["", " ", ",", ">=", ">= 5.100.0,", ">= 5.100.0, ,", ">=> 5", "5.x", "...", "~ 5", "1.2.3.4"])
 def test_garbage_is_no_provider_range(version: str) -> None:
     assert PATTERN in error_types(Strategy, document(aws={"version": version}))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "cidr",
     [
         "10.0.0.0",
@@ -508,7 +506,7 @@ def test_errors_of_a_pool_have_their_place() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "counts"),
     [
         ("cpu", True),

@@ -52,7 +52,7 @@ def test_defaults_are_private_logged_and_encrypted() -> None:
     )
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_shipped_strategies_can_be_deployed_from_anywhere(name: str) -> None:
     """Terraform is outside a VPC that the same apply creates: a private API would stop the first apply halfway."""
     resolved = resolved_shipped(name)
@@ -94,7 +94,7 @@ def test_addons_and_phases() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("addon", "account", "namespace", "policy"),
     [
         ("vpc-cni", "aws-node", "kube-system", "AmazonEKS_CNI_Policy"),

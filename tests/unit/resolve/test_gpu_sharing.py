@@ -11,6 +11,7 @@ from eks_hardware import facts
 from eks_hardware.catalogue import load
 from eks_hardware.resolve import GpuShares, mig_profiles
 from eks_hardware.resolve.gpu_sharing import mig_bottlerocket_key
+from helpers.cases import in_one_test
 from helpers.strategies import resolved_gpu_pool, resolved_group
 
 BOTTLEROCKET = {"family": "bottlerocket"}
@@ -105,7 +106,7 @@ def test_plugin_labels(built: Any) -> None:
     assert bottlerocket["nvidia.com/gpu.deploy.operands"] == "false"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "profile", "count", "key"),
     [
         ("p4d.24xlarge", "1g.10gb", 4, "a100.40gb"),

@@ -138,7 +138,7 @@ def test_karpenter_is_where_the_strategy_wants_it() -> None:
 # --- Karpenter's options
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "expected"),
     [
         ({}, {}),

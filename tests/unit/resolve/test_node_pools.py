@@ -228,7 +228,7 @@ def test_subnets_are_named_where_they_are_not_tagged(tagged: bool, expected: dic
 # --- images
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("ami", "versions", "alias"),
     [
         ({}, {}, f"al2023@{SUGGESTED['al2023']}"),
@@ -266,7 +266,7 @@ def test_no_image_moves_alone() -> None:
 # --- limits
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "expected"),
     [
         ({"instance_types": ["p5.48xlarge"], "limits": {"nvidia.com/gpu": 16}}, {"nvidia.com/gpu": "16", "cpu": "384"}),
@@ -334,7 +334,7 @@ def test_overlays(fields: dict[str, Any], expected: tuple[CapacityOverlay, ...])
 # --- capacity and placement
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "capacity_types", "placement_group"),
     [
         ({}, ("on-demand",), "demo/pool"),

@@ -115,7 +115,7 @@ def mutable_within(value: Any, path: str) -> Iterator[str]:
         yield from mutable_within(child, f"{path}.{name}")
 
 
-@pytest.mark.parametrize("given", STRATEGIES)
+@in_one_test("given", STRATEGIES)
 def test_every_value_has_a_reason(given: Strategy) -> None:
     for each in resolved_within(resolved_once(given)):
         names = {field.name for field in fields(each)} - {"reasons"}
@@ -129,12 +129,12 @@ def test_every_value_has_a_reason(given: Strategy) -> None:
             assert isinstance(reason.origin, Origin)
 
 
-@pytest.mark.parametrize("given", STRATEGIES)
+@in_one_test("given", STRATEGIES)
 def test_nothing_can_be_changed(given: Strategy) -> None:
     assert list(mutable_within(resolved_once(given), "resolved")) == []
 
 
-@pytest.mark.parametrize("given", STRATEGIES)
+@in_one_test("given", STRATEGIES)
 def test_the_same_strategy_resolves_to_the_same(given: Strategy) -> None:
     first, second = resolve(given), resolve(Strategy.model_validate(given.model_dump(exclude_unset=True)))
     assert first == second

@@ -89,7 +89,7 @@ TRN1 = {"instance_types": ["trn1.32xlarge"], "efa": True}
 BLOCK = {"capacity": "capacity-block", "reservation": {"id": "cr-01234567", "zone": "usw2-az4"}}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("region", "network", "fields", "expected"),
     [
         ("us-west-2", {}, {"instance_types": ["m6i.xlarge"]}, ("usw2-az1", "usw2-az2", "usw2-az3")),

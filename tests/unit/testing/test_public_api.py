@@ -73,7 +73,7 @@ OPEN: dict[str, tuple[dict[str, Any] | list[dict[str, Any]] | None, str]] = {
 }
 
 
-@pytest.mark.parametrize("given", CLOSED.values(), ids=CLOSED)
+@in_one_test("given", CLOSED.values(), ids=CLOSED)
 def test_passes(given: dict[str, Any] | list[dict[str, Any]]) -> None:
     assert_no_public_api(template_with_clusters(given))
 

@@ -12,6 +12,7 @@ import pytest
 from eks_hardware.resolve import resolve
 from eks_hardware.workloads import CHECKS, Request, manifest
 from eks_hardware.workloads.smoke import script
+from helpers.cases import in_one_test
 from helpers.strategies import group, strategy
 
 GPU_LINES = "^GPU [0-9]+:"
@@ -257,7 +258,7 @@ def test_kubernetes_leaves_the_scripts_as_they_are(nodes: int) -> None:
     assert not [each for each in text.split("$(")[1:] if each.partition(")")[0].isidentifier()]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "nodes", "expected"),
     [
         (

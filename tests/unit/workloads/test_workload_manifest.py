@@ -187,7 +187,7 @@ def test_every_taint_is_tolerated() -> None:
     assert "tolerations" not in workload_pod(strategy(group("m7i.4xlarge")))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("of", "request_", "expected"),
     [
         (strategy(P4D), {}, {"FI_PROVIDER": "efa", "PET_NPROC_PER_NODE": "8", "PET_NNODES": "1"}),
@@ -229,7 +229,7 @@ def security(of: Strategy, **request: Any) -> tuple[dict[str, Any], dict[str, An
 NOBODY = {"runAsNonRoot": True, "runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 1000}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("of", "request_", "user", "capabilities"),
     [
         (strategy(group("g6.xlarge")), {}, NOBODY, {"drop": ["ALL"]}),
