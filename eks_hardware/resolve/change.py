@@ -36,11 +36,10 @@ def change(resolved: ResolvedStrategy, settings: Mapping[str, object], *, becaus
         'we drain by hand [caller]'
     """
     for place, value in settings.items():
-        by_path = {part.path: part for part in parts(resolved)}
         path, _, field = place.rpartition(".")
-        if path not in by_path:
-            raise ValueError(f"SETTING_UNKNOWN {place}: {_instead(place, by_path)}")
-        part = by_path[path]
+        part = next((each for each in parts(resolved) if each.path == path), None)
+        if part is None:
+            raise ValueError(f"SETTING_UNKNOWN {place}: {_instead(place, [each.path for each in parts(resolved)])}")
         changed = part.value.changed(because=because, place=path, **{field: value})
         resolved = _put(resolved, part.route, changed)
     return resolved
