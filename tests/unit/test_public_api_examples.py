@@ -28,7 +28,6 @@ PACKAGES = [
     for each in PUBLIC
     if each != "eks_hardware" and not re.search(r"\.(constructs|stacks|kubernetes|fixtures)\b", each)
 ]
-NAMES = [(package, name) for package in PACKAGES for name, _ in definitions(package)]
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +70,7 @@ def names(strategy: Strategy, resolved: ResolvedStrategy) -> dict[str, Any]:
     return {**found, "strategy": strategy, "resolved": resolved}
 
 
-@in_one_test("package, name", NAMES)
-def test_the_example_runs(package: str, name: str, names: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def _run_examples(package: str, name: str, names: dict[str, Any]) -> None:
     module = importlib.import_module(package)
     found = getattr(module, name)
     own = {each: getattr(module, each) for each in module.__all__}
@@ -91,3 +88,10 @@ def test_the_example_runs(package: str, name: str, names: dict[str, Any], monkey
     if said:
         pytest.fail("".join(said), pytrace=False)
     assert ran or not inspect.isclass(found)
+
+
+@in_one_test("package", PACKAGES)
+def test_the_examples_run(package: str, names: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for name, _ in definitions(package):
+        _run_examples(package, name, names)
