@@ -137,10 +137,9 @@ class Fitter:
         layouts = [Layout(nodes=1, parallelism=_tensor_parallel(tensor)) for tensor in degrees if tensor > now]
         layouts += spread(found.memory, found.pool, Layout(nodes=fit.nodes, parallelism=fit.parallelism))
         for layout in sorted(layouts, key=lambda each: each.parallelism.devices):
-            wide = self._fit_of(fit.kind, found, layout)
             devices = layout.parallelism.devices
             more = (f"on {devices} devices {why}; {enough}",) if devices > now else ()
-            yield replace(wide, notes=(*wide.notes, *more))
+            yield self._fit_of(fit.kind, found, layout, more)
 
     def remedied(self, miss: Miss) -> Miss:
         """Return the miss with a tested remedy, or unchanged if a gate refuses the type."""
@@ -237,7 +236,7 @@ class Fitter:
             for layout in others(memory, found.pool, found.layout, larger_batches=larger):
                 yield self._fit_of(kind, found, layout)
 
-    def _fit_of(self, kind: InstanceType, found: _Found, layout: Layout) -> Fit:
+    def _fit_of(self, kind: InstanceType, found: _Found, layout: Layout, more: tuple[str, ...] = ()) -> Fit:
         chip, parallelism, memory = kind.accelerator, layout.parallelism, found.memory
         alone = chip is not None and not self._learns and layout.nodes == 1
         batch: int | None = None
@@ -263,6 +262,7 @@ class Fitter:
                 *self._software_of(kind).notes,
                 *self._notes_on_model,
                 *self._host_note(kind, layout),
+                *more,
             ),
             batch_size=batch,
         )

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from eks_hardware import facts
@@ -185,6 +185,7 @@ _CONDITIONS: Mapping[str, Callable[[_Asked, Any], bool]] = {
 }
 
 
+@lru_cache(maxsize=4096)
 def _any(patterns: tuple[str, ...], family: str) -> bool:
     return any(fnmatchcase(family, pattern) for pattern in patterns)
 

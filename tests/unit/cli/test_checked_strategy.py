@@ -24,7 +24,7 @@ def _two_strategies_with_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def _output(line: str) -> tuple[int, str]:
     """Return the exit code, and stdout and stderr in the order in which they are printed."""
-    found = CliRunner().invoke(app, line.split(), env={"COLUMNS": "80", "NO_COLOR": "1", "JSII_NODE": "no-such-node"})
+    found = CliRunner().invoke(app, line.split(), env={"COLUMNS": "80", "NO_COLOR": "1"})
     return found.exit_code, found.output
 
 
