@@ -71,7 +71,7 @@ class Fitter:
         self._catalogue = catalogue or load()
         self._learns = request.workload.learns
         self._software: dict[tuple[str | None, ...], _Software] = {}
-        self._pools: dict[tuple[object, ...], tuple[Pool, ...]] = {}
+        self._pools: dict[tuple[object, ...], tuple[tuple[int, Pool], ...]] = {}
         self._memories: dict[tuple[object, ...], Memory] = {}
         self._choose = choose
         self._found: dict[tuple[object, ...], _Found | _Missed] = {}
@@ -193,7 +193,7 @@ class Fitter:
             return _Missed(missing_gib=None, text="the memory of its accelerators is unknown")
         short: Short | None = None
         best: _Found | None = None
-        for cores, pool in zip(ways(self.request, kind), self._pools_of(kind, room, many), strict=True):
+        for cores, pool in self._pools_of(kind, room, many):
             memory = self._memory(kind, cores)
             tried = train(memory, pool) if isinstance(memory, TrainingMemory) else serve(memory, pool)
             if isinstance(tried, Layout):
@@ -209,15 +209,16 @@ class Fitter:
         missing = short.missing_gib if short and short.missing_gib != float("inf") else None
         return _Missed(missing_gib=missing, text=text)
 
-    def _pools_of(self, kind: InstanceType, room: float, many: bool) -> tuple[Pool, ...]:
-        """Return the devices of a type, for each number of cores that can share a copy."""
+    def _pools_of(self, kind: InstanceType, room: float, many: bool) -> tuple[tuple[int, Pool], ...]:
+        """Return how many cores can share a copy, each with the devices of a type as the layout search uses them."""
         key = (*self._key(kind), many)
         if key not in self._pools:
             request = self.request
             measured = request.measured and request.measured.memory(request, kind, training=self._learns)
             usable = room / measured.value if measured else room
             self._pools[key] = tuple(
-                pool_of(request, kind, available_gib=usable, cores=cores, many=many) for cores in ways(request, kind)
+                (cores, pool_of(request, kind, available_gib=usable, cores=cores, many=many))
+                for cores in ways(request, kind)
             )
         return self._pools[key]
 

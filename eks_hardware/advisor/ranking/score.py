@@ -192,7 +192,7 @@ def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], 
                 break
             if scored[index].total < most and _is_better(weighed[index], each, costs[index], costs[at]):
                 most = scored[index].total
-        capped.append(found if most == found.total else replace(found, total=most))
+        capped.append(replace(found, total=most))
     return tuple(capped)
 
 

@@ -113,10 +113,9 @@ def training_pass(request: Request, fit: Fit) -> TrainingPass:
         width=shape.hidden_size,
         attention_tflops=known.peak_tflops(own) if known else None,
     )
-    one = 0.0
-    if layout.tensor > 1:
-        sharing = replace(devices, count=layout.tensor)
-        one = throughput.layer_exchange_seconds(sharing, width=shape.hidden_size, tokens=batch)
+    one = throughput.layer_exchange_seconds(
+        replace(devices, count=layout.tensor), width=shape.hidden_size, tokens=batch
+    )
     # Forward and backward exchange the same. Selective checkpointing keeps the results of exchanges.
     passes = 3 if workload.activation_checkpointing is True else 2
     computing = _with_exchanges(computing, one * passes * shape.layers / layout.pipeline, layout.tensor)
@@ -330,7 +329,7 @@ def _generating(
         each = throughput.prefill_seconds(
             devices, weights, prompt_tokens=prompt, attention_width=width, prompts=together * own
         )
-    if prefill.value is not None and own > 1:
+    if prefill.value is not None:
         prefill = replace(prefill, value=prefill.value * own)  # of one pass, in which every device reads a prompt
     prefill, each = (_shorter(one, replica.of_prompts, "prompts") for one in (prefill, each))
     served = throughput.served_tokens_per_second(output_tokens=answer, prefill=each, decode=decode)
