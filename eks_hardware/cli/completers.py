@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -68,19 +68,28 @@ def parts_of_strategy(_: click.Context, __: click.Parameter, incomplete: str) ->
 
 def groups(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the node groups of the strategy that the command line names."""
-    return _beginning(incomplete, (group.name for strategy in _named(ctx) for group in strategy.node_groups))
+    return _beginning(incomplete, _groups_of(_named(ctx)))
 
 
 def pools(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the node pools of the strategy that the command line names."""
+    return _beginning(incomplete, _pools_of(_named(ctx)))
+
+
+def groups_and_pools(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete both."""
+    named = _named(ctx)
+    return [*_beginning(incomplete, _groups_of(named)), *_beginning(incomplete, _pools_of(named))]
+
+
+def _groups_of(named: list[Strategy]) -> Iterator[str]:
+    return (group.name for strategy in named for group in strategy.node_groups)
+
+
+def _pools_of(named: list[Strategy]) -> Iterator[str]:
     from eks_hardware.models.node_lists import pools_of
 
-    return _beginning(incomplete, (pool.name for strategy in _named(ctx) for pool in pools_of(strategy)))
-
-
-def groups_and_pools(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete both."""
-    return [*groups(ctx, parameter, incomplete), *pools(ctx, parameter, incomplete)]
+    return (pool.name for strategy in named for pool in pools_of(strategy))
 
 
 def _named(ctx: click.Context) -> list[Strategy]:

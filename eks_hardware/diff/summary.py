@@ -46,8 +46,10 @@ def outline(changes: Changes) -> Outline:
         changed = [change for change in changes.of(action) if not change.only_tags]
         templates = _templates(changed)
         changed = [change for change in changed if templates.get(change.resource.owner) != change]
-        own = [change for change in changed if change.own or change.resource.owner in templates]
-        carried_over = [change for change in changed if not (change.own or change.resource.owner in templates)]
+        own: list[ResourceChange] = []
+        carried_over: list[ResourceChange] = []
+        for change in changed:
+            (own if change.own or change.resource.owner in templates else carried_over).append(change)
         points += _points(action, own, templates)
         others = Counter(change.resource.facts["noun"] for change in sorted(carried_over, key=_mild))
         if others:

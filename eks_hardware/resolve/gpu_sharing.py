@@ -66,26 +66,24 @@ def mig_bottlerocket_key(kind: InstanceType) -> str | None:
 
 def cite_mig_profiles(kind: InstanceType) -> Cited[list[MigProfile]] | None:
     """Read the MIG profiles of a type's GPU with their place; None for a GPU without MIG."""
-    if _mig(kind) is None:
+    gpu = _partitionable(kind)
+    if gpu is None or _mig(kind) is None:
         return None
-    name, memory = _gpu(kind)
+    name, memory = gpu
     return facts.mig.cite(lambda file: file["gpus"][name][memory]["profiles"])
 
 
 def _mig(kind: InstanceType) -> MigGpu | None:
+    gpu = _partitionable(kind)
+    return facts.mig()["gpus"].get(gpu[0], {}).get(gpu[1]) if gpu else None
+
+
+def _partitionable(kind: InstanceType) -> tuple[str, str] | None:
+    """Return the keys in ``mig.json`` of a GPU that may be partitioned: its name and rounded GiB."""
     accelerator = kind.accelerator
     # The EKS guide lists families. A fraction of a GPU is a virtual GPU, which cannot be partitioned.
-    if accelerator is None or not accelerator.mig or accelerator.fraction:
+    if accelerator is None or not accelerator.mig or accelerator.fraction or accelerator.memory_gib_each is None:
         return None
-    name, memory = _gpu(kind)
-    return facts.mig()["gpus"].get(name, {}).get(memory)
-
-
-def _gpu(kind: InstanceType) -> tuple[str, str]:
-    """Return the keys of a type's GPU in ``mig.json``: its name and rounded GiB."""
-    accelerator = kind.accelerator
-    if accelerator is None or accelerator.memory_gib_each is None:
-        return "", ""
     return accelerator.name, str(round(accelerator.memory_gib_each))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +10,7 @@ import click
 from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.errors import exit_codes, refuse_unknown
 from eks_hardware.cli.output import print_json
+from eks_hardware.cli.parameters import Function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,32 +20,20 @@ if TYPE_CHECKING:
 _KINDS = "strategy, network, cluster, addons, groups, karpenter, pools, charts, storage, provider"
 
 
+def _only(option: str, parameter: str, complete: completers.Completer, text: str) -> Callable[[Function], Function]:
+    return click.option(option, parameter, multiple=True, metavar="NAME", shell_complete=complete, help=text)
+
+
 @click.command(epilog=exit_codes("errors in the strategy"))
 @parameters.strategy()
 @parameters.overlays("the file")
-@click.option(
-    "--group",
-    "groups",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=completers.groups,
-    help="Only this node group; can be repeated.",
-)
-@click.option(
-    "--pool",
-    "pools",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=completers.pools,
-    help="Only this node pool; can be repeated.",
-)
-@click.option(
+@_only("--group", "groups", completers.groups, "Only this node group; can be repeated.")
+@_only("--pool", "pools", completers.pools, "Only this node pool; can be repeated.")
+@_only(
     "--section",
     "parts",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=completers.parts_of_strategy,
-    help=f"Only this part, or all parts of a kind; can be repeated. Kinds: {_KINDS}.",
+    completers.parts_of_strategy,
+    f"Only this part, or all parts of a kind; can be repeated. Kinds: {_KINDS}.",
 )
 @click.option("--derived", is_flag=True, help="Omit values that the file states.")
 @parameters.output_format()
