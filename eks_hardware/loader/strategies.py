@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
@@ -50,8 +50,7 @@ class LoadedStrategy:
     path: Path | None = None
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """The result of reading strategy files, even if some have faults.
 
     Attributes:
@@ -70,8 +69,7 @@ class Reading:
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True)
-class Remains:
+class Remains(NamedTuple):
     """A strategy without the faulty parts of its file, only for checking the rest.
 
     Attributes:

@@ -42,14 +42,13 @@ from eks_hardware.units import amount
 _HOST_NETWORK_PODS = 2
 
 
-@dataclass(frozen=True)
-class _Nodes:
+class _Nodes(NamedTuple):
     """The maximum nodes of a group or pool, spread evenly over its zones; None if their number is unknown."""
 
     of: NodeGroupSpec | NodePoolSpec
     types: tuple[InstanceType, ...]
     zone_ids: tuple[str, ...]
-    count: int | None
+    maximum: int | None
 
 
 class Share(NamedTuple):
@@ -157,9 +156,9 @@ def _budgets(strategy: Strategy, nodes: Sequence[_Nodes], choice: zones.ZoneChoi
     cni = _vpc_cni_environment(strategy)
     shares: list[tuple[tuple[str, ...], Share, Share]] = []
     for node in nodes:
-        if not node.count or not node.zone_ids:
+        if not node.maximum or not node.zone_ids:
             continue
-        here = -(-node.count // len(node.zone_ids))
+        here = -(-node.maximum // len(node.zone_ids))
         pods = max((_for_pods(node, *places, cni) for places in _places(node)), default=0)
         of_nodes = Share(node.of, here, _own(node), 0 if pod_cidr else pods)
         # The primary interface is in the nodes' subnet. Other interfaces are in the pods' subnet and have their own

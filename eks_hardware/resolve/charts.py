@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from eks_hardware.catalogue import Hardware
 from eks_hardware.models import Strategy
 
 
-@dataclass(frozen=True)
-class NodeNeeds:
+class NodeNeeds(NamedTuple):
     """Properties of a group or pool that decide which charts it needs; ``path`` is its place in the strategy."""
 
     path: str

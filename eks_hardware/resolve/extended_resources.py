@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
@@ -49,8 +48,7 @@ def extended_resources_of(kind: InstanceType, *, efa_count: int = 0, shares: Gpu
     return resources
 
 
-@dataclass(frozen=True)
-class HugePages:
+class HugePages(NamedTuple):
     """Huge pages that a node with EFA reserves when it starts, in MiB.
 
     Pods can rely on ``promised_mib``, which is 0 if unknown. ``taken_mib`` is the upper bound of the reserved memory.

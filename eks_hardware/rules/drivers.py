@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
@@ -16,8 +16,7 @@ from eks_hardware.rules.registry import Breach, Context, Node, error, node_path,
 from eks_hardware.versions import older
 
 
-@dataclass(frozen=True)
-class _Fault:
+class _Fault(NamedTuple):
     """A driver that is too old: the field that requires a newer one, the message, and a test for other drivers."""
 
     field: str

@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, cast
 
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue, InstanceType
@@ -174,8 +174,7 @@ class _WatchedContext(Context):
 Check: TypeAlias = Callable[[Context], Iterator[Breach]]
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """A rule; :mod:`explanations` has its texts.
 
     Examples:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from eks_hardware.findings import Finding
 from eks_hardware.loader import LoadedStrategy
@@ -11,8 +11,7 @@ LOCK_SUFFIX = ".lock.json"
 """Suffix of a lock file, which replaces the suffix of the strategy file."""
 
 
-@dataclass(frozen=True)
-class Filled:
+class Filled(NamedTuple):
     """A strategy with instance types for its groups and pools with workloads, as far as they are known."""
 
     loaded: LoadedStrategy
