@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,8 +27,7 @@ _STRATEGY_ONLY = ("version", "node_groups")
 _OF_A_STRATEGY = re.compile(rf"^({'|'.join(_STRATEGY_ONLY)})[ \t]*:", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class LoadedStrategy:
+class LoadedStrategy(NamedTuple):
     """A valid strategy.
 
     Attributes:

@@ -56,8 +56,8 @@ class StrategyModel(BaseModel):
         __init__.__pydantic_base_init__ = True
 
     @field_validator("*", mode="after")
-    @classmethod
-    def _is_not_evaluated(cls, value: object) -> Any:
+    @staticmethod
+    def _is_not_evaluated(value: object) -> Any:
         if not isinstance(value, (str, dict, list, tuple)):
             return value
         for path, text in _texts(value, ""):

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from eks_hardware.advisor.strategies.filled import LOCK_SUFFIX, Filled
 from eks_hardware.findings import Finding, Position, StrategyError, errors_in, ignored_in, warnings_in
@@ -31,8 +31,7 @@ Fill = Callable[..., Filled]
 """Replaces ``workload: {...}`` with instance types. Arguments: the strategy, and ``overlays``, their names."""
 
 
-@dataclass(frozen=True)
-class Validation:
+class Validation(NamedTuple):
     """The result of reading and checking strategy files.
 
     Attributes:
@@ -52,17 +51,17 @@ class Validation:
     findings: tuple[Finding, ...]
     adoptions: tuple[str, ...] = ()
 
-    @cached_property
+    @property
     def errors(self) -> tuple[Finding, ...]:
         """Findings that stop the deployment."""
         return errors_in(self.findings)
 
-    @cached_property
+    @property
     def warnings(self) -> tuple[Finding, ...]:
         """Findings that are shown but stop nothing."""
         return warnings_in(self.findings)
 
-    @cached_property
+    @property
     def ignored(self) -> tuple[Finding, ...]:
         """Warnings that a strategy ignores, with the reasons."""
         return ignored_in(self.findings)
@@ -147,7 +146,7 @@ def _closed(remains: Remains, filled: Filled) -> Remains:
     """Return the same without groups and pools that have no chosen hardware."""
     strategy = without(filled.loaded.strategy, filled.left_open)
     return Remains(
-        replace(filled.loaded, strategy=strategy), remains.sections, remains.lists | lists_of(filled.left_open)
+        filled.loaded._replace(strategy=strategy), remains.sections, remains.lists | lists_of(filled.left_open)
     )
 
 

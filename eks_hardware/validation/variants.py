@@ -74,7 +74,7 @@ class Variants:
                     causes.setdefault(placed, []).append(variant)
         findings = [finding for finding in self.alone.findings if not self._used_with_an_overlay(finding)]
         findings += [_caused_by(finding, variants) for (finding, _, _), variants in causes.items()]
-        return replace(self.alone, findings=in_order(findings, self.alone.files))
+        return self.alone._replace(findings=in_order(findings, self.alone.files))
 
     @property
     def unused_overlays(self) -> tuple[str, ...]:

@@ -150,7 +150,7 @@ def filled_in(loaded: LoadedStrategy, chosen: Mapping[str, lock.Chosen]) -> Load
     root = loaded.source.root
     for path in chosen:
         root = yn.changed(root, field_paths.split(path), partial(_with_types, names=chosen[path].instance_types))
-    return replace(loaded, strategy=with_nodes(loaded.strategy, nodes), source=SourceMap(root))
+    return loaded._replace(strategy=with_nodes(loaded.strategy, nodes), source=SourceMap(root))
 
 
 def _with(node: Node, chosen: lock.Chosen) -> Node:
