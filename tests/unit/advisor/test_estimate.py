@@ -15,6 +15,7 @@ from eks_hardware.advisor.speed.exchange import exchange, network_gbps
 from eks_hardware.catalogue import load
 from eks_hardware.catalogue.performance import utilization
 from helpers.advisor import asking, public_shape
+from helpers.cases import in_one_test
 from helpers.speeds import delay_of, share_of
 
 REGION = "us-east-1"
@@ -33,7 +34,7 @@ def with_layout(found: Fit, **layout: Any) -> Fit:
 
 
 # The sum of the cards, except for types where EC2 states another total: g6e has it on each card.
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "gbps"),
     [
         ("p4d.24xlarge", 400),
@@ -176,7 +177,7 @@ def test_long_sequences_take_longer() -> None:
     assert times[0] / times[1] == pytest.approx(1 + more, rel=1e-3)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "length", "tokens"),
     [
         ("llama-3.1-8b", 1000, 32 * 500),
@@ -305,7 +306,7 @@ def test_a_given_batch_is_kept() -> None:
     assert best.batch_size == 1
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "said"),
     [
         ("p5.48xlarge", {"task": "training", "model": {"parameters": "13B"}}),

@@ -38,7 +38,7 @@ def layout_of(found: Fit) -> tuple[int, int, int, int, str]:
 # --- memory of a device
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "training", "gib"),
     [
         ("g5.xlarge", True, 22.06 - 1.3),
@@ -67,7 +67,7 @@ def test_memory_that_nobody_knows_is_no_fit() -> None:
     assert "unknown" in miss.text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "heads", "cores", "found"),
     [
         ("p5.48xlarge", 32, 1, (1, 2, 4, 8)),
@@ -85,7 +85,7 @@ def test_degrees_share_the_heads(name: str, heads: int, cores: int, found: tuple
     assert degrees(CATALOGUE.get(name), heads, cores=cores) == found
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "heads", "cores", "found"),
     [
         ("inf2.48xlarge", 64, 2, (1, 2, 4, 12)),  # 72 heads on 24 NeuronCores
@@ -132,7 +132,7 @@ def test_replicas(model: str, said: dict[str, Any], name: str, tensor: int, repl
     assert found.memory_gib == pytest.approx(sum(part.gib for part in found.memory))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "said", "name"),
     [
         ("llama-3.1-8b", {}, "g4dn.xlarge"),  # 15 GiB of weights and 14.6 of memory
@@ -186,7 +186,7 @@ def test_experts_are_spread_over_nodes_with_nvlink() -> None:
     assert (found.nodes, found.devices, found.parallelism.expert) == (2, 16, 16)
 
 
-@pytest.mark.parametrize("sequences", [1, 4, 8])
+@in_one_test("sequences", [1, 4, 8])
 def test_llama_70b_on_24_neuroncores(sequences: int) -> None:
     """The measurements of https://huggingface.co/docs/optimum-neuron/en/benchmarks/inferentia-llama3.3-70b."""
     request = request_for("llama-3.1-70b", context_length=4096, concurrent_sequences=sequences)
@@ -205,7 +205,7 @@ def test_heads_are_not_padded_for_training() -> None:
     )  # 8 NeuronCores; 40 is not divisible by 16 or 32
 
 
-@pytest.mark.parametrize(("asked", "said"), [(131_072, False), (131_073, True), (None, False)])
+@in_one_test(("asked", "said"), [(131_072, False), (131_073, True), (None, False)])
 def test_a_context_beyond_the_models_is_reported(asked: int | None, said: bool) -> None:
     found = fit_of(request_for("llama-3.1-8b", context_length=asked), "p5.48xlarge")
     note = f"the request has {asked} tokens of context, but the model supports 131072"
@@ -230,7 +230,7 @@ def test_an_encoder_needs_no_more_than_it_reads() -> None:
 # --- training
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "said", "name", "expected"),
     [
         ("bert-base", {}, "g4dn.xlarge", (1, 1, 1, 1, "none")),
@@ -319,7 +319,7 @@ def test_longer_texts_without_a_fused_kernel_take_more() -> None:
 # --- suggestions
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "said", "name", "remedy"),
     [
         ("llama-3.1-8b", {}, "g4dn.xlarge", "it fits on 1 x T4 with int8 weights"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware.advisor.fitting.gates import joins, maturity, software_gates, type_gates, weight_format
 from eks_hardware.advisor.model import Gate, Request
 from eks_hardware.catalogue import load
@@ -42,7 +40,7 @@ def passed(request: Request, name: str, code: str) -> bool | None:
     return gates_of(request, name)[code].passed
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("precision", "code", "by_accelerator"),
     [
         (
@@ -95,7 +93,7 @@ def test_fp8_on_ampere_says_that_only_the_weights_are() -> None:
     assert "16 bits" not in gates_of(request, "B200")["NVFP4"].text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "expected"),
     [
         ("g6.xlarge", True),
@@ -119,7 +117,7 @@ def test_old_gpus_compute_in_fp16_by_default() -> None:
     assert passed(request, "A10G", "BF16") is True
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kernel", "good", "bad"),
     [
         ("flash-attention-2", ("A100", "A10G", "L4", "L40S", "H100", "B200", "RTX"), ("V100", "T4", "Trainium", "CPU")),
@@ -133,7 +131,7 @@ def test_attention_kernels(kernel: str, good: tuple[str, ...], bad: tuple[str, .
     assert [passed(request, name, "FLASH_ATTENTION") for name in bad] == [False] * len(bad)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("framework", "task", "by_accelerator"),
     [
         (
@@ -153,7 +151,7 @@ def test_frameworks(framework: str, task: str, by_accelerator: dict[str, bool | 
     assert {name: passed(request, name, "FRAMEWORK") for name in by_accelerator} == by_accelerator
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "task", "name", "known"),
     [
         ("llama-3.1-8b", "inference", "Inferentia2", True),
@@ -202,7 +200,7 @@ def test_qlora_takes_cuda() -> None:
     assert found == {"A10G": True, "Trainium": False, "CPU": None}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "said", "name", "kept"),
     [
         ("llama-3.1-8b", {}, "A10G", "bf16"),
@@ -228,7 +226,7 @@ def test_every_gate_has_words_and_a_source(name: str, task: str) -> None:
         assert gate.source
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "said", "expected"),
     [
         ("H100", {"framework": "vllm"}, "mature"),

@@ -58,14 +58,14 @@ def test_parameters_are_those_published(name: str) -> None:
     assert not public_shape(name).estimated
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "billions"), [("mixtral-8x7b", 12.9), ("deepseek-v3", 37), ("qwen3-30b-a3b", 3.3), ("llama-3.1-8b", 8.03)]
 )
 def test_a_token_of_a_mixture_uses_some_of_them(name: str, billions: float) -> None:
     assert public_shape(name).active_parameters / 1e9 == pytest.approx(billions, rel=0.03)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "width", "full", "windowed", "window"),
     [
         ("llama-3.1-8b", 2 * 8 * 128, 32, 0, None),
@@ -94,9 +94,7 @@ def test_a_window_bounds_the_cache_of_its_layers() -> None:
     assert shape.kv_values(8192) == (21 * 8192 + 21 * 4096) * per_layer
 
 
-@pytest.mark.parametrize(
-    ("name", "writes"), [("llama-3.1-8b", True), ("t5-base", True), ("bert-base", False), ("vit-base", False)]
-)
+@in_one_test(("name", "writes"), [("llama-3.1-8b", True), ("t5-base", True), ("bert-base", False), ("vit-base", False)])
 def test_whether_it_writes_tokens(name: str, writes: bool) -> None:
     assert public_shape(name).generates is writes
 

@@ -13,6 +13,7 @@ from eks_hardware.advisor.speed.estimate import speed
 from eks_hardware.advisor.speed.latency import fastest, quick_enough
 from eks_hardware.catalogue import load
 from eks_hardware.models import WorkloadSpec
+from helpers.cases import in_one_test
 
 
 def request(per_token_ms: float | None, **shape: Any) -> Request:
@@ -41,7 +42,7 @@ def on_one_device(name: str, **shape: Any) -> float:
     return found
 
 
-@pytest.mark.parametrize(("share", "met"), [(1.01, True), (0.99, False), (0.6, False)])
+@in_one_test(("share", "met"), [(1.01, True), (0.99, False), (0.6, False)])
 def test_a_target_is_met_or_it_is_not(share: float, met: bool) -> None:
     """On a node with one device, more devices are not possible."""
     found = tried(request(share * on_one_device("g6e.xlarge")), "g6e.xlarge")
@@ -63,7 +64,7 @@ def test_fewer_sequences_are_advised_only_if_there_are_several(sequences: int, r
     assert found.remedy == remedy
 
 
-@pytest.mark.parametrize("length", [None, 512, 4096])
+@in_one_test("length", [None, 512, 4096])
 def test_an_encoder_is_timed_with_at_most_the_context_that_it_supports(length: int | None) -> None:
     """BERT reads at most 512 tokens. The default context of 4,096 would take eight times as long."""
     work: dict[str, Any] = {"task": "inference", "model": {"name": "bert-large"}, "latency": {"first_token_ms": 10}}

@@ -43,7 +43,7 @@ def serving(name: str = "llama-3.1-8b", **said: Any) -> Serving:
 # --- inference
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "weight_format", "gib"),
     [
         ("llama-3.1-8b", "bf16", 14.96),  # 8,030,261,248 x 2 / 2^30
@@ -59,7 +59,7 @@ def test_weights(name: str, weight_format: str, gib: float) -> None:
     assert weight_bytes(public_shape(name), weight_format) / GIB == pytest.approx(gib, rel=0.001)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "kib_per_token"),
     [
         ("llama-3.1-8b", 128),  # 2 x 32 layers x 8 heads x 128 x 2 bytes: 0.125 MiB
@@ -93,7 +93,7 @@ def test_parts_of_one_device_by_hand() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "tensor", "cores", "share"),
     [
         ("llama-3.1-8b", 1, 1, 1),
@@ -153,7 +153,7 @@ def test_spread_experts_are_on_one_device_and_everything_else_is_on_all() -> Non
 # --- training
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("optimizer", "precision", "bytes_each"),
     [
         ("adamw", "bf16", 18),  # 2 + 4 + (4 + 8)
@@ -170,7 +170,7 @@ def test_bytes_a_parameter(optimizer: str, precision: str, bytes_each: int) -> N
     assert need.gathered == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("sharding", "bytes_each"),
     [
         ("none", 18),

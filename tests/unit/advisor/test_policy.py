@@ -197,7 +197,7 @@ def test_withdrawn_hardware_has_a_stand_in() -> None:
     assert branch.rank(catalogue().get("g4dn.xlarge")) > branch.rank(catalogue().get("c7i.2xlarge"))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("said", "architecture", "kind", "quote", "document"),
     [
         ({"attention": "flash-attention-2"}, None, "g4dn.xlarge",

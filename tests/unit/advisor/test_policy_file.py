@@ -143,7 +143,7 @@ def test_it_warns_of_hardware_with_its_own_words() -> None:
     assert of_g5.scores["policy"] == 0.0
 
 
-@pytest.mark.parametrize("budget", ["cost", "balanced", "performance"])
+@in_one_test("budget", ["cost", "balanced", "performance"])
 def test_a_policy_moves_nothing_of_twice_the_price_up(budget: str) -> None:
     """No type passes another of half its price that is at least as fast."""
     request = request_for("llama-3.1-70b", context_length=8192, concurrent_sequences=8, budget=budget)

@@ -34,7 +34,7 @@ def test_most_counts_are_exact() -> None:
     assert sum(derived == published for derived, published in counts) > len(counts) / 2
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "billions"),
     [
         ("mixtral-8x7b", 12.9),
@@ -56,7 +56,7 @@ def test_shapes_are_those_of_the_model_s_own_config(name: str) -> None:
     assert replace(shape_of_name(name), source=own.source, max_context_length=own.max_context_length) == own
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "full", "windowed", "window"),
     [
         ("llama-4-scout", 12, 36, 8192),
@@ -94,7 +94,7 @@ def test_models_for_embeddings_generate_nothing() -> None:
     assert shape_of_name("mistral-7b").generates is True
 
 
-@pytest.mark.parametrize(("name", "bits"), [("deepseek-v3", "fp8"), ("gpt-oss-20b", "mxfp4"), ("llama-3.1-8b", None)])
+@in_one_test(("name", "bits"), [("deepseek-v3", "fp8"), ("gpt-oss-20b", "mxfp4"), ("llama-3.1-8b", None)])
 def test_quantization(name: str, bits: str | None) -> None:
     assert shape_of_name(name).quantized_to == bits
 
@@ -148,7 +148,7 @@ def test_every_name_of_a_model_leads_to_it(name: str) -> None:
     assert {known_as(each) for each in (name, row["repository"], *row.get("also", ()), name.upper())} == {name}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("written", "says"),
     [
         ("lama-3-70b", "did you mean llama-3-70b, llama-3.3-70b or llama-3.1-70b?"),
@@ -164,7 +164,7 @@ def test_an_unknown_name(written: str, says: str) -> None:
     assert caught.value.message.startswith(f'must be a public model, got "{written}"; {says}')
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("written", "what"),
     [
         ("resnet-50", "a convolutional network"),
@@ -189,7 +189,7 @@ def test_no_estimated_model_counts_as_not_estimated() -> None:
     assert [name for name in MODELS if not_estimated(name)] == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("written", "name"),
     [
         ("nvidia/Llama-3.1-Nemotron-70B-Instruct-HF", "llama-3.1-70b"),

@@ -64,7 +64,7 @@ def test_each_branch_of_the_selection_guide_has_a_question() -> None:
     assert branches - asked == set()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("architecture", "what"),
     [("resnet", "a convolutional network"), ("flux", "a diffusion model"), ("xgboost", "a model of decision trees")],
 )
@@ -74,7 +74,7 @@ def test_the_answer_says_that_an_architecture_is_not_estimated(architecture: str
     assert said in [note for note in found.notes if isinstance(note, Prominent)]
 
 
-@pytest.mark.parametrize("architecture", ["bert", "vit", "llama", None])
+@in_one_test("architecture", ["bert", "vit", "llama", None])
 def test_transformers_are_estimated(architecture: str | None) -> None:
     found = answer(task="inference", model={"parameters": "86M", "architecture": architecture})
     assert not [note for note in found.notes if "not estimated" in note]

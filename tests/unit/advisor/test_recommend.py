@@ -73,14 +73,14 @@ def test_only_mature_software() -> None:
     assert {each.maturity for each in answer(**said, software="mature").candidates} == {"mature"}
 
 
-@pytest.mark.parametrize(("tokens", "noted"), [(16, True), (127, True), (128, False), (16384, False)])
+@in_one_test(("tokens", "noted"), [(16, True), (127, True), (128, False), (16384, False)])
 def test_a_context_that_lacks_its_k_is_noted_first(tokens: int, noted: bool) -> None:
     found = answer(**{**CHAT, "context_length": tokens})
     note = f"the context is {tokens} tokens; if you meant {tokens}k, set {tokens * 1024}"
     assert (found.notes[0] == note) == noted
 
 
-@pytest.mark.parametrize("tokens", [50_000_000, 1_000_000_000, 10_000_000_000])
+@in_one_test("tokens", [50_000_000, 1_000_000_000, 10_000_000_000])
 def test_with_budget_cost_the_price_decides(tokens: int) -> None:
     """Neither a faster type at a higher price nor the documents' choice comes before a cheaper one."""
     found = answer(task="fine-tuning", method="lora", model={"parameters": "8B"}, training_tokens=tokens, budget="cost")
@@ -351,7 +351,7 @@ def test_a_run_of_years_is_not_recommended_and_the_output_says_what_it_takes() -
     assert (accepted.hours or 0) <= 90 * 24
 
 
-@pytest.mark.parametrize("within", ["7d", "30d", "120d"])
+@in_one_test("within", ["7d", "30d", "120d"])
 def test_a_run_takes_the_fewest_nodes_that_finish_in_time(within: str) -> None:
     found = answer(**PRETRAINING, within=within)
     assert all(each.hours and each.hours <= int(within[:-1]) * 24 for each in found.candidates)
@@ -500,7 +500,7 @@ def test_answers_have_a_typical_length_unless_the_file_says_otherwise() -> None:
     assert (answer_tokens(said), in_flight(said)) == (8_192, 94)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("context", "said", "tokens"),
     [
         (16_384, {"users": 100}, 1_155),
@@ -516,7 +516,7 @@ def test_prompts_of_users_have_a_typical_length_that_leaves_room_for_the_answer(
     assert prompt_tokens(asking("us-west-2", **{**USED, "context_length": context, **said})) == tokens
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("said", "note"),
     [
         (
@@ -543,8 +543,8 @@ def test_lengths_that_the_context_has_no_room_for_are_named(said: dict[str, Any]
     assert found == ([note] if note else [])
 
 
-@pytest.mark.parametrize("users", [20, 100, 600, 3_000])
-@pytest.mark.parametrize("model", ["llama-3.1-8b", "llama-3.1-70b", "qwen3-30b-a3b"])
+@in_one_test("users", [20, 100, 600, 3_000])
+@in_one_test("model", ["llama-3.1-8b", "llama-3.1-70b", "qwen3-30b-a3b"])
 def test_replicas_answer_all_users_and_read_their_prompts_in_time(model: str, users: int) -> None:
     """A server generates nothing while it reads prompts: 500 users of 70B keep eight A100 busy with prompts alone."""
     found = answer(**{**USED, "model": {"name": model}, "users": users}).candidates
@@ -600,7 +600,7 @@ def test_every_family_has_a_candidate_or_a_reason() -> None:
     assert all(each.text and each.code for each in found.rejections)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("said", "family", "code", "says"),
     [
         (CHAT, "p3", "WITHDRAWN", "2026"),
@@ -644,7 +644,7 @@ def test_the_first_region_wins_where_all_cost_the_same() -> None:
         assert answer(*regions, **CHAT).candidates[0].region == regions[0]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("only", "expected"),
     [
         (("g6e",), {"g6e"}),

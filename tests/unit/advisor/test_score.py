@@ -80,7 +80,7 @@ def test_the_selection_guide_weighs_less_than_twice_the_price() -> None:
         assert ranked([named, other], workload_of(budget=budget)) == ["other", "named"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("said", "known", "basis"),
     [
         ({"task": "training"}, {"run": 5.0}, "usd_per_run"),
@@ -119,7 +119,7 @@ def test_nothing_precedes_what_is_better_in_every_way() -> None:
     assert of_named.total <= of_better.total
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("hourly", "speed", "first"),
     [(4.6, 13.0, "better"), (4.6, 8.0, "small"), (5.5, 30.0, "small")],
     ids=["much better value", "a little better value", "more than a little more expensive"],

@@ -17,7 +17,7 @@ from helpers.cases import in_one_test
 PUBLIC = {row["name"]: row for row in facts.model_types()["public"]["rows"]}
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@in_one_test("name", PUBLIC)
 def test_rows_of_public_models_are_those_of_their_configurations(name: str) -> None:
     row, shape = PUBLIC[name], public_shape(name.lower())
     for field in (
@@ -33,7 +33,7 @@ def test_rows_of_public_models_are_those_of_their_configurations(name: str) -> N
         assert row[field] == getattr(shape, field), field
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("parameters", "like"),
     [
         ("8B", "Llama-3.1-8B"),
@@ -61,7 +61,7 @@ def test_given_values_are_kept_and_nothing_is_estimated() -> None:
     assert shape.generates is True
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("architecture", "writes"), [("bert", False), ("vit", False), ("t5", True), ("llama", True), ("novel", None)]
 )
 def test_the_architecture_says_whether_it_writes(architecture: str, writes: bool | None) -> None:
@@ -114,7 +114,7 @@ def test_what_contradicts_the_configuration_is_refused(said: dict[str, object], 
     assert (caught.value.code, caught.value.field) == ("HF_CONFIG_FIELD", field)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("said", "field"),
     [
         # 32 layers of (2 x 7 x 128 x (1 + 8) + 3 x 7 x 24), negligible compared with 8e9.

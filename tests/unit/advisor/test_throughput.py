@@ -61,7 +61,7 @@ LLAMA_3_8B_KV = 2 * 32 * 8 * 128 * 2  # keys and values, layers, heads per layer
 # --- computed by hand
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("changes", "flops"),
     [
         ({}, 6),
@@ -78,7 +78,7 @@ def test_training_by_hand(changes: dict[str, Any], flops: int) -> None:
     assert ("frozen" in found.assumptions[0]) is changes.get("adapters_only", False)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("changes", "passes"),
     [({}, 3), ({"recompute": True}, 4), ({"adapters_only": True}, 3), ({"adapters_only": True, "recompute": True}, 4)],
 )
@@ -109,7 +109,7 @@ def test_attention_in_training_is_that_of_narayanan() -> None:
     assert value(body) + value(output) == pytest.approx(needed)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("changes", "gigabytes"),
     [
         # 20 GB of weights and 0.1 GB of KV cache at 1000 GB/s
@@ -158,7 +158,7 @@ def test_layers_delay_a_step() -> None:
     assert later == pytest.approx(40 * delay_of("layer", "neuron"))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "link", "gb_per_second"),
     [
         ("H100", 900, 450),  # vendors count both directions
@@ -180,7 +180,7 @@ def test_devices_exchange_the_results_of_layers(name: str, link: float | None, g
     assert any("for exchanges between 4 devices" in sentence for sentence in found.assumptions)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("changes", "seconds"),
     [
         # 2 FLOPs x 10B x 1000 tokens at 1000 TFLOPS; reading 20 GB takes less
@@ -248,7 +248,7 @@ def test_served_tokens_by_hand() -> None:
     assert found.assumptions[1:] == ("a", "b", "c")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("usd_per_hour", "tokens_per_second", "usd"),
     [
         (3.6, 1000, 1.0),
@@ -302,7 +302,7 @@ def test_llama_3_8b_on_one_h100_is_of_the_right_order() -> None:
     assert 2_000 < value(many) < 12_000
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("devices", "parameters", "kv_bytes_per_token", "sequences", "tokens_per_second"),
     [
         (12, 70.6e9, 2 * 80 * 8 * 128 * 2, 1, 31.28),  # Llama 3 70B, inf2.48xlarge
@@ -371,7 +371,7 @@ def test_decoding_says_what_limits_it() -> None:
     assert any(sentence.startswith(f"limited by compute: {COMPUTING * 100:.3g}% of 10 TFLOPS") for sentence in compute)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("estimate", "changes", "missing"),
     [
         (training_seconds, TRAINING | {"peak_tflops_each": None}, ["peak compute (TFLOPS)"]),
