@@ -92,8 +92,8 @@ def test_json_has_memory_with_its_computation_and_sources() -> None:
     assert found["accelerators"][0]["degrees"] == [2, 4, 8, 24]
 
 
-@pytest.mark.parametrize("model", ["llama-3.1-8b", "gemma-3-27b"])
-@pytest.mark.parametrize("target", ["trainium", "inferentia", "gpu"])
+@in_one_test("model", ["llama-3.1-8b", "gemma-3-27b"])
+@in_one_test("target", ["trainium", "inferentia", "gpu"])
 def test_lines_fit_into_80_columns(model: str, target: str) -> None:
     found = invoked(model, "--target", target)
     assert max(map(len, found.out.splitlines())) <= 80
@@ -131,7 +131,7 @@ def test_a_folder_and_a_missing_file(tmp_path: Path) -> None:
     assert "does not exist" in invoked(tmp_path / "none.json", "--target", "gpu").err
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "arguments",
     [("--target", "tpu"), (), ("--target", "gpu", "--task", "dreaming"), ("--target", "gpu", "--framework", "vlm")],
 )

@@ -42,7 +42,7 @@ def cost_json(*arguments: str) -> dict[str, Any]:
     return read
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_shows_every_line_and_the_totals(name: str) -> None:
     code, stdout, _ = run(name, "--all")
     assert code == 0

@@ -8,16 +8,15 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from eks_hardware.explain import KINDS
 from helpers import cli
+from helpers.cases import in_one_test
 from helpers.strategies import SHIPPED, group, resolved_shipped, write_document
 
 run = partial(cli.run, "explain")
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_every_shipped_strategy(name: str) -> None:
     code, out, _ = run(name)
     assert code == 0
@@ -60,7 +59,7 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize("field", NAMED)
+@in_one_test("field", NAMED)
 def test_the_row_is_named(field: str) -> None:
     value = explained_values("mixed-hardware", "--group", "gpu-training")["node_groups[gpu-training]"][field]
     assert NAMED[field] in value["source"]
@@ -83,16 +82,14 @@ def test_pools_name_their_rows() -> None:
     assert pool["disruption.expire_after"]["value"] == "720h"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@in_one_test("kind", KINDS)
 def test_sections(kind: str) -> None:
     code, out, _ = run("mixed-hardware", "--section", kind, "--format", "json")
     assert code == 0
     assert {each["kind"] for each in json.loads(out)["sections"]} == {kind}
 
 
-@pytest.mark.parametrize(
-    "path", ["network", "cluster.addons.vpc-cni", "node_groups[system]", "kubernetes.charts.karpenter"]
-)
+@in_one_test("path", ["network", "cluster.addons.vpc-cni", "node_groups[system]", "kubernetes.charts.karpenter"])
 def test_a_part_alone(path: str) -> None:
     assert list(explained_values("mixed-hardware", "--section", path)) == [path]
 
@@ -153,7 +150,7 @@ def test_errors_are_those_of_validate(tmp_path: Path) -> None:
     assert "error INSTANCE_TYPE_UNKNOWN" in err
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "named"),
     [
         (("--group", "gone"), "gpu-training"),

@@ -12,6 +12,7 @@ import pytest
 from eks_hardware.catalogue import build, build_prices
 from eks_hardware.data import FOLDER
 from helpers import cli
+from helpers.cases import in_one_test
 
 run = partial(cli.run, "instances")
 
@@ -26,7 +27,7 @@ def test_table() -> None:
     assert lines[2] == "p5.48xlarge  8 x H100      192  2048   32  az1 az2 az3 az4  55.04"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "filters",
     [
         ["--hardware", "other", "--region", "us-west-2"],
@@ -68,7 +69,7 @@ def test_json_of_all_regions() -> None:
     assert list(row["zone_ids"]) == ["ap-south-2"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("option", "value", "hint"),
     [
         ("--family", "g6z", "did you mean g6"),

@@ -17,7 +17,7 @@ from helpers.cases import in_one_test
 from helpers.paths import ROOT
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("-h",), ()])
+@in_one_test("arguments", [("--help",), ("-h",), ()])
 def test_help_has_every_command(arguments: tuple[str, ...]) -> None:
     found = cli.run(*arguments)
     shown = found.out + found.err
@@ -234,7 +234,7 @@ def test_help_breaks_no_line_within_an_option() -> None:
 # --- completion
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@in_one_test("shell", ["bash", "zsh", "fish"])
 def test_a_script_for_each_shell(shell: str) -> None:
     found = cli.run("completion", shell)
     assert (found.code, found.err) == (0, "")

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from eks_hardware.cli.output import rounded
 from helpers import cli
+from helpers.cases import in_one_test
 
 _RATES = ("usd_per_hour", "usd_per_hour_at_most", "usd_per_million_tokens")
 _DOCUMENTS = {
@@ -39,7 +38,7 @@ def money(content: Any, path: str = "", rate: bool | None = None) -> Iterator[tu
         yield path, content, rate
 
 
-@pytest.mark.parametrize("name", _DOCUMENTS)
+@in_one_test("name", _DOCUMENTS)
 def test_money_is_rounded(name: str) -> None:
     found = cli.run(*_DOCUMENTS[name].split(), "--json", stdin=_RUN)
     assert found.code in (0, 1), found.err

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from eks_hardware.cli.output.quotas import quota_table, quotas_as_json
+from helpers.cases import in_one_test
 from helpers.strategies import SHIPPED, group, pools, shipped, strategy
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_fits_and_agrees(name: str) -> None:
     given = shipped(name)
     lines = quota_table(given, 80).splitlines()

@@ -17,6 +17,7 @@ from eks_hardware import facts
 from eks_hardware.cli import app, cluster_settings
 from eks_hardware.validation import validate
 from helpers.advisor import config_file
+from helpers.cases import in_one_test
 from helpers.recommend_command import asked, run
 
 US = "region: us-west-2"
@@ -48,8 +49,8 @@ WORKLOADS = {
 }
 
 
-@pytest.mark.parametrize("columns", range(50, 81, 5))
-@pytest.mark.parametrize("more", [(), ("--all",)])
+@in_one_test("columns", range(50, 81, 5))
+@in_one_test("more", [(), ("--all",)])
 def test_every_width_shows_every_column(columns: int, more: tuple[str, ...]) -> None:
     said = run("--task", "inference", "--model", "8B", *more, COLUMNS=str(columns)).out.splitlines()
     assert max(map(len, said)) <= columns
@@ -105,7 +106,7 @@ ASSUMED = {
 }
 
 
-@pytest.mark.parametrize("options", ASSUMED)
+@in_one_test("options", ASSUMED)
 def test_the_defaults_of_other_options_are_shown(options: str) -> None:
     lines = run(*options.split(), COLUMNS="200").out.splitlines()
     assert lines[1] == ASSUMED[options]
@@ -183,7 +184,7 @@ def test_every_reason(name: str, golden: Callable[[str, str], None]) -> None:
     golden(f"recommend/{name}-explained.txt", f"{text}\n")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "families"),
     [
         ("chat-8b", {"g6e"}),

@@ -13,6 +13,7 @@ from rich.console import Console
 from eks_hardware.kubernetes import Bundle, ObjectRelease, Reference, bundle
 from eks_hardware.kubernetes.files.summary import ReleaseSummary, Summary, summary_table
 from helpers import cli
+from helpers.cases import in_one_test
 from helpers.strategies import SHIPPED, gpu_pool, group, pools, resolved_shipped, write_document
 
 run = partial(cli.run, "render")
@@ -60,7 +61,7 @@ def test_the_table_fits_with_the_longest_names() -> None:
         assert part in printed
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_objects_say_their_namespace(name: str) -> None:
     """Helm installs them into the release's namespace; kubectl, Argo CD and Flux do not know it."""
     lacking = [

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import pytest
 import yaml
 
 from eks_hardware.workloads import CHECKS, KINDS
 from helpers import cli
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 from helpers.strategies import group, write_document
 
@@ -91,7 +91,7 @@ def test_a_command_is_quoted_as_for_a_shell() -> None:
     assert container["command"] == ["torchrun", "train.py", "--name", "a b", "--data", "$(DATA)"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "code", "says"),
     [
         (["--group", "gpu-trainin"], 2, "error: --group: mixed-hardware has no "),
@@ -109,7 +109,7 @@ def test_refused(arguments: list[str], code: int, says: str) -> None:
     assert len(own_messages(err)) == 1
 
 
-@pytest.mark.parametrize("arguments", [["--kind", "job"], ["--group", "a"], ["--group", "a", "--kind", "cronjob"]])
+@in_one_test("arguments", [["--kind", "job"], ["--group", "a"], ["--group", "a", "--kind", "cronjob"]])
 def test_wrong_usage(arguments: list[str]) -> None:
     code, out, _ = run("mixed-hardware", *arguments)
     assert (code, out) == (2, "")
