@@ -117,14 +117,14 @@ def test_what_rules_refuse_is_refused(
     assert code in str(caught.value)
 
 
-@pytest.mark.parametrize("pools", [[CPU], [GPU], [CPU, GPU]], ids=["cpu", "gpu", "both"])
+@in_one_test("pools", [[CPU], [GPU], [CPU, GPU]], ids=["cpu", "gpu", "both"])
 def test_nothing_is_reported_about_what_is_unknown(pools: list[dict[str, Any]]) -> None:
     """No node groups, and one zone for the control plane: these belong to the other team."""
     one_zone = {"existing": {**NETWORK["existing"], "private_subnets": {"usw2-az1": SUBNETS["usw2-az1"]}}}
     assert adoption(*pools, network=one_zone).warnings == ()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "code", "path"),
     [
         ({"kubernetes": {"charts": {"kueue": {}}}}, "CHART_NOT_INSTALLED", "kubernetes.charts.kueue"),

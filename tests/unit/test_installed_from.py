@@ -12,6 +12,7 @@ import pytest
 import eks_hardware
 from eks_hardware import installed_from
 from eks_hardware.installed_from import Source, install_command, source
+from helpers.cases import in_one_test
 
 WHEEL = f"eks_hardware-{eks_hardware.__version__}-py3-none-any.whl"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -27,7 +28,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return content
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("requirement", "arguments"),
     [
         ("eks-hardware~=0.1.0", "'eks-hardware[local]~=0.1.0'"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from eks_hardware import field_paths, spellings
 from eks_hardware.printable import quoted, shown
 from eks_hardware.suggestions import close, did_you_mean, misspelt, question
+from helpers.cases import in_one_test
 
 
 def test_paths_are_taken_apart() -> None:
@@ -28,7 +27,7 @@ def test_paths_are_put_together() -> None:
     assert dict(field_paths.items("zones", "ab")) == {"zones[0]": "a", "zones[1]": "b"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("eks", "kubernetes"),
     [("NO_SCHEDULE", "NoSchedule"), ("NO_EXECUTE", "NoExecute"), ("PREFER_NO_SCHEDULE", "PreferNoSchedule")],
 )
@@ -45,7 +44,7 @@ def test_capacity_as_eks_reports_it() -> None:
     assert spellings.capacity_of_eks("NEW") == "NEW"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("word", "known", "meant"),
     [
         ("instanceTypes", ["instance_types", "instance_families"], ("instance_types",)),
@@ -70,7 +69,7 @@ def test_text_is_made_fit_for_a_line() -> None:
     assert (shown("a\nb"), shown("abcdefgh", 6), quoted("\x1b")) == ("a\\nb", "abc...", '"\\x1b"')
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("word", "meant"),
     [("maxPodz", "maxPods"), ("max_pods", "maxPods"), ("podPidsLimit", None), ("maxPodsExpression", None)],
 )

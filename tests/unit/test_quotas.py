@@ -82,7 +82,7 @@ def test_every_quota_of_mixed_types_counts_in_full() -> None:
     assert amounts(found["L-F7808C92"], "any")[0] == 2 * load().get("hpc7a.12xlarge").vcpus
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("capacity", "codes"),
     [
         ("on-demand", {P}),

@@ -277,7 +277,7 @@ def test_a_row_that_the_advisor_cannot_express_says_why() -> None:
 # --- halves
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("identity", "expected"),
     [
         ("tinyllama-fits", "calibration"),

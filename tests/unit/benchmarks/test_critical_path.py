@@ -12,6 +12,7 @@ from benchmarks import critical_path
 from benchmarks.critical_path import Durations, Graph, from_dot, from_edges, from_json, schedule, with_parallelism
 from eks_hardware.kubernetes import bundle
 from eks_hardware.resolve import ResolvedStrategy
+from helpers.cases import in_one_test
 from helpers.strategies import resolved_shipped
 
 SECONDS = {"a": 10, "b": 100, "c": 1, "d": 5, "e": 3}
@@ -53,7 +54,7 @@ def test_a_destroy_goes_the_other_way() -> None:
     assert found.steps["x_c.it"].start == 5
 
 
-@pytest.mark.parametrize(("limit", "expected"), [(10, 30.0), (2, 40.0), (1, 70.0)])
+@in_one_test(("limit", "expected"), [(10, 30.0), (2, 40.0), (1, 70.0)])
 def test_parallelism(limit: int, expected: float) -> None:
     fan = graph(a="", b="a", c="a", d="a", e="", f="", g="")
     durations = taking(a=10, b=20, c=20, d=10, e=5, f=5, g=0)
@@ -136,7 +137,7 @@ def test_the_derivation_is_compared_with_terraform_graph() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("address", "expected"),
     [
         ("aws_vpc.main", "aws_vpc"),
@@ -264,8 +265,6 @@ def test_removed_edges_are_put_back() -> None:
     assert not any(built.needs.values())
 
 
-@pytest.mark.parametrize(
-    ("seconds", "expected"), [(0, "0:00"), (59.4, "0:59"), (59.6, "1:00"), (564, "9:24"), (3600, "60:00")]
-)
+@in_one_test(("seconds", "expected"), [(0, "0:00"), (59.4, "0:59"), (59.6, "1:00"), (564, "9:24"), (3600, "60:00")])
 def test_clock(seconds: float, expected: str) -> None:
     assert critical_path.clock(seconds) == expected

@@ -86,9 +86,7 @@ def test_the_speed_of_a_converted_cache_is_not_compared() -> None:
     assert "not_expressed" not in memory
 
 
-@pytest.mark.parametrize(
-    ("method", "waits", "compared"), [("lora", False, True), ("lora", True, False), ("qlora", False, False)]
-)
+@in_one_test(("method", "waits", "compared"), [("lora", False, True), ("lora", True, False), ("qlora", False, False)])
 def test_a_speed_that_only_the_script_has_is_not_compared(method: Method, waits: bool, compared: bool) -> None:
     found = Measured(seconds=2.0, peak_bytes=2**30, waits_for_cpu=waits)
     memory, speed = rows(replace(TRAINING, method=method), found, kind="p5.4xlarge", chip="H100")

@@ -77,7 +77,7 @@ def test_facts(
     assert sum(interface.is_efa for interface in item.efa_interfaces) == efa
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "capability", "bf16", "fp8", "flash", "mig"),
     [
         ("g4dn.xlarge", 7.5, False, False, False, False),
@@ -111,7 +111,7 @@ def test_accelerator_features(
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "cores"),
     [
         ("inf1.24xlarge", 64),
@@ -237,7 +237,7 @@ def test_efa_layout_of_every_type(catalogue: Catalogue) -> None:
             assert interface.interface_type in card.interface_types, item.name
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "length", "first", "last"),
     [
         ("p4d.24xlarge", 5, (0, 1, "efa-only"), (3, 0, "efa-only")),
@@ -258,7 +258,7 @@ def test_efa_layout(
     assert layout[-1] == EfaInterface(*last)
 
 
-@pytest.mark.parametrize("name", ["g6.4xlarge", "inf2.48xlarge", "trn1.2xlarge", "c6i.4xlarge", "g5g.metal"])
+@in_one_test("name", ["g6.4xlarge", "inf2.48xlarge", "trn1.2xlarge", "c6i.4xlarge", "g5g.metal"])
 def test_types_without_efa(catalogue: Catalogue, name: str) -> None:
     item = catalogue.get(name)
     assert not item.supports_efa
@@ -388,7 +388,7 @@ def test_withdrawn_families(catalogue: Catalogue) -> None:
 # --- look-ups
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("typo", "meant"),
     [
         ("p5.46xlarge", "p5.48xlarge"),
@@ -462,7 +462,7 @@ def test_regions_of_the_list_are_not_added(catalogue: Catalogue) -> None:
     assert [name for name in names if name not in catalogue] == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "region", "usd", "as_of"),
     [
         ("p4d.24xlarge", "us-east-1", 21.957642, "2026-07-20"),
@@ -511,7 +511,7 @@ def test_every_type_can_be_built(catalogue: Catalogue) -> None:
             assert item.accelerator.mig is not None, item.name
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("region", "hint"),
     [
         ("us-wset-2", "did you mean us-west-2"),

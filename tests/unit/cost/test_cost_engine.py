@@ -331,7 +331,7 @@ def test_max_of_a_reserved_pool_is_the_on_demand_price_which_its_blocks_do_not_e
 # --- control plane
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("policy", "days", "usd_per_hour"),
     [("standard", 0, 0.10), ("standard", 1, 0.10), ("extended", 0, 0.10), ("extended", 1, 0.60)],
 )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from eks_hardware.diff.messages import pool_sentence
 from eks_hardware.diff.node_pools import pool_changes
 from eks_hardware.kubernetes import Bundle, bundle
@@ -59,8 +57,8 @@ UPGRADED: dict[str, tuple[dict[str, Any], list[tuple[str, bool]]]] = {
 }
 
 
-@pytest.mark.parametrize(("fields", "expected"), UPGRADED.values(), ids=UPGRADED)
-@pytest.mark.parametrize("versions", [("1.34", "1.35"), ("1.35", "1.34")], ids=["forth", "back"])
+@in_one_test(("fields", "expected"), UPGRADED.values(), ids=UPGRADED)
+@in_one_test("versions", [("1.34", "1.35"), ("1.35", "1.34")], ids=["forth", "back"])
 def test_another_version_replaces_nodes_whose_image_follows_it(
     versions: tuple[str, str], fields: dict[str, Any], expected: list[tuple[str, bool]]
 ) -> None:
@@ -131,7 +129,7 @@ UNINSTALLED = {
 }
 
 
-@pytest.mark.parametrize(("before", "after", "note"), UNINSTALLED.values(), ids=UNINSTALLED)
+@in_one_test(("before", "after", "note"), UNINSTALLED.values(), ids=UNINSTALLED)
 def test_nodes_go_with_the_release_of_their_pools(before: dict[str, Any], after: dict[str, Any], note: str) -> None:
     changes = compared({**node_groups(), **TWO, "kubernetes": before}, {**node_groups(), **TWO, "kubernetes": after})
     assert [(each.name, each.action, each.nodes) for each in changes.pools] == [

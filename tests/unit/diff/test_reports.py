@@ -86,7 +86,7 @@ def outside_code(markdown: str) -> Iterator[str]:
         yield re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "CODE", line)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@in_one_test("text", HOSTILE)
 def test_no_value_stands_outside_of_code(changes: Changes, text: str) -> None:
     part = PartChange(f"node_groups[{text}]", "changed", (Difference("labels", text, f"{text} {text}"),), text)
     amount = Amount(f"node_groups[{text}]", text, None)
@@ -139,7 +139,7 @@ def test_every_row_of_a_table_has_its_columns(changes: Changes) -> None:
 # Wording.
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("number", "noun", "expected"),
     [(1, "subnet", "1 subnet"), (2, "route", "2 routes"), (3, "IAM policy", "3 IAM policies"), (2, "key", "2 keys")],
 )
@@ -234,8 +234,8 @@ def test_the_maximum_of_nodes_without_a_price_has_no_upper_bound(back: bool) -> 
     assert "at most unknown" in " ".join(as_text(found).split())
 
 
-@pytest.mark.parametrize("back", [False, True], ids=["after", "before"])
-@pytest.mark.parametrize("pooled", [False, True], ids=["groups", "pools"])
+@in_one_test("back", [False, True], ids=["after", "before"])
+@in_one_test("pooled", [False, True], ids=["groups", "pools"])
 def test_a_change_to_or_from_unpriced_nodes_is_never_a_saving(back: bool, pooled: bool) -> None:
     """The amount of the known prices has the name of what it leaves out."""
     names = ["p5.48xlarge", "p5e.48xlarge"]

@@ -143,7 +143,7 @@ def test_a_reason(name: str, path: str, field: str, origin: str, text: str, sour
     assert row is None if source is None else source in (row or "")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "value"),
     [("ami_type", ("CUSTOM",)), ("ami_version", ("-",)), ("image_id", None)],
     ids=lambda each: str(each),

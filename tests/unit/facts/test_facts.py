@@ -161,7 +161,7 @@ def test_the_catalogue_and_software_agree_on_formats_and_kernels() -> None:
             assert software.attends(kind, "flash-attention-2") is chip.flash_attention_2, kind.name
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("region", "expected"),
     [("us-west-2", "aws"), ("cn-north-1", "aws-cn"), ("us-gov-east-1", "aws-us-gov"), ("ca-central-1", "aws")],
 )

@@ -11,6 +11,7 @@ from eks_hardware.html_report import report_of, report_page
 from eks_hardware.html_report.page import _environment, dollars
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
+from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, TESTS
 from helpers.report_page import Reader, page, read_page, report, rows_of
 from helpers.strategies import TODAY, document, group, shipped
@@ -128,7 +129,7 @@ def test_markup_in_a_strategy_is_text() -> None:
     assert "".join(reader.words).count(MARKUP) >= 4
 
 
-@pytest.mark.parametrize("character", ["\x00", "\u202e", "\ud800", "\u200b"])
+@in_one_test("character", ["\x00", "\u202e", "\ud800", "\u200b"])
 def test_what_is_unseen_is_spelled_out(character: str) -> None:
     """HTML does not allow some of it, and the rest would change the text direction on screen."""
     text = report_page(report_of(shipped("development"), version=f"1{character}模型", today=TODAY))

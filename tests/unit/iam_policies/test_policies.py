@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from eks_hardware.iam_policies import karpenter
 from eks_hardware.iam_policies.cluster import secrets_key_policy, use_of_secrets_key
 from eks_hardware.iam_policies.document import MANAGED_POLICY_SIZE, assumed_by_pods, assumed_by_service
+from helpers.cases import in_one_test
 from helpers.policies import as_list
 
 ACCOUNT = "111122223333"
@@ -105,7 +104,7 @@ def test_sids_and_actions_are_those_of_karpenter() -> None:
     assert tuple(found) == karpenter.names()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("region", "partition"),
     [("ap-southeast-2", "aws"), ("us-gov-west-1", "aws-us-gov"), ("cn-northwest-1", "aws-cn")],
 )
@@ -135,7 +134,7 @@ def test_the_cluster_is_in_every_condition_on_writes() -> None:
             assert "kubernetes.io/cluster/demo" in json.dumps(statement["Condition"]["StringEquals"]), statement["Sid"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("partition", "service"),
     [("aws", "ec2.amazonaws.com"), ("aws-us-gov", "ec2.amazonaws.com"), ("aws-cn", "ec2.amazonaws.com.cn")],
 )

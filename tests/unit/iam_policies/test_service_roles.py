@@ -145,8 +145,8 @@ def test_actions_are_those_of_the_documentation(key: str, expected: list[str]) -
     assert sorted(found) == sorted(expected)
 
 
-@pytest.mark.parametrize(("key", "policy"), EVERY)
-@pytest.mark.parametrize(
+@in_one_test(("key", "policy"), EVERY)
+@in_one_test(
     ("region", "partition"),
     [("ap-southeast-2", "aws"), ("us-gov-west-1", "aws-us-gov"), ("cn-northwest-1", "aws-cn")],
 )
@@ -155,7 +155,7 @@ def test_size_with_the_longest_names(key: str, policy: str, region: str, partiti
     assert len(found) < MANAGED_POLICY_SIZE
 
 
-@pytest.mark.parametrize(("key", "policy"), EVERY)
+@in_one_test(("key", "policy"), EVERY)
 def test_placeholders_are_filled_in(key: str, policy: str) -> None:
     found = text(key, policy, region="cn-north-1", partition="aws-cn")
     assert not re.search(r"\{\w+\}", found)

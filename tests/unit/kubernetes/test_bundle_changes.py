@@ -10,6 +10,7 @@ import pytest
 from eks_hardware.kubernetes import Bundle, ChartRelease, ObjectRelease, bundle
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
+from helpers.cases import in_one_test
 from helpers.strategies import document
 
 POOLS = "karpenter-resources"
@@ -38,7 +39,7 @@ ORDERS: dict[str, tuple[Sequence[tuple[str, ...]], list[str], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("case", ORDERS)
+@in_one_test("case", ORDERS)
 def test_order(ours: Bundle, case: str) -> None:
     added, before, behind = ORDERS[case]
     found = ours.plus(*(chart_after(name, *after) for name, *after in added))
@@ -79,7 +80,7 @@ REFUSED: dict[str, tuple[list[ChartRelease], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@in_one_test("case", REFUSED)
 def test_what_cannot_be_added_is_reported(ours: Bundle, case: str) -> None:
     added, said = REFUSED[case]
     with pytest.raises(ValueError, match=f"^{said}"):

@@ -125,7 +125,7 @@ def test_neuron() -> None:
     assert values["draDriver"] == values["npd"] == values["scheduler"] == {"enabled": False}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("groups", "fields", "expected"),
     [
         ([group("inf2.xlarge")], {}, False),
@@ -164,7 +164,7 @@ def test_efa() -> None:
     assert values["tolerations"] == [NEURON, GPU, TEAM]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("region", "repository"),
     [
         ("us-west-2", "602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/aws-efa-k8s-device-plugin"),

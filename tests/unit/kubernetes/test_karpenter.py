@@ -77,7 +77,7 @@ def test_all_of_it_is_in_karpenters_namespace() -> None:
     assert {each.namespace for each in found.releases} == {"karpenter"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("grace", "expected"),
     [((), 1800), (("10m",), 1800), (("24h", "30m"), 24 * 3600 + 900), (("1h30m15s",), 5415 + 900)],
 )
@@ -366,7 +366,7 @@ def test_node_class(fields: dict[str, Any], path: str, expected: object) -> None
     assert at(node_class["spec"], path) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "expected"),
     [
         (
@@ -403,7 +403,7 @@ def test_volumes_are_encrypted_and_go_with_the_node(fields: dict[str, Any], expe
     ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("instance_type", "efa_only"),
     [
         ("p4d.24xlarge", [(0, 1), (1, 0), (2, 0), (3, 0)]),
@@ -421,7 +421,7 @@ def test_interfaces(instance_type: str, efa_only: list[tuple[int, int]]) -> None
     assert {each["interfaceType"] for each in others} == {"efa-only"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "texts"),
     [
         (
@@ -449,7 +449,7 @@ def test_user_data(fields: dict[str, Any], texts: tuple[str, ...]) -> None:
     assert "RAID0" not in node_class["spec"]["userData"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "parts"),
     [
         ({}, ["text/x-shellscript"]),
@@ -486,7 +486,7 @@ def test_subnets_that_may_not_be_tagged_are_named() -> None:
 # --- NodeOverlay
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "expected"),
     [
         ({}, []),

@@ -326,7 +326,7 @@ def test_configuration() -> None:
     assert found["resources"] == {"excludeResourcePrefixes": ["ephemeral-storage", "hugepages-"]}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("types", "devices_per_core"),
     [
         (["trn1.32xlarge"], "500m"),
@@ -452,7 +452,7 @@ def test_structure(file: Path) -> None:
     assert made == set(flavor_quotas(given)) if found else not made
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "spec", "fault"),
     [
         ("LocalQueue", {"clusterqueue": "cpu"}, "spec.clusterqueue: unknown"),

@@ -110,7 +110,7 @@ def test_a_monitor_finds_its_service_and_the_service_its_pods() -> None:
 # --- dashboards
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("groups", "expected"),
     [
         ([G6], {"eks-hardware-gpu"}),
@@ -144,7 +144,7 @@ METRICS = {
 _NOT_METRICS = re.compile(r'"[^"]*"|\bby \([^)]*\)|\{[^}]*\}|\$\w+|\b(sum|avg|max|count|rate|by)\b')
 
 
-@pytest.mark.parametrize("name", DASHBOARDS)
+@in_one_test("name", DASHBOARDS)
 def test_dashboard(name: str) -> None:
     model = json.loads(dashboard(name))
     assert model["uid"] == name

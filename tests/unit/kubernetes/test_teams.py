@@ -8,6 +8,7 @@ import pytest
 
 from eks_hardware.kubernetes.teams import QUEUES_LABEL, releases
 from eks_hardware.resolve import resolve
+from helpers.cases import in_one_test
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.strategies import group, strategy
 
@@ -28,7 +29,7 @@ def test_nothing_without_teams() -> None:
     assert list(releases(resolve(strategy()))) == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("team", "kinds"),
     [
         ({}, ["Namespace"]),

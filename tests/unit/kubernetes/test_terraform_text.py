@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.kubernetes.terraform_text import holds_token, terraform_text
 from helpers.cases import in_one_test
@@ -37,6 +35,6 @@ VALUES: list[tuple[Any, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "expected"), VALUES)
+@in_one_test(("value", "expected"), VALUES)
 def test_tokens_are_found(value: Any, expected: bool) -> None:
     assert holds_token(value) is expected

@@ -18,6 +18,7 @@ from eks_hardware.kubernetes.files.summary import read_summary
 from eks_hardware.kubernetes.files.tree import SUBSTITUTE
 from eks_hardware.kubernetes.files.write import LIST_FILE, WriteError, remove
 from eks_hardware.printable import plural
+from helpers.cases import in_one_test
 from helpers.written import item, objects, put, read_yaml
 
 NASTY = {
@@ -190,7 +191,7 @@ def test_the_list_of_releases(tmp_path: Path) -> None:
     assert summary.fill_in == ()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "number", "expected"),
     [
         ("NodePool", 1, "NodePool"),

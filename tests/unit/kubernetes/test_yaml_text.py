@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any
 
-import pytest
 import yaml
 
 from eks_hardware.kubernetes import Reference
@@ -42,7 +41,7 @@ def test_what_could_be_something_else_is_quoted(text: str) -> None:
     assert yaml_text({text: 1}) == f'"{text}": 1\n'
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "value",
     [
         MappingProxyType({"a": (1, MappingProxyType({"b": True}))}),

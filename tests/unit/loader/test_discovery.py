@@ -18,6 +18,7 @@ from eks_hardware.loader.discovery import (
     read_environment,
 )
 from helpers import cli
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 
 
@@ -118,7 +119,7 @@ def test_every_bad_entry_is_reported(folder: Path, monkeypatch: pytest.MonkeyPat
         discover([folder])
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("environ", "expected"),
     [
         ({}, Selection(None, [])),

@@ -107,7 +107,7 @@ def test_another_name_and_place(section: type[object], key: str, path: str) -> N
     assert field_here(section, key) == path
 
 
-@pytest.mark.parametrize("key", ["enabled", "id", "key", "nothing_like_it"])
+@in_one_test("key", ["enabled", "id", "key", "nothing_like_it"])
 def test_general_and_unknown_names(key: str) -> None:
     assert field_here(NodeGroupSpec, key) is None
 
@@ -153,7 +153,7 @@ def test_the_message_says_what_to_write(text: str, message: str) -> None:
     assert any(message in finding.message for finding in caught.value.findings), caught.value
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "hint"),
     [
         ("adot", "EKS offers more add-ons, which this toolkit does not manage: install them with Helm, or in a stack"),
@@ -171,7 +171,7 @@ def test_a_field_of_an_item_at_the_top() -> None:
         parse_strategy("scaling: {max: 2}\n" + HEAD)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("quota", "said"),
     [
         ("cpu: 1.5", 'must be text or a whole number, got the number 1.5; put it in quotes: "1.5"'),

@@ -9,6 +9,7 @@ import pytest
 
 from eks_hardware.local import emulator, tools
 from eks_hardware.local.demo import environment_script, overlay_environment
+from helpers.cases import in_one_test
 
 ENDPOINT = "http://127.0.0.1:4566"
 
@@ -90,7 +91,7 @@ def test_script_can_be_sourced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any("HOME" in line for line in lines)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("named", "expected"), [("", "local"), ("production, audit", "production,audit,local"), ("local,a", "a,local")]
 )
 def test_the_overlay_for_the_emulator_comes_last(named: str, expected: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from eks_hardware.local import terraform
 from eks_hardware.local.terraform import Mirror, Source, TerraformError
+from helpers.cases import in_one_test
 
 PLATFORM = "linux_amd64"
 # user_config, named_mirror, registry, mirror -> source; None means either, and no source
@@ -52,7 +53,7 @@ def _program(folder: Path, version: str, name: str = "terraform") -> Path:
     return program
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [("5.100.0", (5, 100, 0)), ("1.2", None), ("6.0.0-beta1", None), ("v1.2.3", None), ("", None)],
 )
@@ -163,7 +164,7 @@ class TestUserConfig:
 
 
 class TestCliConfig:
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("path", "written"),
         [
             ("/opt/mirror", '"/opt/mirror"'),

@@ -61,16 +61,14 @@ def test_destroy_is_followed() -> None:
     assert (progress.done, progress.total) == (1, 2)
 
 
-@pytest.mark.parametrize(
-    "line", ["", "toy", "     + arn = (known after apply)", '     + resource "aws_vpc" "v" {', "Plan: later"]
-)
+@in_one_test("line", ["", "toy", "     + arn = (known after apply)", '     + resource "aws_vpc" "v" {', "Plan: later"])
 def test_other_lines_change_nothing(line: str) -> None:
     progress = Progress()
     assert not progress.feed(line)
     assert progress == Progress()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("raw", "expected"),
     [
         ("\x1b[1mbold\x1b[0m  \r\n", "bold"),

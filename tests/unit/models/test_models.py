@@ -218,7 +218,7 @@ def test_json_is_walked(value: dict[str, Any], code: str) -> None:
         assert [code] == [error["type"] for error in caught.value.errors()]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "value",
     [
         {},
@@ -533,7 +533,7 @@ def test_what_a_quota_counts(name: str, counts: bool) -> None:
     assert [(each["type"], each["loc"]) for each in error.value.errors()] == [("field_value", ("quota", name, "[key]"))]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "write"),
     [
         ("requests.memory", "got requests.memory; write memory"),
@@ -549,7 +549,7 @@ def test_what_to_write_for_a_key_of_a_resource_quota(name: str, write: str) -> N
 
 
 # Terraform and the AWS provider refuse these, but only when they run.
-@pytest.mark.parametrize(
+@in_one_test(
     ("section", "refused", "taken"),
     [
         ("aws", {"version": ">= 99999999999999999999"}, {"version": ">= 5.100.0"}),
@@ -603,7 +603,7 @@ def test_of_fields_that_exclude_each_other_the_message_says_which_are_given() ->
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("cidr", "fix"),
     [
         ("10.0.0.1/16", "write 10.0.0.0/16"),
@@ -658,7 +658,7 @@ def test_a_value_in_place_of_a_mapping_is_answered_with_an_example(changes: dict
     assert message.endswith(f"; for example {example}")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "fields", "says"),
     [
         (AddonSpec, {"verison": "v1"}, 'unknown field "verison"; did you mean version?'),

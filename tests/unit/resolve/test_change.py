@@ -61,7 +61,7 @@ CHANGES: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("place", CHANGES)
+@in_one_test("place", CHANGES)
 def test_a_change_arrives_and_nothing_else_is_another(mixed: ResolvedStrategy, place: str) -> None:
     value, read = CHANGES[place]
     changed = change(mixed, {place: value}, because="we know better")
@@ -107,7 +107,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("place", REFUSED)
+@in_one_test("place", REFUSED)
 def test_what_cannot_be_changed_is_reported(mixed: ResolvedStrategy, place: str) -> None:
     value, code, said = REFUSED[place]
     with pytest.raises(ValueError, match=f"(?s)^{code} .*{said}"):

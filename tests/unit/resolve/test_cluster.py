@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware.models import LocalBackendSpec, RemoteBackendSpec, S3BackendSpec
 from eks_hardware.resolve import InterruptionRule, ResolvedCluster, SubnetRole, provider_floor, resolve
 from eks_hardware.rules import check
@@ -188,7 +186,7 @@ def test_keys_of_admins_are_unique_and_stay() -> None:
 # --- provider and backend
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "floor", "reason"),
     [
         ({}, "5.100.0", "the lowest release that the tests run"),
@@ -225,7 +223,7 @@ def test_stated_provider_settings() -> None:
     assert provider.default_tags == {"eks-hardware/strategy": "demo", "team": "ai"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "expected"),
     [
         (None, LocalBackendSpec(path="../../../terraform.demo.tfstate")),

@@ -61,8 +61,8 @@ CASES: list[tuple[str, dict[str, Any] | None, GpuShares | None, dict[str, str], 
 SELECTORS = frozenset({"nvidia.com/device-plugin.config", "nvidia.com/mig.config"})
 
 
-@pytest.mark.parametrize("built", [resolved_group, resolved_gpu_pool], ids=["of_group", "of_pool"])
-@pytest.mark.parametrize(("name", "sharing", "shares", "labels", "settings"), CASES)
+@in_one_test("built", [resolved_group, resolved_gpu_pool], ids=["of_group", "of_pool"])
+@in_one_test(("name", "sharing", "shares", "labels", "settings"), CASES)
 def test_sharing(
     built: Any,
     name: str,
@@ -124,7 +124,7 @@ def test_profiles(name: str, profile: str, count: int, key: str | None) -> None:
     assert key == mig_bottlerocket_key(kind)
 
 
-@pytest.mark.parametrize("name", ["g6.xlarge", "g6f.xlarge", "p3.2xlarge", "trn1.2xlarge", "m6i.xlarge"])
+@in_one_test("name", ["g6.xlarge", "g6f.xlarge", "p3.2xlarge", "trn1.2xlarge", "m6i.xlarge"])
 def test_no_profiles(name: str) -> None:
     assert mig_profiles(load().get(name)) is None
     assert mig_bottlerocket_key(load().get(name)) is None

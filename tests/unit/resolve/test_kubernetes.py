@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware import facts
 from eks_hardware.catalogue import load
 from eks_hardware.resolve import ResolvedKubernetes, ResolvedTeam, resolve
@@ -114,7 +112,7 @@ def test_a_chart_is_as_the_strategy_says() -> None:
     assert charts["karpenter"].version == facts.chart("karpenter")["version"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "controller", "definitions"),
     [
         ({"karpenter": {"version": "1.13.0"}}, "1.13.0", "1.13.0"),  # the CRDs are removed with the controller
@@ -169,7 +167,7 @@ def test_feature_gates(fields: dict[str, Any], expected: dict[str, bool]) -> Non
     assert set(found) <= set(keys["settings"]["featureGates"])
 
 
-@pytest.mark.parametrize(("fields", "expected"), [({}, 0), (pools(), 2), (pools(replicas=1), 1)])
+@in_one_test(("fields", "expected"), [({}, 0), (pools(), 2), (pools(replicas=1), 1)])
 def test_replicas(fields: dict[str, Any], expected: int) -> None:
     assert expected == resolved_kubernetes(**fields).karpenter_replicas
 
@@ -218,7 +216,7 @@ def test_teams() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kubernetes", "expected"),
     [
         ({}, []),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware.catalogue import Hardware, load
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import (
@@ -157,7 +155,7 @@ def test_every_type_has_pods_and_a_disk() -> None:
 # --- capacity
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "capacity_type", "market", "target", "in_template", "placement_group", "node_repair"),
     [
         ({}, "ON_DEMAND", None, None, False, "demo/gpu", True),
@@ -308,7 +306,7 @@ def test_override(field: str, given: dict[str, Any], resolved_field: str, expect
     assert expected == getattr(resolved_alone("p4d.24xlarge", **given), resolved_field)
 
 
-@pytest.mark.parametrize(("key", "value"), [("team", "a"), ("hardware-type", "special"), ("workload-type", "")])
+@in_one_test(("key", "value"), [("team", "a"), ("hardware-type", "special"), ("workload-type", "")])
 def test_own_labels_win(key: str, value: str) -> None:
     resolved = resolved_alone("p4d.24xlarge", labels={key: value})
     assert {**resolved_alone("p4d.24xlarge").labels, key: value} == resolved.labels
@@ -334,7 +332,7 @@ def test_efa_security_group_only_with_efa() -> None:
     assert with_efa.efa_security_group_name == "demo-efa"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "fields", "expected"),
     [
         ("vt1.24xlarge", {}, None),  # EFA, but no cluster placement group

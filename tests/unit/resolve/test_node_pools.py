@@ -245,7 +245,7 @@ def test_alias(ami: dict[str, Any], versions: dict[str, str], alias: str | None)
     assert (resolved.ami_alias, resolved.image_id) == (alias, ami.get("image_id"))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("ami", "release"),
     [
         ({"version": "v20260714"}, "v20260714"),
@@ -302,7 +302,7 @@ def test_limits(fields: dict[str, Any], expected: dict[str, str]) -> None:
 # --- resources that Karpenter cannot see
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "expected"),
     [
         ({"instance_families": ["g6"]}, ()),
@@ -373,7 +373,7 @@ def test_no_placement_group_without_efa_or_for_a_type_that_cannot() -> None:
 # --- network interfaces
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "efa", "written"),
     [
         ("p4d.24xlarge", True, 5),
@@ -411,7 +411,7 @@ def test_huge_pages_of_efa_nodes_are_told_to_karpenter() -> None:
 WHILE_EMPTY = (DisruptionBudget("0", ("Underutilized", "Drifted")), DisruptionBudget("100%", ("Empty",)))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("workload", "policy", "after", "expire"),
     [
         ("training", "WhenEmpty", "10m", "Never"),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import subprocess
 from typing import Any
 
-import pytest
-
 from eks_hardware import facts
 from eks_hardware.iam_policies.document import policy
 from eks_hardware.models import StorageSpec
 from eks_hardware.resolve import ResolvedAddon, ResolvedStrategy, resolve
 from eks_hardware.resolve.addons import storage_addons
 from eks_hardware.resolve.zones import fsx_zone
+from helpers.cases import in_one_test
 from helpers.strategies import group, strategy
 
 EFA = group("p5.48xlarge", name="efa", workload="training", efa=True, zones=["usw2-az3"])
@@ -38,7 +37,7 @@ def test_nothing_unless_it_is_asked_for() -> None:
 # --- FSx for Lustre
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("groups", "fsx", "expected"),
     [
         ([EFA], {"zone": "usw2-az1"}, "usw2-az1"),

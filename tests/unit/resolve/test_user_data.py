@@ -11,6 +11,7 @@ import pytest
 
 from eks_hardware.resolve import ResolvedNodeGroup, resolve
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
+from helpers.cases import in_one_test
 from helpers.strategies import group, resolved_group, strategy
 from helpers.user_data import parsed_mime
 
@@ -56,7 +57,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@in_one_test("case", CASES)
 def test_golden(case: str, request: pytest.FixtureRequest) -> None:
     group_ = resolved_group(**CASES[case])
     text = user_data_of(group_)

@@ -63,7 +63,7 @@ def test_the_reason_claims_no_offering_without_a_source(region: str, text: str) 
     assert (reason.text, reason.source is None) == (text, region == "mx-central-1")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("region", "before", "after", "groups"),
     [
         ("us-east-1", {}, {}, [group("p6-b200.48xlarge", "b200", efa=True)]),
@@ -126,7 +126,7 @@ def test_zones_of_a_group(
     assert set(expected) <= set(resolved.network.zone_ids)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("capacity", "pinned", "also"),
     [
         (["reserved"], ("usw2-az4",), ()),
@@ -151,8 +151,8 @@ def test_a_zone_without_control_plane_holds_nodes_only() -> None:
     assert {SubnetRole.PRIVATE, SubnetRole.PUBLIC} == of_zone
 
 
-@pytest.mark.parametrize("listed", [["usw2-az2", "usw2-az3"], ["usw2-az4", "usw2-az2"]])
-@pytest.mark.parametrize("more", ["usw2-az1", "usw2-az3", "usw2-az4"])
+@in_one_test("listed", [["usw2-az2", "usw2-az3"], ["usw2-az4", "usw2-az2"]])
+@in_one_test("more", ["usw2-az1", "usw2-az3", "usw2-az4"])
 def test_a_zone_listed_behind_moves_nothing(listed: list[str], more: str) -> None:
     def built(zones: list[str]) -> ResolvedStrategy:
         return resolve(strategy(group("p5.48xlarge", efa=True), network={"zones": zones, "nat_gateways": "single"}))

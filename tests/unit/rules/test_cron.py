@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from eks_hardware.rules.cron import cron_fault, longest_minutes
 from helpers.cases import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "schedule",
     [
         "@daily",

@@ -508,7 +508,7 @@ def test_efa_unknown_layout() -> None:
     assert [(finding.code, finding.path) for finding in found] == [("EFA_UNKNOWN_LAYOUT", FIRST)]
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_shipped_strategies_have_one_finding(name: str) -> None:
     """Their API is open, so that the first apply works from anywhere; the warning says to narrow it."""
     assert [finding.code for finding in check(shipped(name), today=TODAY)] == ["ENDPOINT_OPEN"]
@@ -517,7 +517,7 @@ def test_shipped_strategies_have_one_finding(name: str) -> None:
 # --- dates
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kubernetes_version", "today", "expected"),
     [
         ("1.34", "2026-09-02", set()),
@@ -538,7 +538,7 @@ def test_versions_end(kubernetes_version: str, today: str, expected: set[str]) -
     assert expected == {finding.code for finding in found}
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_a_version_that_was_not_read_can_be_resolved(name: str) -> None:
     given = shipped(name)
     newer = given.cluster.model_copy(update={"kubernetes_version": "1.37"})
@@ -601,7 +601,7 @@ def test_provider_range_without_a_version(wanted: str, empty: bool) -> None:
     assert empty == ("PROVIDER_VERSION_IMPOSSIBLE" in found)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("setting", "wanted", "enough"),
     [
         ({"deletion_protection": False}, ">= 6.0", False),
@@ -655,7 +655,7 @@ def test_mistakes_do_not_hide_each_other() -> None:
     } == set(found)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("withdrawn", "current"),
     [("u-12tb1.112xlarge", "u-3tb1, u-6tb1, u7i"), ("i3.metal", "i3, i3en"), ("p2.xlarge", "p3dn, p4d")],
 )
@@ -705,7 +705,7 @@ def test_the_fix_for_a_type_without_an_image(given: dict[str, Any], fix: str) ->
     assert message.endswith(fix)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "chip"),
     [("trn3.48xlarge", "Trainium3"), ("p6e-gb300.36xlarge", "GB300"), ("u7inh-32tb.480xlarge", "U7inh")],
 )
@@ -719,7 +719,7 @@ def test_a_type_that_exists_and_is_not_listed(name: str, chip: str) -> None:
     assert error.value.suggestions == ()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("system", "fix"),
     [
         (group("m7i.xlarge", "system", scaling={"max": 4}), "set its scaling.min to 2"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware import facts
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
@@ -293,7 +291,7 @@ def test_which_rules_warn() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "configuration",
     [
         {"env": None},

@@ -11,6 +11,7 @@ from eks_hardware.cost import cost_of
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.rules import check
+from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
 from helpers.strategies import SYSTEM, TODAY, document, group, pool, pools
 
@@ -58,7 +59,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.code)
+@in_one_test("case", CASES, ids=lambda case: case.code)
 def test_case(case: Case) -> None:
     check_case(case)
 
@@ -132,7 +133,7 @@ def test_lowers_the_limits_of_a_pool() -> None:
     assert shown_codes(with_budget(6000, **pools({**L4, "limits": {"nvidia.com/gpu": 8}}))) == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("hardware", "limits", "usd", "lowered"),
     [
         ({"instance_types": ["m7i.xlarge"]}, {"memory": "512Gi"}, 3000, {"memory": "230Gi"}),
@@ -169,7 +170,7 @@ def test_an_accepted_warning_is_not_shown() -> None:
     assert shown_codes(with_budget(50_000, BLOCK, **IN_CANADA, **accepted)) == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "fields",
     [
         with_budget(1, group("p9.48xlarge")),

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
+from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of
 from helpers.strategies import TODAY, document, group
 
@@ -70,7 +71,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 
@@ -79,7 +80,7 @@ def test_every_rule_has_a_case() -> None:
     assert {case.code for case in CASES} == rules_of("ignore")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "silent"),
     [
         ("cluster.endpoint.public_cidrs[1]", True),
@@ -99,7 +100,7 @@ def test_a_field_stands_for_what_lies_in_it(path: str, silent: bool) -> None:
     assert ("IGNORE_UNUSED" in found) is not silent
 
 
-@pytest.mark.parametrize("reason", ["", "        ", "ok", "line\nbreak of it", "${file('/etc/passwd')}"])
+@in_one_test("reason", ["", "        ", "ok", "line\nbreak of it", "${file('/etc/passwd')}"])
 def test_a_reason_is_needed(reason: str) -> None:
     with pytest.raises(ValidationError):
         Strategy.model_validate(document(**ignoring(ignored("ENDPOINT_OPEN", reason=reason))))

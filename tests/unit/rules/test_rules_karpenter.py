@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware import facts
 from eks_hardware.loader import parse_strategy
 from eks_hardware.models import Strategy
@@ -873,7 +871,7 @@ def test_the_suggested_images_are_good() -> None:
             assert shown_codes(pools(hardware)) == []
 
 
-@pytest.mark.parametrize("release", ["v20260403", "v20260409", "v20260415", "v20260423", "v20260505", "v20260520"])
+@in_one_test("release", ["v20260403", "v20260409", "v20260415", "v20260423", "v20260505", "v20260520"])
 def test_releases_that_fail_in_some_cases_only_warn(release: str) -> None:
     found = shown_codes(cpus(ami={"version": release}))
     assert {code for code, _ in found} == {"POOL_AMI_DOUBTFUL"}

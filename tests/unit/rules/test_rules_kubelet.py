@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware import facts
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
@@ -657,7 +655,7 @@ GOOD: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("settings", GOOD)
+@in_one_test("settings", GOOD)
 def test_what_the_kubelet_accepts_passes(settings: dict[str, Any]) -> None:
     found = {code for code, _ in shown_codes(kubelet_config_of(**settings))}
     assert found <= OVERRIDES

@@ -412,7 +412,7 @@ def minor(version: str, step: int) -> str:
     return f"{major}.{int(number) + step}"
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@in_one_test("section", SECTIONS)
 def test_every_section_has_a_source_and_a_day(section: str) -> None:
     software: Any = facts.software()
     fact = software[section]
@@ -454,7 +454,7 @@ def is_refused(gate: Any, kind: InstanceType) -> bool:
     return capability is not None and inside(gate, capability) is False
 
 
-@pytest.mark.parametrize("precision", facts.software()["precision"]["nvidia"])
+@in_one_test("precision", facts.software()["precision"]["nvidia"])
 def test_precision(precision: str) -> None:
     gate, of_chips = facts.software()["precision"]["nvidia"][precision], facts.software()["precision"]["neuron"]
     expected = {name: is_refused(gate, kind) for name, kind in NVIDIA.items()}
@@ -463,7 +463,7 @@ def test_precision(precision: str) -> None:
     assert {name: "NEEDS_PRECISION" in codes_for(kind, precision=precision) for name, kind in kinds.items()} == expected
 
 
-@pytest.mark.parametrize("kernel", facts.software()["attention"]["kernels"])
+@in_one_test("kernel", facts.software()["attention"]["kernels"])
 def test_attention(kernel: str) -> None:
     gate = facts.software()["attention"]["kernels"][kernel]
     expected = {name: is_refused(gate, kind) for name, kind in NVIDIA.items()}
@@ -554,7 +554,7 @@ def test_an_image_that_was_not_read() -> None:
     assert software.image_driver(Hardware.TRAINIUM, "bottlerocket", None, "1.35") is None
 
 
-@pytest.mark.parametrize(("major", "floor"), facts.software()["cuda"]["driver_floor"].items())
+@in_one_test(("major", "floor"), facts.software()["cuda"]["driver_floor"].items())
 def test_driver_for_cuda(major: str, floor: str) -> None:
     assert software.driver_for_cuda(f"{major}.0") == software.driver_for_cuda(f"{major}.9") == floor
     assert software.driver_for_cuda("99.0") is None
@@ -612,7 +612,7 @@ def test_framework_on_a_chip(framework: str, chip: str, use: str, row: dict[str,
         assert "NEEDS_FRAMEWORK_STATUS" not in codes_for(kind, use, framework=framework, neuron_sdk=last)
 
 
-@pytest.mark.parametrize("framework", facts.software()["frameworks"]["by_name"])
+@in_one_test("framework", facts.software()["frameworks"]["by_name"])
 def test_framework_on_a_gpu(framework: str) -> None:
     row = facts.software()["frameworks"]["by_name"][framework]
     for name, kind in NVIDIA.items():
@@ -622,7 +622,7 @@ def test_framework_on_a_gpu(framework: str) -> None:
         assert ("NEEDS_HARDWARE" in codes) is ("nvidia-gpu" not in row["hardware"]), name
 
 
-@pytest.mark.parametrize(("chip", "verdict"), facts.software()["neuron_chips"]["training"].items())
+@in_one_test(("chip", "verdict"), facts.software()["neuron_chips"]["training"].items())
 def test_training_on_a_chip(chip: str, verdict: str) -> None:
     codes = codes_for(CHIPS[chip], "training")
     assert ("TRAINING_UNSUPPORTED" in codes) is (verdict == "unsupported")
@@ -630,7 +630,7 @@ def test_training_on_a_chip(chip: str, verdict: str) -> None:
     assert ("INFERENTIA_ARCHIVED" in codes) is (chip in facts.software()["neuron_chips"]["archived"])
 
 
-@pytest.mark.parametrize("name", facts.software()["collectives"]["without_gpudirect_rdma"])
+@in_one_test("name", facts.software()["collectives"]["without_gpudirect_rdma"])
 def test_types_without_gpudirect_rdma(name: str) -> None:
     assert CATALOGUE.get(name).supports_efa
     assert "DISTRIBUTED_SLOW" in said(group(name, workload="training", efa=True))

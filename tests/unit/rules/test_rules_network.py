@@ -365,7 +365,7 @@ def share(given: Strategy, name: str = "gpu", **where: Any) -> tuple[int, int, i
     return found.nodes, found.own, found.pods
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_shipped_strategies_fit_into_their_subnets(name: str) -> None:
     given = shipped(name)
     found = strategy_budgets(given, load())
@@ -446,7 +446,7 @@ def test_an_existing_vpc_has_no_budget() -> None:
     assert strategy_budgets(strategy(**existing_network("usw2-az1", "usw2-az2")), load()) == ()
 
 
-@pytest.mark.parametrize("fields", [{"cidr": "10.0.0.0/30"}, {"cidr": "0.0.0.0/0"}, {"pod_cidr": "100.64.0.0/30"}])
+@in_one_test("fields", [{"cidr": "10.0.0.0/30"}, {"cidr": "0.0.0.0/0"}, {"pod_cidr": "100.64.0.0/30"}])
 def test_nor_has_one_of_the_wrong_size(fields: dict[str, str]) -> None:
     assert strategy_budgets(strategy(**network(**fields)), load()) == ()
 
@@ -455,7 +455,7 @@ def test_unknown_types_are_left_out() -> None:
     assert [each.of.name for each in budget(strategy(group("zz9.plural"))).shares] == ["system"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "expected"),
     [
         ({"instance_types": ["c7i.large", "c7i.xlarge", "c7i.2xlarge"], "limits": {"cpu": 33}}, 8),

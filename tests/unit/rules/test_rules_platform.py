@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from helpers.cases import in_one_test
@@ -249,7 +247,7 @@ def test_which_rules_warn() -> None:
     }
 
 
-@pytest.mark.parametrize(("name", "fields", "wrong", "right"), SHARED)
+@in_one_test(("name", "fields", "wrong", "right"), SHARED)
 def test_a_quota_has_the_name_that_nodes_use(name: str, fields: dict[str, Any], wrong: str, right: str) -> None:
     found = check(Strategy.model_validate(document(**shared(name, fields, quota={wrong: 4}))), today=TODAY)
     (message,) = [each.message for each in found if each.code == "TEAM_QUOTA_UNUSED"]

@@ -143,7 +143,7 @@ def test_rule(case: Case) -> None:
     assert case.code not in {code for code, _ in shown_codes(case.good)}
 
 
-@pytest.mark.parametrize("little", ["512Ki", "0.5Mi", "1M", "0.0001Gi"])
+@in_one_test("little", ["512Ki", "0.5Mi", "1M", "0.0001Gi"])
 def test_a_small_amount_with_a_larger_unit_is_meant(little: str) -> None:
     """All are below one mebibyte."""
     requested = manager_requests(memory=little)

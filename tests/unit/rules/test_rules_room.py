@@ -493,7 +493,7 @@ def test_which_rules_warn() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "changes",
     [
         with_system("t3.medium"),

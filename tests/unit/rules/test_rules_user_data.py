@@ -556,7 +556,7 @@ def test_which_rules_warn() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("user_data", "words"),
     [
         ({"kublet": {}}, "did you mean kubelet?"),

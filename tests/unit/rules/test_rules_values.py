@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from eks_hardware import facts
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, is_shown, rules_of, shown_codes, warnings_of
@@ -947,7 +945,7 @@ def test_which_rules_warn() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "configuration"),
     [
         ("coredns", {"affinity": None, "podAnnotations": {"a": "b"}, "topologySpreadConstraints": [SPREAD]}),

@@ -9,6 +9,7 @@ import pytest
 from eks_hardware.findings import Finding, Position, Severity
 from eks_hardware.printable import counted
 from eks_hardware.validation.terminal import as_text
+from helpers.cases import in_one_test
 
 
 def excerpt(tmp_path: Path, text: str, line: int, column: int) -> list[str]:
@@ -71,7 +72,7 @@ def test_no_line_no_excerpt(tmp_path: Path, line: int, column: int) -> None:
     assert "\n" not in as_text([finding])
 
 
-@pytest.mark.parametrize("name", ["<string>", "", "no/such/file.yaml", "."])
+@in_one_test("name", ["<string>", "", "no/such/file.yaml", "."])
 def test_what_cannot_be_read_has_no_excerpt(name: str) -> None:
     assert (
         as_text([Finding("CODE", "", "is wrong", position=Position(name, 1, 1))]) == f"{name}:1:1: error CODE: is wrong"

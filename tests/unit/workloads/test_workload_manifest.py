@@ -248,7 +248,7 @@ def test_pods_are_as_little_as_they_can_be(
     assert security(of, **request_) == (user, capabilities)
 
 
-@pytest.mark.parametrize("kind", ["job", "deployment", "pytorchjob"])
+@in_one_test("kind", ["job", "deployment", "pytorchjob"])
 def test_pods_keep_to_themselves(kind: str) -> None:
     spec = workload_pod(strategy(P4D), kind=kind)
     assert spec["automountServiceAccountToken"] is False
@@ -292,7 +292,7 @@ def annotations_of(of: Strategy, **request: Any) -> Any:
     return spec["template"]["metadata"].get("annotations")
 
 
-@pytest.mark.parametrize("kind", ["job", "pytorchjob", "smoke-test"])
+@in_one_test("kind", ["job", "pytorchjob", "smoke-test"])
 def test_karpenter_leaves_the_nodes_of_jobs_alone(kind: str) -> None:
     keep = {"karpenter.sh/do-not-disrupt": "true"}
     of_pool = strategy(**pools(gpu_pool(instance_types=["g6.12xlarge"])))
@@ -345,7 +345,7 @@ def test_a_service_reaches_the_pods_of_a_deployment_with_a_port() -> None:
     (_,) = manifest_of(of, kind="deployment", image="registry.example/serve:1").objects
 
 
-@pytest.mark.parametrize("kind", ["job", "deployment", "pytorchjob", "smoke-test"])
+@in_one_test("kind", ["job", "deployment", "pytorchjob", "smoke-test"])
 def test_a_secret_becomes_environment_variables(kind: str) -> None:
     of = strategy(P4D)
     assert container(of, kind=kind, env_from="hugging-face")["envFrom"] == [{"secretRef": {"name": "hugging-face"}}]
@@ -732,7 +732,7 @@ def test_a_default_limit_of_the_namespace_is_no_less_than_the_request(request_: 
 # --- as text ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@in_one_test("kind", KINDS)
 def test_comments_change_nothing(kind: str) -> None:
     hostile = ("sh", "-c", "# no: comment\n  resources: {}\n- a\n---\n'\"", "nodeSelector:", "on", "1e3", "")
     request = {} if kind == "smoke-test" else {"command": hostile}
@@ -741,7 +741,7 @@ def test_comments_change_nothing(kind: str) -> None:
     assert found.yaml.count("# ") > 5
 
 
-@pytest.mark.parametrize("name", ["a", "9-lives", "a" * 63, "7" * 63])
+@in_one_test("name", ["a", "9-lives", "a" * 63, "7" * 63])
 def test_names_follow_from_the_group(name: str) -> None:
     of = strategy(group("m7i.4xlarge", name=name))
     for kind in ("job", "deployment", "pytorchjob"):
