@@ -21,6 +21,7 @@ from eks_hardware.rules import check
 from eks_hardware.validation import Validation, load_strategy
 from eks_hardware.validation import validate as validate_with
 from helpers.advisor import config_file
+from helpers.cases import in_one_test
 from helpers.findings import codes
 from helpers.locking import WORKLOAD, FakeRecommender, candidate, group_line, pool_lines, write_strategy
 from helpers.strategies import TODAY, write_overlay
@@ -378,7 +379,7 @@ def test_fewer_nodes_than_when_it_was_locked(tmp_path: Path) -> None:
     assert {code for code, _ in codes(found.shown)} <= {"WORKLOAD_NODES", "EFA_ONE_NODE"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("limits", "path"),
     [
         ("{nvidia.com/gpu: 8}", "limits[nvidia.com/gpu]"),
@@ -411,7 +412,7 @@ CAPACITIES = {
 }
 
 
-@pytest.mark.parametrize(("fields", "expected"), CAPACITIES.values(), ids=CAPACITIES)
+@in_one_test(("fields", "expected"), CAPACITIES.values(), ids=CAPACITIES)
 def test_capacity_and_workload_agree(tmp_path: Path, fields: dict[str, str], expected: tuple[str, str]) -> None:
     finding = only(validate_filled(write_strategy(tmp_path, group_line(**fields))))
     assert (finding.code, finding.path) == (expected[0], f"node_groups[llm].{expected[1]}")
@@ -427,7 +428,7 @@ def miss(gib: float | None = None, *gates: str) -> Miss:
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("nearest", "field"),
     [
         ((miss(12.0),), "workload.model"),

@@ -218,7 +218,7 @@ def test_wrong_content(content: object, code: str, word: str) -> None:
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "code"),
     [
         ("", "HF_CONFIG_JSON"),

@@ -13,6 +13,7 @@ import pytest
 
 from eks_hardware.advisor.strategies import lock
 from eks_hardware.loader.discovery import discover
+from helpers.cases import in_one_test
 from helpers.locking import entry
 
 
@@ -102,7 +103,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@in_one_test("text", HOSTILE.values(), ids=HOSTILE)
 def test_anything_else_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "demo.lock.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -171,7 +172,7 @@ def test_a_killed_run_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("place", ["missing/demo.lock.json", "file/demo.lock.json", f"{'x' * 250}.lock.json"])
+@in_one_test("place", ["missing/demo.lock.json", "file/demo.lock.json", f"{'x' * 250}.lock.json"])
 def test_an_unwritable_place_is_reported(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(lock.LockError) as caught:
