@@ -103,7 +103,7 @@ def test_lines_fit_into_80_columns(model: str, target: str) -> None:
 # --- errors
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "code"),
     [
         ("{", "HF_CONFIG_JSON"),

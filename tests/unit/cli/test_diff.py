@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from helpers import cli
+from helpers.cases import in_one_test
 from helpers.diff import write_pair
 from helpers.strategies import SYSTEM, document, group
 
@@ -31,7 +32,7 @@ SPOT = document(group("g5.xlarge", capacity="spot")), document(group(["g5.xlarge
 SCALED = document(group("g5.xlarge")), document(group("g5.xlarge", scaling={"max": 9}))
 
 
-@pytest.mark.parametrize("format_", ["text", "markdown", "json"])
+@in_one_test("format_", ["text", "markdown", "json"])
 def test_formats(files: Write, format_: str) -> None:
     code, out, err = run(*files(*SPOT), "--format", format_)
     assert code == 0

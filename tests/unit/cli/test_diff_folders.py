@@ -10,6 +10,7 @@ import pytest
 
 from eks_hardware.diff import folders
 from helpers import cli
+from helpers.cases import in_one_test
 from helpers.diff import headings
 from helpers.strategies import write_overlay
 
@@ -144,7 +145,7 @@ def test_a_long_comment_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "more changes" in out
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "said"),
     [
         (("strategies/demo.yaml", "strategies"), "is a folder; the other side must be a folder, too"),

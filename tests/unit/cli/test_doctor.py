@@ -13,6 +13,7 @@ import pytest
 
 from eks_hardware.doctor.aws import Aws
 from helpers import cli
+from helpers.cases import in_one_test
 from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, no_aws_settings
 from helpers.paths import ROOT
 from helpers.strategies import group, write_document
@@ -160,7 +161,7 @@ def test_shipped_strategy_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked[0]["region"] == "eu-west-1"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("environment", "word"),
     [
         ({}, "no credentials"),

@@ -264,7 +264,7 @@ def test_only_what_the_options_leave_open_is_asked() -> None:
 
 
 @pytest.mark.usefixtures("at_a_terminal")
-@pytest.mark.parametrize("answers", ["", "8B\n", "8B\n" + "\n" * 9])
+@in_one_test("answers", ["", "8B\n", "8B\n" + "\n" * 9])
 def test_questions_that_end_early_write_nothing(answers: str) -> None:
     done = cli.run("init", "demo", stdin=answers)
     assert (done.code, list(Path().iterdir())) == (130, [])
@@ -347,7 +347,7 @@ def test_without_an_address_it_is_asked_without_a_default() -> None:
     assert '  must be one or more CIDR ranges such as 93.184.216.34/32, or private, got ""\n' in done.err
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("answer", "expected"),
     [(b"93.184.216.34\n", "93.184.216.34"), (b"<html>log in", None), (b"2606:2800::1\n", None), (b"\xff", None)],
 )
@@ -374,7 +374,7 @@ def test_without_a_network_there_is_no_address(monkeypatch: pytest.MonkeyPatch) 
 # --- wrong usage
 
 
-@pytest.mark.parametrize("arguments", [[], ["--hardware", "gpu"], ["--model", "8B"]])
+@in_one_test("arguments", [[], ["--hardware", "gpu"], ["--model", "8B"]])
 def test_without_a_terminal_the_flags_are_named(arguments: list[str]) -> None:
     code, said = outcome("demo", *arguments)
     assert code == 2
@@ -431,7 +431,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "expected"), WRONG.values(), ids=WRONG)
+@in_one_test(("arguments", "expected"), WRONG.values(), ids=WRONG)
 def test_wrong_usage(arguments: list[str], expected: str) -> None:
     code, said = outcome("demo", *arguments)
     assert (code, Path("demo.yaml").exists()) == (2, False)
@@ -483,7 +483,7 @@ def test_a_model_that_fits_nowhere() -> None:
     assert not Path("demo.yaml").exists()
 
 
-@pytest.mark.parametrize("name", ["a b", "../demo", "-x", "", "a" * 101])
+@in_one_test("name", ["a b", "../demo", "-x", "", "a" * 101])
 def test_what_cannot_be_a_name(name: str) -> None:
     code, said = outcome("--yes", "--", name)
     assert code == 2

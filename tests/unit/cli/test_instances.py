@@ -124,7 +124,7 @@ def test_refresh_from_aws_without_credentials(monkeypatch: pytest.MonkeyPatch) -
     assert "AWS did not answer" in err
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("row", "says"),
     [
         ("p5e.48xlarge,us-west-2,nan,", "the price of p5e.48xlarge in us-west-2 is not a positive number"),

@@ -10,6 +10,7 @@ import pytest
 
 from eks_hardware.advisor import recommend as real
 from helpers import cli
+from helpers.cases import in_one_test
 from helpers.locking import WORKLOAD, FakeRecommender, candidate, group_line, write_strategy
 
 outcome = partial(cli.outcome, "lock")
@@ -204,7 +205,7 @@ def test_a_folder_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch) -> 
     assert "read-only file system" in said
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "said"),
     [
         (["--check", "--upgrade"], "remove one of them"),

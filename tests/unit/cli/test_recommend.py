@@ -165,7 +165,7 @@ def first_candidate(text: str) -> dict[str, Any]:
 # --- output
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@in_one_test("name", WORKLOADS)
 def test_typical_workloads(name: str, golden: Callable[[str, str], None]) -> None:
     code, text, _ = asked(WORKLOADS[name])
     assert code == (1 if name == "impossible" else 0)
@@ -312,7 +312,7 @@ def test_options_go_before_the_file(tmp_path: Path) -> None:
     assert found["request"]["regions"] == ["eu-west-1", "us-east-1"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "place", "code"),
     [
         (CHAT.replace("8192", "-1"), "5:17", "FIELD_RANGE"),
@@ -384,7 +384,7 @@ def test_a_file_takes_precedence_over_a_public_model(tmp_path: Path, monkeypatch
     assert (found["request"]["model"]["layers"], found["request"]["model"]["source"]) == (14, "config.json")
 
 
-@pytest.mark.parametrize("method", ["full", "lora", "qlora"])
+@in_one_test("method", ["full", "lora", "qlora"])
 def test_a_method_of_fine_tuning_is_a_task(method: str, tmp_path: Path) -> None:
     workload = recommended_json(f"--task {method} --model 1B --region us-west-2")["request"]["workload"]
     assert (workload["task"], workload["method"]) == ("fine-tuning", method)
@@ -396,7 +396,7 @@ def test_a_method_of_fine_tuning_is_a_task(method: str, tmp_path: Path) -> None:
 # --- wrong usage
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "says"),
     [
         ("", "--task and --model, or --from FILE"),

@@ -37,9 +37,9 @@ CLUSTER_WIDE = {
 }
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
-    code, out, err = run(name, "--output", str(tmp_path / "out"))
+    code, out, err = run(name, "--output", str(tmp_path / name))
     assert (code, " error " in err) == (0, False)
     table = [line for line in out.splitlines() if str(tmp_path) not in line]
     assert max(map(len, table), default=0) <= 80
@@ -47,7 +47,7 @@ def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
     for release in bundle(resolved_shipped(name)).releases:
         assert release.name in out
         expected = "manifests" if isinstance(release, ObjectRelease) else "values"
-        assert list((tmp_path / "out" / expected).glob(f"{release.name}*"))
+        assert list((tmp_path / name / expected).glob(f"{release.name}*"))
 
 
 def test_the_table_fits_with_the_longest_names() -> None:
@@ -104,7 +104,7 @@ def test_a_warning_is_printed_and_no_obstacle(tmp_path: Path) -> None:
     assert (code, "1 warning; see `eks-hardware validate " in err) == (0, True)
 
 
-@pytest.mark.parametrize("name", ["gone", "gone.yaml", "config/gone"])
+@in_one_test("name", ["gone", "gone.yaml", "config/gone"])
 def test_a_strategy_that_is_not_there(tmp_path: Path, name: str) -> None:
     code, _, err = run(name, "--output", str(tmp_path / "out"))
     assert (code, err.startswith("error: ")) == (2, True)
@@ -148,7 +148,7 @@ def test_outputs_fill_in(asks_for_vpc: Path, tmp_path: Path, form: str) -> None:
     assert "vpc-1" in (out / "manifests" / "a" / "configmap-a.yaml").read_text()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"demo": 1}'])
+@in_one_test("text", ["", "[]", "{", '{"demo": 1}'])
 def test_outputs_that_are_none(tmp_path: Path, text: str) -> None:
     file = write_document(tmp_path / "mine.yaml", **GPU_POOL)
     code, _, err = run(str(file), "--output", str(tmp_path / "out"), "--outputs", "-", stdin=text)

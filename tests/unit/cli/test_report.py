@@ -10,15 +10,16 @@ import pytest
 
 from eks_hardware import __version__
 from helpers import cli
+from helpers.cases import in_one_test
 from helpers.paths import ROOT, TESTS
 from helpers.strategies import SHIPPED, group, write_document
 
 run = partial(cli.run, "report")
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("name", SHIPPED)
 def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
-    out = tmp_path / "report.html"
+    out = tmp_path / f"{name}.html"
     code, said, _ = run(name, "--output", str(out))
     text = out.read_text(encoding="utf-8")
     assert code == 0
@@ -43,7 +44,7 @@ def test_a_page_is_replaced(tmp_path: Path) -> None:
     assert "<title>cpu-inference" in out.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["mine.yaml", "mine.YML", "README.md", "notes"])
+@in_one_test("name", ["mine.yaml", "mine.YML", "README.md", "notes"])
 def test_nothing_else_is_written_over(tmp_path: Path, name: str) -> None:
     out = tmp_path / name
     out.write_text("mine\n", encoding="utf-8")

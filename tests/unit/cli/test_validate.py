@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from helpers import cli
+from helpers.cases import in_one_test
 from helpers.guides import blocks
 from helpers.paths import ROOT
 
@@ -37,7 +38,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         (tmp_path / f"{name}.yaml").write_text(text.replace("name: demo", f"name: {name}"), encoding="utf-8")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "code", "last"),
     [
         (["clean.yaml"], 0, "1 file: 0 errors, 0 warnings"),
@@ -98,13 +99,13 @@ def test_node_pools_for_an_existing_cluster(tmp_path: Path) -> None:
     assert {each["code"] for each in found["findings"]} == {"FIELD_MISSING", "FIELD_UNKNOWN"}
 
 
-@pytest.mark.parametrize("more", ["version: 1\n", "node_groups: []\n", "node_groups : []\n", '"version": 1\n'])
+@in_one_test("more", ["version: 1\n", "node_groups: []\n", "node_groups : []\n", '"version": 1\n'])
 def test_a_strategy_with_node_pools_is_checked_as_a_strategy(tmp_path: Path, more: str) -> None:
     (tmp_path / "pools.yaml").write_text(POOLS + more, encoding="utf-8")
     assert json.loads(run("pools.yaml", "--json").out)["adoptions"] == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "arguments",
     [["--colour"], ["--sarif"], ["clean.yaml", "--sarif", "no/such/folder/x.sarif"], ["--sarif", "clean.yaml"]],
 )
