@@ -229,7 +229,7 @@ def test_a_suffix_is_in_the_names_that_would_collide() -> None:
     assert adoption(CPU, suffix="research").efa_security_group_name is None
 
 
-@pytest.mark.parametrize("suffix", ["Research", "-a", "a-", "a" * 21, "a b"])
+@in_one_test("suffix", ["Research", "-a", "a-", "a" * 21, "a b"])
 def test_a_wrong_suffix_is_refused(suffix: str, tmp_path: Path) -> None:
     file = tmp_path / "pools.yaml"
     file.write_text(yaml.safe_dump(adoption_document(CPU, suffix=suffix)), encoding="utf-8")

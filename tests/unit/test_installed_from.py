@@ -120,7 +120,7 @@ REMOTES = {
 }
 
 
-@pytest.mark.parametrize(("remote", "expected"), REMOTES.items(), ids=REMOTES)
+@in_one_test(("remote", "expected"), REMOTES.items(), ids=REMOTES)
 def test_a_pushed_checkout_is_pinned_to_its_commit(
     recorded: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, remote: str, expected: str
 ) -> None:

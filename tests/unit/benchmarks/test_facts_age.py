@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from benchmarks import facts_age
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 
 DAY = datetime.date(2026, 11, 25)
@@ -64,7 +65,7 @@ def test_prints_each_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert facts_age.main(["--day", "2020-01-01"]) == 0
 
 
-@pytest.mark.parametrize("written", ["tomorrow", "2026-13-01", ""])
+@in_one_test("written", ["tomorrow", "2026-13-01", ""])
 def test_a_wrong_day_is_refused(written: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         facts_age.main(["--day", written])

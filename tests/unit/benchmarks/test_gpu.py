@@ -120,7 +120,7 @@ def test_every_case_of_the_plans_is_accepted_by_recommend() -> None:
         assert [each.outcome.row for each in own.rows] == found
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("said", "fault"),
     [
         (["--steps", "0"], "--steps must be at least 1, got 0"),

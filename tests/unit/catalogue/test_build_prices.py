@@ -10,6 +10,7 @@ import pytest
 
 from eks_hardware import facts
 from eks_hardware.catalogue import build, build_prices
+from helpers.cases import in_one_test
 from helpers.savings_plans import savings_rate
 
 CSV = """InstanceType,AcceleratorName,Price,SpotPrice,Region,AvailabilityZone
@@ -78,7 +79,7 @@ def test_a_price_list_counts_on_demand_only(tmp_path: Path) -> None:
     assert (found.as_of, found.on_demand) == ("2026-11-19", {"eu-central-1": {"g7e.2xlarge": 4.2}})
 
 
-@pytest.mark.parametrize("content", ["a,b\n1,2\n", {"other": []}, "{", {"PriceList": [{}]}])
+@in_one_test("content", ["a,b\n1,2\n", {"other": []}, "{", {"PriceList": [{}]}])
 def test_another_format_is_refused(tmp_path: Path, content: Any) -> None:
     with pytest.raises(build.BuildError, match="must be a file of prices in a format"):
         build.build_from_files([_file(tmp_path, "file", content)])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-import pytest
-
 from eks_hardware.doctor.aws_cli import aws_command, wrapped
+from helpers.cases import in_one_test
 
 LONG = aws_command(
     "ssm",
@@ -36,8 +35,8 @@ def test_injection_stays_one_word() -> None:
     assert shlex.split(aws_command("iam", "get-role", role_name="a; rm -rf $(pwd)"))[-1] == "a; rm -rf $(pwd)"
 
 
-@pytest.mark.parametrize("width", [30, 60, 80])
-@pytest.mark.parametrize("command", [LONG, aws_command("sts", "get-caller-identity")])
+@in_one_test("width", [30, 60, 80])
+@in_one_test("command", [LONG, aws_command("sts", "get-caller-identity")])
 def test_wrapped_is_the_same_command(command: str, width: int) -> None:
     lines = wrapped(command, width, "    ")
     assert shlex.split("\n".join(lines).replace("\\\n", " ")) == shlex.split(command)

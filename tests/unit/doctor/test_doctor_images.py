@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from eks_hardware.doctor import images
+from helpers.cases import in_one_test
 from helpers.doctor import RefusedError, answering, look
 from helpers.findings import codes
 from helpers.strategies import group, pools
@@ -25,7 +26,7 @@ def account_with_parameters(*there: str, **answers: Any) -> Any:
     return answering({"ssm:GetParameters": parameters, **{f"ec2:{name}": each for name, each in answers.items()}})
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "parameter"),
     [
         ({"instance_types": ["g6.xlarge"]}, f"{EKS}/x86_64/nvidia/recommended/image_id"),
@@ -83,7 +84,7 @@ def own_image(image_id: str = "ami-0123456789abcdef0") -> dict[str, Any]:
     return group("m6i.xlarge", name="own", ami={"image_id": image_id})
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("code", "answer"),
     [
         (None, {"Images": [{"State": "available", "Architecture": "x86_64"}]}),

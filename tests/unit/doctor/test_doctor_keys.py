@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware.doctor import keys
+from helpers.cases import in_one_test
 from helpers.doctor import ACCOUNT, RefusedError, answering, look
 from helpers.findings import codes
 from helpers.strategies import group, pools
@@ -49,7 +48,7 @@ def test_fit() -> None:
     assert codes(look(keys, account_with_key(), **secrets()).findings) == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("code", "fields", "command"),
     [
         ("KEY_NOT_ENABLED", {"KeyState": "Disabled"}, "enable-key"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from eks_hardware.doctor import network
+from helpers.cases import in_one_test
 from helpers.doctor import RefusedError, answering, look
 from helpers.findings import codes
 from helpers.strategies import group
@@ -73,7 +74,7 @@ def test_vpc_missing() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("code", "fields"),
     [
         ("SUBNET_MISSING", {"VpcId": ""}),

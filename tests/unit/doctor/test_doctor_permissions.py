@@ -59,7 +59,7 @@ def test_only_what_the_strategy_needs() -> None:
     assert not {"ec2:CreateVpc", "ec2:CreateNatGateway", "elasticfilesystem:CreateFileSystem"} & actions
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("result", "word"),
     [
         ({}, "not allowed to call ec2:CreateVpc"),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware.doctor import quotas
+from helpers.cases import in_one_test
 from helpers.doctor import ACCOUNT, Answer, RefusedError, answering, look
 from helpers.findings import codes
 from helpers.strategies import group, pools
@@ -107,7 +106,7 @@ def group_minimal() -> dict[str, Any]:
     return {**A100, "update": {"strategy": "minimal"}}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "tag",
     [("kubernetes.io/cluster/demo", "owned"), ("eks:cluster-name", "demo"), ("aws:eks:cluster-name", "demo")],
 )
@@ -145,7 +144,7 @@ def reservation(**fields: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "counts"),
     [
         ({}, True),
@@ -182,7 +181,7 @@ def things(key: str, count: int, **fields: Any) -> dict[str, Any]:
 OURS = [{"Key": "eks-hardware/strategy", "Value": "demo"}]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("code", "call", "key", "path"),
     [
         (VPCS, "ec2__DescribeVpcs", "Vpcs", "network"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-import pytest
-
 from eks_hardware.doctor import reservations
+from helpers.cases import in_one_test
 from helpers.doctor import ACCOUNT, RefusedError, answering, date, look
 from helpers.findings import codes
 from helpers.strategies import group, pools
@@ -63,7 +62,7 @@ def test_missing() -> None:
     assert "Name=instance-type,Values=p5.48xlarge" in outcome.findings[0].command
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("code", "severity", "fields"),
     [
         ("RESERVATION_KIND", "error", {"ReservationType": "capacity-block"}),

@@ -128,10 +128,10 @@ NAMES: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("case", NAMES)
+@in_one_test("case", NAMES)
 def test_names_of_files(tmp_path: Path, case: str) -> None:
     items, names = NAMES[case]
-    files = put(tmp_path, objects(*items))
+    files = put(tmp_path / case, objects(*items))
     assert {f"manifests/resources/{name}.yaml" for name in names} <= set(files)
 
 
@@ -143,10 +143,11 @@ COLLIDING = {
 }
 
 
-@pytest.mark.parametrize("case", COLLIDING)
+@in_one_test("case", COLLIDING)
 def test_every_object_has_a_file_of_its_own(tmp_path: Path, case: str) -> None:
     items = COLLIDING[case]
-    files = {name: file for name, file in put(tmp_path, objects(*items)).items() if name.startswith("manifests/")}
+    written = put(tmp_path / case, objects(*items))
+    files = {name: file for name, file in written.items() if name.startswith("manifests/")}
     assert len({name.lower() for name in files}) == len(items)
     assert all(len(file.name) < 240 for file in files.values())
     assert sorted(map(str, map(read_yaml, files.values()))) == sorted(map(str, items))
@@ -348,7 +349,7 @@ def test_charts_are_pulled_from_their_repositories(tmp_path: Path) -> None:
     assert (code, calls) == (2, [])
 
 
-@pytest.mark.parametrize("changed", [{}, {"version": "0.19.3"}, {"repository": "oci://registry.example"}])
+@in_one_test("changed", [{}, {"version": "0.19.3"}, {"repository": "oci://registry.example"}])
 def test_a_published_digest_is_of_one_version_in_one_repository(tmp_path: Path, changed: Mapping[str, str]) -> None:
     row = facts.chart("nvidia-device-plugin")
     assert row["archive"] is not None

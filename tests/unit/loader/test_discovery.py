@@ -72,7 +72,7 @@ def test_a_broken_link_is_kept_so_that_reading_it_says_so(folder: Path) -> None:
     assert file_names(discover([folder / "empty"])) == ["x.yaml"]
 
 
-@pytest.mark.parametrize("bad", ["gone", "gone.yaml", "empty"])
+@in_one_test("bad", ["gone", "gone.yaml", "empty"])
 def test_the_variable_is_named_if_the_path_is_from_it(folder: Path, bad: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And only then: a path on the command line can be in the variable, too."""
     monkeypatch.chdir(folder.parent)  # messages shorten long paths
@@ -135,7 +135,7 @@ def test_environment(environ: dict[str, str], expected: Selection) -> None:
     assert read_environment(environ) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "expected"),
     [("b", "strategies/b.yaml"), ("other.yaml", "other.yaml"), ("strategies/a.yaml", "strategies/a.yaml"), ("c", "c")],
 )
@@ -144,7 +144,7 @@ def test_a_strategy_goes_by_its_name_or_its_path(
 ) -> None:
     """Regardless of other variables; the reader reports missing files."""
     monkeypatch.chdir(tmp_path)
-    Path("strategies").mkdir()
+    Path("strategies").mkdir(exist_ok=True)
     for file in ("strategies/a.yaml", "strategies/b.yaml", "other.yaml"):
         Path(file).write_text("", encoding="utf-8")
     assert named_strategy(name, ["nowhere", "strategies"]) == Path(expected)

@@ -391,7 +391,7 @@ def test_every_strategy_in_the_package_loads() -> None:
 # -- empty files
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "fields"),
     [
         (Strategy, "version, name, region and node_groups"),

@@ -106,7 +106,7 @@ def test_overlays_are_laid_over_in_order() -> None:
     assert load("a", "c").nat == 8
 
 
-@pytest.mark.parametrize("text", ["", "# nothing\n", "{}\n"])
+@in_one_test("text", ["", "# nothing\n", "{}\n"])
 def test_an_overlay_may_be_empty(text: str) -> None:
     assert load(write_overlay("e", text)).name == "base"
 
@@ -182,12 +182,12 @@ def test_one_bad_overlay_under_many_strategies_is_reported_once() -> None:
     assert [finding.code for finding in reading.findings] == ["YAML_SYNTAX"]
 
 
-@pytest.mark.parametrize(("strategies", "expected"), [("[base]", 5), ("[other, base]", 5), ("[other]", 1), ("[]", 1)])
+@in_one_test(("strategies", "expected"), [("[base]", 5), ("[other, base]", 5), ("[other]", 1), ("[]", 1)])
 def test_an_overlay_can_be_for_some_strategies_only(strategies: str, expected: int) -> None:
     assert load(write_overlay("scoped", f"strategies: {strategies}\nnat: 5\n")).nat == expected
 
 
-@pytest.mark.parametrize("strategies", ["base", "{base: 1}", "[1]", "[[base]]"])
+@in_one_test("strategies", ["base", "{base: 1}", "[1]", "[[base]]"])
 def test_strategies_of_an_overlay_are_a_list_of_names(strategies: str) -> None:
     place = "overlays/scoped.yaml:1:13"
     assert refusals_with(write_overlay("scoped", f"strategies: {strategies}\nnat: 5\n")) == [

@@ -136,13 +136,12 @@ def test_says_what_to_do(text: str, message: str) -> None:
     assert [finding.message for finding in parse(text, "f").findings] == [message]
 
 
-@pytest.mark.parametrize(
-    "text", ["a: [1, 2\nb: 3\n", "a:\n\tb: 1\n", 'a: "\\UFFFFFFFF"\n', "a: !x 1\na: 2\n", "a: é\nb: 1\n"]
-)
-def test_reads_without_libyaml(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@in_one_test("text", ["a: [1, 2\nb: 3\n", "a:\n\tb: 1\n", 'a: "\\UFFFFFFFF"\n', "a: !x 1\na: 2\n", "a: é\nb: 1\n"])
+def test_reads_without_libyaml(text: str) -> None:
     with_libyaml = parse(text, "f")
-    monkeypatch.setattr(yaml_document, "_LOADER", yaml.SafeLoader)
-    without = parse(text, "f")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(yaml_document, "_LOADER", yaml.SafeLoader)
+        without = parse(text, "f")
     assert [finding.code for finding in without.findings] == [finding.code for finding in with_libyaml.findings]
     assert without.root is None or with_libyaml.root is None or without.root.plain() == with_libyaml.root.plain()
 
@@ -225,7 +224,7 @@ def test_locate(path: str, expected: tuple[int, int]) -> None:
     assert (position.line, position.column) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("content", "code", "place"),
     [
         (b"a: \xff\n", "FILE_ENCODING", (1, 4)),

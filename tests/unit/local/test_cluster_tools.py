@@ -53,7 +53,7 @@ def kubernetes_programs(folder: Path, version: str) -> None:
         (folder / name).chmod(0o755)
 
 
-@pytest.mark.parametrize("variable", [cluster_tools.FOLDER_VARIABLE, cluster_tools.KUBEBUILDER_VARIABLE, "PATH"])
+@in_one_test("variable", [cluster_tools.FOLDER_VARIABLE, cluster_tools.KUBEBUILDER_VARIABLE, "PATH"])
 def test_a_strategy_gets_its_version_where_that_is_there(tmp_path: Path, variable: str) -> None:
     environ = {"XDG_CACHE_HOME": str(tmp_path / "cache"), variable: f"{tmp_path}/bin"}
     kubernetes_programs(tmp_path / "bin", "1.34.9")
@@ -71,7 +71,7 @@ def test_a_version_that_was_built_is_taken(tmp_path: Path) -> None:
     assert set(found.paths) == set(tool.programs)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("file", "changes"),
     [
         ("go.mod", (True, False)),
@@ -86,7 +86,7 @@ def test_versions_are_built_again_for_their_own_files(
 ) -> None:
     monkeypatch.setattr(cluster_tools, "_HERE", tmp_path)
     folder = tmp_path / "kubernetes"
-    (folder / "versions").mkdir(parents=True)
+    (folder / "versions").mkdir(parents=True, exist_ok=True)
     for name in ("go.mod", "go.sum", "main.go", "versions/1.34.mod", "versions/1.34.sum"):
         (folder / name).write_text("a", encoding="utf-8")
 

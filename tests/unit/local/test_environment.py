@@ -14,7 +14,7 @@ from helpers.cases import in_one_test
 ENDPOINT = "http://127.0.0.1:4566"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "setting",
     [
         "AWS_PROFILE",
@@ -43,7 +43,7 @@ def test_clients_are_pointed_at_the_emulator(tmp_path: Path) -> None:
         assert Path(found[name]).read_text(encoding="utf-8") == ""
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "expected"),
     [
         ({}, "127.0.0.1,localhost"),
@@ -74,7 +74,7 @@ def test_emulator_listens_on_loopback_and_keeps_nothing(tmp_path: Path) -> None:
         assert Path(found[folder]).is_relative_to(tmp_path)
 
 
-@pytest.mark.parametrize(("node_major", "silenced"), [(20, "20"), (22, None), (24, None)])
+@in_one_test(("node_major", "silenced"), [(20, "20"), (22, None), (24, None)])
 def test_only_node_20s_warning_is_silenced(tmp_path: Path, node_major: int, silenced: str | None) -> None:
     found = tools.cdktf_environment({}, node_major=node_major, log_dir=tmp_path)
     assert found.get("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION") == silenced

@@ -8,6 +8,7 @@ import pytest
 
 from eks_hardware import facts
 from eks_hardware.rules.unknown_keys import unknown_keys
+from helpers.cases import in_one_test
 
 KEYS = {"replicas": None, "image": {"tag": None}, "nodeSelector": "*", "pools": {"*": {"size": None}}}
 
@@ -17,7 +18,7 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(facts, "chart_keys", lambda _: {"version": "1.0.0", "keys": KEYS})
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("values", "unknown"),
     [
         ({}, []),
@@ -36,7 +37,7 @@ def test_unknown(values: dict[str, Any], unknown: list[str]) -> None:
     assert unknown == [str(each) for each in unknown_keys("chart", values)]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("values", "close"),
     [({"replica": 2}, ("replicas",)), ({"image": {"tga": "v1"}}, ("tag",)), ({"unlike": 1}, ())],
 )

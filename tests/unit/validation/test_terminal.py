@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from eks_hardware.findings import Finding, Position, Severity
 from eks_hardware.printable import counted
 from eks_hardware.validation.terminal import as_text
@@ -21,7 +19,7 @@ def excerpt(tmp_path: Path, text: str, line: int, column: int) -> list[str]:
     return rest
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "line", "column", "shown"),
     [
         ("version: 1\nname: demo\n", 2, 7, ["    2 | name: demo", "      |       ^^^^"]),
@@ -64,7 +62,7 @@ def test_of_a_long_line_the_place_is_shown(tmp_path: Path) -> None:
     assert marks.count("^") == len("wrong")
 
 
-@pytest.mark.parametrize(("line", "column"), [(0, 0), (9, 1), (2, 1)])
+@in_one_test(("line", "column"), [(0, 0), (9, 1), (2, 1)])
 def test_no_line_no_excerpt(tmp_path: Path, line: int, column: int) -> None:
     file = tmp_path / "a.yaml"
     file.write_text("a: 1\n\n", encoding="utf-8")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from eks_hardware.loader.discovery import read_environment
 from eks_hardware.validation import validate
+from helpers.cases import in_one_test
 from helpers.findings import codes
 from helpers.strategies import TODAY
 
@@ -108,7 +107,7 @@ PINNED = "name: pinned, instance_types: [g6.xlarge], ami: {release_version: 1.34
 FAR = "name: far, instance_types: [m7i.xlarge], zones: [usw2-az4], scaling: {max: 2}"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("section", "code"),
     [
         ("network: {zone: [usw2-az1]}", "FIELD_UNKNOWN"),
@@ -133,7 +132,7 @@ def test_a_faulty_section_does_not_hide_what_is_wrong_in_groups_and_pools(
     assert {code, "INSTANCE_TYPE_UNKNOWN", "POOL_FAMILY_UNKNOWN"} <= set(found)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("section", "group", "code"),
     [
         ("kubernetes: {gpu_operatr: true}", SLICES, "MIG_NEEDS_OPERATOR"),
@@ -168,7 +167,7 @@ def test_a_fault_of_karpenter_does_not_hide_its_pools(tmp_path: Path) -> None:
     assert {"FIELD_RANGE", "POOL_FAMILY_UNKNOWN"} <= {each for each, _ in codes(validate([file], today=TODAY).findings)}
 
 
-@pytest.mark.parametrize("name", ["3", "0", "gpu", "1"])
+@in_one_test("name", ["3", "0", "gpu", "1"])
 def test_only_the_faulty_group_is_left_out(tmp_path: Path, name: str) -> None:
     """Regardless of the others' names: items are identified by name, and by position only without one."""
     groups = ("instance_types: [p5.48xlarge], scaling: {max: 2}", WRONG_TYPE, f'name: "{name}", colour: 1')

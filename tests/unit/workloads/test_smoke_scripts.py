@@ -53,7 +53,7 @@ def gpu_listing(count: int) -> str:
 SLICES = "GPU 0: NVIDIA A100 (UUID: GPU-0)\n  MIG 1g.5gb      Device  0: (UUID: MIG-0)"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("output", "code", "lines", "expected", "passes"),
     [
         (gpu_listing(8), 0, GPU_LINES, 8, True),
@@ -135,7 +135,7 @@ def test_neuron_ls(tmp_path: Path, devices: int, output: str, code: int, passes:
     assert ("FAIL neuron" in done.stderr) != passes
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("output", "code", "passes"),
     [
         ("  33554432  8388608  fp32  768  40.69  40.69\nAvg bus bandwidth:  40.6901GB/s", 0, True),
@@ -149,7 +149,7 @@ def test_neuron_collective_of_a_node(tmp_path: Path, output: str, code: int, pas
     assert (done.returncode == 0) == passes, done
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("code", "log", "nodes", "efa_count", "passes"),
     [
         (0, "NCCL INFO NET/OFI Selected provider is efa, fabric is efa-direct (found 4 nics)", 2, 4, True),
@@ -215,12 +215,12 @@ sys.modules.update({"torch_xla.core": core, "torch_xla.core.xla_model": model,
 """
 
 
-@pytest.mark.parametrize("check", ["nccl", "neuron-collective"])
-@pytest.mark.parametrize(
+@in_one_test("check", ["nccl", "neuron-collective"])
+@in_one_test(
     ("world", "total", "passes"), [(16, 136.0, True), (16, 135.0, False), (8, 36.0, False), (32, 528.0, False)]
 )
 def test_programs(tmp_path: Path, check: Any, world: int, total: float, passes: bool) -> None:
-    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch").mkdir(exist_ok=True)
     (tmp_path / "torch" / "__init__.py").write_text(TORCH, encoding="utf-8")
     (tmp_path / "torch" / "distributed.py").write_text(DISTRIBUTED, encoding="utf-8")
     (tmp_path / "torch_xla.py").write_text(XLA, encoding="utf-8")

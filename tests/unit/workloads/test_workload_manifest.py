@@ -767,7 +767,7 @@ TYPICAL: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", TYPICAL)
+@in_one_test("name", TYPICAL)
 def test_typical_manifests(name: str, golden: Callable[[str, str], None]) -> None:
     of, request = TYPICAL[name]
     golden(f"workloads/{name}.yaml", manifest_of(shipped(of), **request).yaml)
