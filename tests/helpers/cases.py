@@ -20,7 +20,8 @@ def in_one_test(
 ) -> Callable[[Test], Test]:
     """Like ``pytest.mark.parametrize``, but in one test that shows every failing case, 20 at most.
 
-    Fixtures are created once for all cases. Do not use it for tests that write to ``tmp_path`` or patch code.
+    Each case has its own empty ``tmp_path``. All other fixtures are created once, and those that use ``tmp_path`` have
+    the folder above. Do not use it where a case can see what another one left, such as a patch.
     """
     arguments = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
     given = [case if isinstance(case, _PARAM) else pytest.param(*_values(case, len(arguments))) for case in cases]
@@ -36,7 +37,11 @@ def in_one_test(
         def run(*args: Any, **fixtures: Any) -> None:
             assert table, "there are no cases"
             faults: list[tuple[str, BaseException]] = []
+            folder = fixtures.get("tmp_path")
             for index, values in enumerate(table):
+                if folder:
+                    fixtures["tmp_path"] = folder / str(index)
+                    fixtures["tmp_path"].mkdir()
                 try:
                     test(*args, **fixtures, **dict(zip(arguments, values, strict=True)))
                 except (Exception, pytest.fail.Exception) as error:

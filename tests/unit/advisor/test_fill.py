@@ -131,7 +131,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize(("fields", "said"), CHANGES.values(), ids=CHANGES)
+@in_one_test(("fields", "said"), CHANGES.values(), ids=CHANGES)
 def test_another_question_needs_another_answer(tmp_path: Path, fields: dict[str, str], said: str) -> None:
     file = write_strategy(tmp_path, group_line())
     write_lock(file)
@@ -158,7 +158,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("fields", SAME.values(), ids=SAME)
+@in_one_test("fields", SAME.values(), ids=SAME)
 def test_the_same_question_in_other_words_has_the_same_answer(tmp_path: Path, fields: dict[str, str]) -> None:
     file = write_strategy(tmp_path, group_line())
     write_lock(file)
@@ -264,7 +264,7 @@ def test_what_the_strategy_says_itself_stays(tmp_path: Path) -> None:
     assert TWO_NODES.asked[-1].efa is False
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("precision", "name", "need"),
     [
         ("int4", "g6e.xlarge", None),
@@ -505,7 +505,7 @@ def test_another_spelling_of_a_public_model_is_the_same_question(tmp_path: Path)
     assert "model.active_parameters is 70553706496, was 8030261248" in finding.message
 
 
-@pytest.mark.parametrize("text", [None, "[]", "{", '{"model_type": "nobody-knows-it"}'])
+@in_one_test("text", [None, "[]", "{", '{"model_type": "nobody-knows-it"}'])
 def test_a_config_that_says_nothing_is_found_where_it_is_named(tmp_path: Path, text: str | None) -> None:
     (tmp_path / "llama").mkdir()
     if text is not None:

@@ -127,7 +127,7 @@ def _as_link(path: Path) -> None:
     path.symlink_to("other.json")
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, _as_link], ids=["pipe", "folder", "link"])
+@in_one_test("make", [os.mkfifo, Path.mkdir, _as_link], ids=["pipe", "folder", "link"])
 def test_only_a_file_is_read(tmp_path: Path, make: Callable[[Path], None]) -> None:
     path = tmp_path / "demo.lock.json"
     make(path)

@@ -39,7 +39,7 @@ CLUSTER_WIDE = {
 
 @in_one_test("name", SHIPPED)
 def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
-    code, out, err = run(name, "--output", str(tmp_path / name))
+    code, out, err = run(name, "--output", str(tmp_path / "out"))
     assert (code, " error " in err) == (0, False)
     table = [line for line in out.splitlines() if str(tmp_path) not in line]
     assert max(map(len, table), default=0) <= 80
@@ -47,7 +47,7 @@ def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
     for release in bundle(resolved_shipped(name)).releases:
         assert release.name in out
         expected = "manifests" if isinstance(release, ObjectRelease) else "values"
-        assert list((tmp_path / name / expected).glob(f"{release.name}*"))
+        assert list((tmp_path / "out" / expected).glob(f"{release.name}*"))
 
 
 def test_the_table_fits_with_the_longest_names() -> None:

@@ -100,8 +100,8 @@ def test_node_pools_for_an_existing_cluster(tmp_path: Path) -> None:
 
 
 @in_one_test("more", ["version: 1\n", "node_groups: []\n", "node_groups : []\n", '"version": 1\n'])
-def test_a_strategy_with_node_pools_is_checked_as_a_strategy(tmp_path: Path, more: str) -> None:
-    (tmp_path / "pools.yaml").write_text(POOLS + more, encoding="utf-8")
+def test_a_strategy_with_node_pools_is_checked_as_a_strategy(more: str) -> None:
+    Path("pools.yaml").write_text(POOLS + more, encoding="utf-8")
     assert json.loads(run("pools.yaml", "--json").out)["adoptions"] == []
 
 

@@ -8,8 +8,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from eks_hardware.kubernetes import Bundle, bundle
 from eks_hardware.kubernetes.dashboards import DASHBOARDS, dashboard
 from eks_hardware.kubernetes.exporters import EFA_SCRIPT
@@ -177,7 +175,7 @@ def run_exporter_script(sysfs: Path) -> str:
     return body
 
 
-@pytest.mark.parametrize("devices", [1, 2, 3])
+@in_one_test("devices", [1, 2, 3])
 def test_efa_counters(tmp_path: Path, devices: int) -> None:
     for index in range(devices):
         folder = tmp_path / "class" / "infiniband" / f"rdmap{index}s0" / "ports" / "1" / "hw_counters"

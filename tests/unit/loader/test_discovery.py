@@ -144,7 +144,7 @@ def test_a_strategy_goes_by_its_name_or_its_path(
 ) -> None:
     """Regardless of other variables; the reader reports missing files."""
     monkeypatch.chdir(tmp_path)
-    Path("strategies").mkdir(exist_ok=True)
+    Path("strategies").mkdir()
     for file in ("strategies/a.yaml", "strategies/b.yaml", "other.yaml"):
         Path(file).write_text("", encoding="utf-8")
     assert named_strategy(name, ["nowhere", "strategies"]) == Path(expected)

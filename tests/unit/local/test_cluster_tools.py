@@ -86,7 +86,7 @@ def test_versions_are_built_again_for_their_own_files(
 ) -> None:
     monkeypatch.setattr(cluster_tools, "_HERE", tmp_path)
     folder = tmp_path / "kubernetes"
-    (folder / "versions").mkdir(parents=True, exist_ok=True)
+    (folder / "versions").mkdir(parents=True)
     for name in ("go.mod", "go.sum", "main.go", "versions/1.34.mod", "versions/1.34.sum"):
         (folder / name).write_text("a", encoding="utf-8")
 

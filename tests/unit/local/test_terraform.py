@@ -68,7 +68,7 @@ class TestMirror:
     def test_packed(self, tmp_path: Path) -> None:
         assert terraform.look_in(_packed(tmp_path), PLATFORM) == Mirror(tmp_path, (5, 100, 0), packed=True)
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("version", "platform"),
         [
             pytest.param("5.99.1", PLATFORM, id="too old"),
@@ -77,7 +77,7 @@ class TestMirror:
             pytest.param("5.100.0", "darwin_arm64", id="another platform"),
         ],
     )
-    @pytest.mark.parametrize("make", [_unpacked, _packed])
+    @in_one_test("make", [_unpacked, _packed])
     def test_not_usable(self, tmp_path: Path, make: object, version: str, platform: str) -> None:
         assert callable(make)
         make(tmp_path, version, platform)
@@ -93,7 +93,7 @@ class TestMirror:
         (_tree(tmp_path) / "5.100.0" / PLATFORM).mkdir(parents=True)
         assert terraform.look_in(tmp_path, PLATFORM) is None
 
-    @pytest.mark.parametrize(("depth", "followed"), [(0, True), (1, False), (2, False), (3, False), (5, True)])
+    @in_one_test(("depth", "followed"), [(0, True), (1, False), (2, False), (3, False), (5, True)])
     def test_links_count_where_terraform_follows_them(self, tmp_path: Path, depth: int, followed: bool) -> None:
         real = _unpacked(tmp_path / "real")
         parts = [*terraform.PROVIDER.split("/"), "5.100.0", PLATFORM]
@@ -137,7 +137,7 @@ class TestCandidates:
 class TestUserConfig:
     OWN = "provider_installation {\n  direct {}\n}\n"
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("named", "text", "counts"),
         [
             pytest.param("own.rc", OWN, True, id="named file with a mirror"),
@@ -195,7 +195,7 @@ class TestFindTerraform:
         found = terraform.find_terraform({"PATH": str(tmp_path)})
         assert found == terraform.Terraform(program, (1, 11, 4), PLATFORM)
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("version", "says"),
         [
             (None, "not on the PATH"),

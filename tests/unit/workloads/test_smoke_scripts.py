@@ -97,7 +97,7 @@ def efa_listing(domains: int) -> str:
     return "\n".join(entries)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("devices", "output", "code", "passes"),
     [
         (4, efa_listing(4), 0, True),
@@ -121,7 +121,7 @@ def neuron(devices: int) -> str:
     return "[" + ",".join(f'{{"neuron_device": {index}, "nc_count": 2}}' for index in range(devices)) + "]"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("devices", "output", "code", "passes"),
     [(12, neuron(12), 0, True), (11, neuron(12), 0, False), (12, neuron(11), 0, False), (12, neuron(12), 1, False)],
 )
@@ -220,7 +220,7 @@ sys.modules.update({"torch_xla.core": core, "torch_xla.core.xla_model": model,
     ("world", "total", "passes"), [(16, 136.0, True), (16, 135.0, False), (8, 36.0, False), (32, 528.0, False)]
 )
 def test_programs(tmp_path: Path, check: Any, world: int, total: float, passes: bool) -> None:
-    (tmp_path / "torch").mkdir(exist_ok=True)
+    (tmp_path / "torch").mkdir()
     (tmp_path / "torch" / "__init__.py").write_text(TORCH, encoding="utf-8")
     (tmp_path / "torch" / "distributed.py").write_text(DISTRIBUTED, encoding="utf-8")
     (tmp_path / "torch_xla.py").write_text(XLA, encoding="utf-8")
