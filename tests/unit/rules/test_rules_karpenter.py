@@ -215,6 +215,12 @@ CASES = [
         cpus(instance_types=["m7i.xlarge", "m7i.2xlarge"], limits={"cpu": 64, "memory": "15Gi"}),
     ),
     Case(
+        "POOL_LIMIT_SMALL",  # Karpenter counts 92.5 % of 16 GiB, on Graviton after it subtracts 64 MiB
+        f"{POOL}.limits.memory",
+        cpus(instance_types=["m7g.xlarge"], limits={"cpu": 64, "memory": "15095Mi"}),
+        cpus(instance_types=["m7g.xlarge"], limits={"cpu": 64, "memory": "15096Mi"}),
+    ),
+    Case(
         "POOL_LIMIT_SMALL",
         f"{POOL}.limits.nodes",
         cpus(limits={"cpu": 64, "nodes": 0}),
