@@ -10,8 +10,9 @@ from helpers.paths import SHIPPED, SPECIAL, TESTS
 from helpers.strategies import resolved_of
 
 CORPUS = (
-    "accelerators-other accelerators-own-image bottlerocket existing-everything fractional-gpu kubelet-and-user-data "
-    "labels-and-taints mig-bottlerocket pools-by-every-field private reservations-in-pools storage-most time-slicing"
+    "accelerators-other accelerators-own-image bottlerocket china existing-everything fractional-gpu gov-cloud "
+    "kubelet-and-user-data labels-and-taints local-zone-pool mig-bottlerocket pools-by-every-field private "
+    "reservations-in-pools storage-most time-slicing wavelength-pool"
 )
 FILES = {
     file.stem: file

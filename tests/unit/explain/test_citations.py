@@ -513,11 +513,12 @@ def _addon_role(case: Case) -> bool:
 
 
 def _backend(case: Case) -> bool:
+    name = strategy_of(FILES[case.strategy]).name
     if case.value["type"] == "s3":
         row = case.held(f"{CHOICES} s3_backend")
-        return bool(case.value["key"] == row["key"].format(name=case.strategy) or case.value["lock"] is row["lock"])
+        return bool(case.value["key"] == row["key"].format(name=name) or case.value["lock"] is row["lock"])
     row = case.held(f"{CHOICES} backend")
-    return bool(case.value["type"] == row["type"] and case.value["path"] == row["path"].format(name=case.strategy))
+    return bool(case.value["type"] == row["type"] and case.value["path"] == row["path"].format(name=name))
 
 
 def _node_repair(case: Case) -> bool:
