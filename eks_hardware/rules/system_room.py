@@ -17,7 +17,7 @@ from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve.addons import addons_of
 from eks_hardware.resolve.node import ami_family, pods_per_node
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
-from eks_hardware.resolve.system_pods import daemonset_pods, replicas, requests, steps
+from eks_hardware.resolve.system_pods import daemonset_pods, is_enabled, replicas, requests, steps
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.placement import below, placed_charts
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
@@ -72,8 +72,9 @@ def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
             software.append((name, _count(values, row["replicas"]), values))
         elif name in enabled:
             configuration = context.addon_configuration(name)
-            values = steps(configuration, row.get("values", ""))[-1]
-            software.append((name, _count(values, _count(configuration, row["replicas"])), values))
+            parts = steps(configuration, row.get("values", ""))
+            if is_enabled(parts):
+                software.append((name, _count(parts[-1], _count(configuration, row["replicas"])), parts[-1]))
     return software
 
 

@@ -160,6 +160,10 @@ CASES = [
                 configured("aws-ebs-csi-driver", node={"resources": {"requests": {"cpu": "50m"}}}),
             ),
             (
+                configured("aws-efs-csi-driver", controller={"resources": CPUS}),
+                configured("aws-efs-csi-driver", controller={"resources": CPUS, "create": False}),
+            ),
+            (
                 prometheus(**{"prometheus-node-exporter": {"resources": CPUS}}),
                 prometheus(**{"prometheus-node-exporter": {"resources": {"requests": {"cpu": "50m"}}}}),
             ),
