@@ -215,7 +215,7 @@ CASES = [
         cpus(instance_types=["m7i.xlarge", "m7i.2xlarge"], limits={"cpu": 64, "memory": "15Gi"}),
     ),
     Case(
-        "POOL_LIMIT_SMALL",  # Karpenter subtracts 64 MiB from the 16 GiB of a Graviton node, then 7.5 %
+        "POOL_LIMIT_SMALL",  # Karpenter subtracts 64 MiB from the 16 GiB of a Graviton node, then 7.5%
         f"{POOL}.limits.memory",
         cpus(instance_types=["m7g.xlarge"], limits={"cpu": 64, "memory": "15095Mi"}),
         cpus(instance_types=["m7g.xlarge"], limits={"cpu": 64, "memory": "15096Mi"}),
