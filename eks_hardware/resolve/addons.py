@@ -26,10 +26,11 @@ def enabled_addons(cluster: ClusterSpec, needed: Iterable[str] = ()) -> tuple[st
 
 def addons_of(strategy: Strategy) -> tuple[str, ...]:
     """Return the names of a strategy's add-ons, with those that its storage needs."""
-    return enabled_addons(strategy.cluster, storage_addons(strategy.storage))
+    needed = storage_addons(strategy.storage, partition=facts.partition(strategy.region))
+    return enabled_addons(strategy.cluster, needed)
 
 
-def storage_addons(storage: StorageSpec, *, partition: str = "aws") -> Mapping[str, tuple[Statement, ...]]:
+def storage_addons(storage: StorageSpec, *, partition: str) -> Mapping[str, tuple[Statement, ...]]:
     """Return the EKS add-ons that the storage needs, its CSI drivers, each with its permissions.
 
     No permissions mean the managed policies of the add-on: EFS creates an access point for each claim.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from eks_hardware import facts
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.addons import storage_addons
 from eks_hardware.resolve.node import ami_family
@@ -79,8 +80,9 @@ def _fsx_zone_far(context: Context) -> Iterator[Breach]:
 
 @error("STORAGE_ADDON_OFF")
 def _addon_off(context: Context) -> Iterator[Breach]:
-    given = {str(name): addon for name, addon in context.strategy.cluster.addons.items()}
-    for name in storage_addons(context.strategy.storage):
+    strategy = context.strategy
+    given = {str(name): addon for name, addon in strategy.cluster.addons.items()}
+    for name in storage_addons(strategy.storage, partition=facts.partition(strategy.region)):
         if name in given and not given[name].enabled:
             yield (
                 f"cluster.addons.{name}.enabled",
