@@ -92,7 +92,7 @@ SPECIFICATIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 RESERVED = [{"numaNode": 0, "limits": {"memory": "1Gi"}}]
 RESERVED_BY_DEFAULT = [{"numaNode": 0, "limits": {"memory": "993Mi"}}]
 TWICE = [*RESERVED, *RESERVED]
-FAR = [{"numaNode": 9, "limits": {"memory": "1Gi"}}]
+FAR = [{"numaNode": 8, "limits": {"memory": "1Gi"}}]
 # The setting at fault, wrong settings and right ones.
 AT_START: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("allowedUnsafeSysctls", {"allowedUnsafeSysctls": ["vm.max_map_count"]}, {"allowedUnsafeSysctls": ["net.core.*"]}),

@@ -1022,3 +1022,43 @@ def test_what_a_template_or_another_meaning_may_hold_is_not_judged() -> None:
     assert not is_shown("CHART_VALUE_KIND", chart("kube-prometheus-stack", values, prometheus=True))
     operator = {"daemonsets": {"updateStrategy": "OnDelete"}, "mig": {"strategy": "mixed"}}
     assert not is_shown("CHART_VALUE_KIND", chart("gpu-operator", operator, gpu_operator=True))
+
+
+@in_one_test(
+    ("switch", "name", "keys"),
+    [
+        ("load_balancer_controller", "aws-load-balancer-controller", ""),
+        ("cluster_autoscaler", "cluster-autoscaler", ""),
+        ("kueue", "kueue", "controllerManager"),
+        ("prometheus", "kube-prometheus-stack", "prometheus.prometheusSpec"),
+        ("prometheus", "kube-prometheus-stack", "alertmanager.alertmanagerSpec"),
+        ("prometheus", "kube-prometheus-stack", "grafana"),
+        ("prometheus", "kube-prometheus-stack", "prometheusOperator"),
+        ("prometheus", "kube-prometheus-stack", "kube-state-metrics"),
+        ("gpu_operator", "gpu-operator", "operator"),
+    ],
+)
+def test_every_deployment_of_a_chart_needs_nodes_that_match(switch: str, name: str, keys: str) -> None:
+    below = f"{keys}.nodeSelector" if keys else "nodeSelector"
+    wrong = chart(name, at_path(below, {"hardware-type": "inferentia"}), **{switch: True})
+    right = chart(name, at_path(below, {"hardware-type": "cpu"}), **{switch: True})
+    assert ("PLACEMENT_NOWHERE", f"kubernetes.charts.{name}.values.{below}") in shown_codes(wrong)
+    assert not is_shown("PLACEMENT_NOWHERE", right)
+
+
+@in_one_test(
+    ("name", "keys"),
+    [
+        ("metrics-server", ""),
+        ("aws-ebs-csi-driver", "controller"),
+        ("aws-efs-csi-driver", "controller"),
+        ("aws-fsx-csi-driver", "controller"),
+        ("amazon-cloudwatch-observability", "manager"),
+        ("snapshot-controller", ""),
+    ],
+)
+def test_every_deployment_of_an_addon_needs_nodes_that_match(name: str, keys: str) -> None:
+    below = f"{keys}.nodeSelector" if keys else "nodeSelector"
+    wrong, right = (addon(name, at_path(below, {"hardware-type": kind})) for kind in ("inferentia", "cpu"))
+    assert ("PLACEMENT_NOWHERE", f"cluster.addons.{name}.configuration.{below}") in shown_codes(wrong)
+    assert not is_shown("PLACEMENT_NOWHERE", right)
