@@ -85,6 +85,13 @@ def on_hardware(kind: str) -> dict[str, Any]:
 EVERYWHERE = kubernetes(charts={"karpenter": {"values": {"tolerations": [{"operator": "Exists"}]}}})
 
 
+NO_DNS = cluster(addons={"coredns": {"enabled": False}})
+
+
+def launching(**values: Any) -> dict[str, Any]:
+    return {**CPU_POOL, **kubernetes(charts={"karpenter": {"values": values}})}
+
+
 def manager(replicas: int = 1, **fields: Any) -> dict[str, Any]:
     values = {"controllerManager": {"replicas": replicas, "manager": fields}}
     return kubernetes(kueue=True, charts={"kueue": {"values": values}})
@@ -146,6 +153,23 @@ CASES = [
         with_system("m6i.large", 1, **CPU_POOL, **configured("coredns", replicaCount=12)),
         with_system("m6i.xlarge", 2, **CPU_POOL, **configured("coredns", replicaCount=12)),
         NO_ROOM,
+    ),
+    Case(
+        "SYSTEM_NO_ROOM",
+        TYPES,
+        with_system("m6i.large", **launching(controller={"resources": CPUS}), **NO_DNS),
+        with_system("m6i.large", **launching(controller={"resources": {"requests": {"cpu": "1"}}}), **NO_DNS),
+        frozenset({"ADDON_DNS_OFF"}),
+    ),
+    *(
+        Case("SYSTEM_NO_ROOM", TYPES, with_system("m6i.large", **bad), with_system("m6i.large", **good))
+        for bad, good in [
+            (
+                launching(controller={"resources": CPUS}),
+                launching(controller={"resources": {"requests": {"cpu": "1"}}}),
+            ),
+            ({**CPU_POOL, **configured("coredns", **MANY)}, {**CPU_POOL, **configured("metrics-server", **MANY)}),
+        ]
     ),
     *(
         Case("SYSTEM_NO_ROOM", TYPES, with_system("m6i.large", **bad), with_system("m6i.large", **good))
