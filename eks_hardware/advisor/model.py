@@ -1,6 +1,7 @@
 """Data model of the advisor: shape, memory, gates, fit, candidates. Frozen plain data.
 
-``None`` always means that no source was found or that nothing was given. It never means "no" or zero.
+``None`` always means that no source was found or that nothing was given. It never means "no" or zero. A search creates
+thousands of some types. They are named tuples: a frozen dataclass takes several times as long to create.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import WorkloadSpec
@@ -109,8 +110,7 @@ class ShapeError(ValueError):
         super().__init__(f"{code}: {message}")
 
 
-@dataclass(frozen=True)
-class MemoryPart:
+class MemoryPart(NamedTuple):
     """One part of the memory that a device needs."""
 
     name: str  # weights, gradients, optimizer, activations, KV cache, overhead
@@ -118,8 +118,7 @@ class MemoryPart:
     how: str  # calculation: 8.03e9 x 2 bytes / 8 devices
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parallelism:
+class Parallelism(NamedTuple):
     """How one model or replica is spread over devices."""
 
     data: int  # copies that process different sequences; with sharding they share its tensors
@@ -152,8 +151,7 @@ class Gate:
     notable: bool = False  # whether users should know it even if the hardware passes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fit:
+class Fit(NamedTuple):
     """How a workload fits on one instance type."""
 
     kind: InstanceType

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from eks_hardware import software
 from eks_hardware.advisor.fitting import remedy
@@ -31,8 +32,7 @@ Choose = Callable[[Request, Iterator[Fit]], Fit]
 """Chooses one of the fits of a request on one type. There is at least one; the first has the fewest nodes."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Found:
+class _Found(NamedTuple):
     """The smallest layout. It is the same for all types with the same devices."""
 
     layout: Layout
@@ -116,7 +116,7 @@ class Fitter:
         fits = [self._fit_of(kind, found, each) for each in layouts]
         if not fits and nodes % found.layout.nodes == 0:
             copies, one = nodes // found.layout.nodes, found.layout.parallelism
-            layout = replace(found.layout, nodes=nodes, parallelism=replace(one, data=one.data * copies))
+            layout = found.layout._replace(nodes=nodes, parallelism=one._replace(data=one.data * copies))
             fits = [self._fit_of(kind, found, layout)]
         return self._choose(self.request, iter(fits)) if fits else None
 
@@ -247,7 +247,7 @@ class Fitter:
             parts = memory.parts(parallelism)
         copies = cores_of(kind) // found.cores
         if copies > 1:
-            parts = tuple(replace(part, gib=part.gib * copies) for part in parts)
+            parts = tuple(part._replace(gib=part.gib * copies) for part in parts)
         parts = (*parts, *measured_difference(self.request, kind, parts, training=self._learns))
         return Fit(
             kind=kind,

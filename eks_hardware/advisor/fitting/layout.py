@@ -7,8 +7,8 @@ node before several. The smallest layout is not always the cheapest: `others` yi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from eks_hardware.advisor.fitting.memory_inference import InferenceMemory
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory
@@ -19,8 +19,7 @@ from eks_hardware.units import GIB
 _NODE_STEPS = 8
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pool:
+class Pool(NamedTuple):
     """The devices of one instance type, as the layout search uses them."""
 
     devices: int  # per node
@@ -35,8 +34,7 @@ class Pool:
     expert_degrees: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Layout:
+class Layout(NamedTuple):
     """A layout that fits."""
 
     nodes: int
@@ -44,8 +42,7 @@ class Layout:
     batches: int = 1  # batches of the run's size that a device processes in one pass
 
 
-@dataclass(frozen=True, kw_only=True)
-class Short:
+class Short(NamedTuple):
     """By how much the best layout misses."""
 
     missing_gib: float  # per device
@@ -104,7 +101,7 @@ def on_nodes(
         yield Layout(nodes=nodes, parallelism=layout, batches=batches)
         for expert in pool.expert_degrees if layout.sharding == "zero-3" else ():
             if layout.data % expert == 0:
-                yield Layout(nodes=nodes, parallelism=replace(layout, expert=expert), batches=batches)
+                yield Layout(nodes=nodes, parallelism=layout._replace(expert=expert), batches=batches)
 
 
 def _first(memory: TrainingMemory, pool: Pool, nodes: int) -> Parallelism | None:

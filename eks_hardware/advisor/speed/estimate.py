@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.defaults import (
@@ -36,8 +37,7 @@ _SECONDS_PER_HOUR = 3600
 MS_PER_SECOND = 1000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Speed:
+class Speed(NamedTuple):
     """The speed of a workload on one fit; None is unknown."""
 
     tokens_per_second: float | None = None  # of all nodes, with every replica in use
@@ -189,8 +189,7 @@ def _training(request: Request, fit: Fit) -> Speed:
 # --- inference
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Replica:
+class _Replica(NamedTuple):
     """All that the speed of a replica depends on. It is the same on many types with the same accelerators."""
 
     shape: Shape
@@ -330,7 +329,7 @@ def _generating(
             devices, weights, prompt_tokens=prompt, attention_width=width, prompts=together * own
         )
     if prefill.value is not None:
-        prefill = replace(prefill, value=prefill.value * own)  # of one pass, in which every device reads a prompt
+        prefill = prefill._replace(value=prefill.value * own)  # of one pass, in which every device reads a prompt
     prefill, each = (_shorter(one, replica.of_prompts, "prompts") for one in (prefill, each))
     served = throughput.served_tokens_per_second(output_tokens=answer, prefill=each, decode=decode)
     first = throughput.first_token_seconds(devices, prefill)

@@ -37,8 +37,7 @@ _COMPUTES_AS = {"prefill": "prefill", "decode": "prefill", "encoder": "encoder"}
 _ATTENTION_BACKWARD = 2  # in forward passes: both factors of each product have gradients
 
 
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A number with its assumptions, one sentence each; without a value, what is missing."""
 
     value: float | None
@@ -60,8 +59,7 @@ class Devices:
     network_gb_per_second: float | None = None  # of a device's share of its node's network; only between nodes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Weights:
+class Weights(NamedTuple):
     """The weights of a model as devices read them. They exclude tables from which a token takes one row."""
 
     active_parameters: float  # parameters that a token passes
@@ -95,8 +93,7 @@ class Weights:
         return (shared * self.copies + routed * share) * self.bytes_per_parameter
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Pass:
+class _Pass(NamedTuple):
     """One pass of tokens through a model: what it computes and reads."""
 
     step: str  # prefill, decode or encoder: selects the share of the peak compute

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ def fitted(request: Request, name: str) -> Fit:
 def with_layout(found: Fit, **layout: Any) -> Fit:
     usual: dict[str, Any] = {"data": 1, "tensor": 1, "pipeline": 1, "sharding": "none"}
     parallelism = Parallelism(**usual | layout)
-    return replace(found, parallelism=parallelism, devices=parallelism.devices)
+    return found._replace(parallelism=parallelism, devices=parallelism.devices)
 
 
 # The sum of the cards, except for types where EC2 states another total: g6e has it on each card.
@@ -57,7 +56,7 @@ TRAINING = {"task": "training", "model": {"parameters": "70B"}}
 def test_fully_sharded_weights_cross_the_network_three_times() -> None:
     """70e9 x 2 bytes x 3 over 400 Gbps, which are 50 GB/s."""
     request = asking(REGION, **TRAINING)
-    found = with_layout(replace(fitted(request, "p4d.24xlarge"), nodes=5), data=40, sharding="zero-3")
+    found = with_layout(fitted(request, "p4d.24xlarge")._replace(nodes=5), data=40, sharding="zero-3")
     crossed = exchange(request, found)
     assert crossed.seconds == pytest.approx(70e9 * 2 * 3 / 50e9)
     assert "400 Gbps" in crossed.over
@@ -68,14 +67,14 @@ def test_frozen_weights_cross_it_twice() -> None:
         asking(REGION, **TRAINING),
         asking(REGION, task="fine-tuning", method="lora", model={"parameters": "70B"}),
     )
-    found = with_layout(replace(fitted(whole, "p4d.24xlarge"), nodes=5), data=40, sharding="zero-3")
+    found = with_layout(fitted(whole, "p4d.24xlarge")._replace(nodes=5), data=40, sharding="zero-3")
     assert exchange(adapters, found).seconds == pytest.approx(exchange(whole, found).seconds * 2 / 3)
 
 
 def test_vendors_count_both_directions_of_a_link() -> None:
     """8 H100 of one node gather 70e9 x 2 bytes and scatter them once: NVLink's 900 GB/s are 450 in one direction."""
     request = asking(REGION, **TRAINING)
-    found = with_layout(replace(fitted(request, "p5.48xlarge"), nodes=1), data=8, sharding="zero-3")
+    found = with_layout(fitted(request, "p5.48xlarge")._replace(nodes=1), data=8, sharding="zero-3")
     assert exchange(request, found).seconds == pytest.approx(70e9 * 2 * 3 / 450e9)
     # Pairs of tensor parallel devices have half of each layer.
     pairs = with_layout(found, data=4, tensor=2, sharding="zero-3")
@@ -86,7 +85,7 @@ def test_the_measured_speed_of_links_counts_where_it_is_far_below_the_peak() -> 
     """PCIe of T4 and A10G peaks at 16 and 32 GB/s in one direction; all-reduce on four A10G reaches 2.6."""
     request = asking(REGION, task="fine-tuning", method="qlora", model={"parameters": "13B"})
     for name in ("g4dn.12xlarge", "g5.12xlarge"):
-        found = with_layout(replace(fitted(request, name), nodes=1), data=4, sharding="zero-3")
+        found = with_layout(fitted(request, name)._replace(nodes=1), data=4, sharding="zero-3")
         crossed = exchange(request, found)
         assert crossed.seconds >= 13e9 * 0.5 * 2 / 2.6e9
         assert crossed.over == "PCIe between the devices, 2.6 GB/s in one direction (fitted)"
@@ -108,7 +107,7 @@ def test_a_link_of_unknown_bandwidth_counts_as_the_slowest() -> None:
 def test_stages_on_nodes_of_their_own_share_no_weights() -> None:
     """Each of 4 nodes has a quarter of the layers; its 8 devices gather them from each other."""
     request = asking(REGION, **TRAINING)
-    found = with_layout(replace(fitted(request, "p5.48xlarge"), nodes=4), data=8, pipeline=4, sharding="zero-3")
+    found = with_layout(fitted(request, "p5.48xlarge")._replace(nodes=4), data=8, pipeline=4, sharding="zero-3")
     crossed = exchange(request, found)
     assert crossed.seconds == pytest.approx(70e9 * 2 * 3 / 4 / 450e9)
     assert "NVLink" in crossed.over
@@ -124,7 +123,7 @@ def test_other_layouts_exchange_nothing_in_a_pass() -> None:
 def test_spread_experts_are_not_gathered() -> None:
     """Experts over the 16 devices of two nodes: a node gathers half of them, and tokens cross the network."""
     request = asking(REGION, task="training", model={"name": "qwen3-235b-a22b"}, sequence_length=4096)
-    found = replace(fitted(request, "p5.48xlarge"), nodes=8, batch_size=1)
+    found = fitted(request, "p5.48xlarge")._replace(nodes=8, batch_size=1)
     layout: dict[str, Any] = {"data": 64, "sharding": "zero-3"}
     whole, spread = (
         exchange(request, with_layout(found, **layout, **more)) for more in ({"expert": 1}, {"expert": 16})
@@ -138,8 +137,8 @@ def test_spread_experts_are_not_gathered() -> None:
 def test_a_slow_network_makes_many_small_nodes_slow() -> None:
     """The same GPUs in nodes with 25 Gbps or 400: computing takes the same time, communication does not."""
     request = asking(REGION, **TRAINING)
-    small = with_layout(replace(fitted(request, "g6e.8xlarge"), nodes=48), data=48, sharding="zero-3")
-    large = with_layout(replace(fitted(request, "g6e.48xlarge"), nodes=6), data=48, sharding="zero-3")
+    small = with_layout(fitted(request, "g6e.8xlarge")._replace(nodes=48), data=48, sharding="zero-3")
+    large = with_layout(fitted(request, "g6e.48xlarge")._replace(nodes=6), data=48, sharding="zero-3")
     slow, quick = speed(request, small), speed(request, large)
     assert slow.tokens_per_second
     assert quick.tokens_per_second
@@ -235,7 +234,7 @@ def test_tensor_parallel_devices_wait_for_each_other_in_training() -> None:
     """Forward, backward and recomputed: two exchanges per layer each, over NVLink or over PCIe."""
     request = asking(REGION, **{**TRAINING, "model": {"parameters": "8B"}})
     for name, least in (("p5.48xlarge", 0.02), ("g6e.48xlarge", 0.3)):
-        found = replace(fitted(request, name), nodes=1)
+        found = fitted(request, name)._replace(nodes=1)
         alone, four = (with_layout(found, data=8 // each, tensor=each) for each in (1, 4))
         quick, slow = (training_pass(request, each) for each in (alone, four))
         assert (slow.tokens_per_second or 0) < (quick.tokens_per_second or 0) / (1 + least), name
@@ -246,7 +245,7 @@ def test_idle_stages_make_a_pipeline_slower() -> None:
     """With 4 stages and 16 batches, the assumption for a workload that does not say, 3/16 are idle."""
     said = {**TRAINING, "framework": "pytorch", "model": {"parameters": "70B"}}
     found = fitted(asking(REGION, **said), "p5.48xlarge")
-    found = with_layout(replace(found, nodes=4), data=1, tensor=8, pipeline=4)
+    found = with_layout(found._replace(nodes=4), data=1, tensor=8, pipeline=4)
 
     def seconds(batches: int | None, fit: Fit = found) -> float:
         return training_pass(asking(REGION, **said, gradient_accumulation=batches), fit).computing.value or 0.0
@@ -326,8 +325,8 @@ SERVING = {"task": "inference", "model": {"parameters": "8B"}, "context_length":
 def test_replicas_of_a_node_work_side_by_side() -> None:
     request = asking(REGION, **SERVING)
     found = fitted(request, "p5.48xlarge")
-    one = speed(request, replace(found, replicas_per_node=1))
-    eight = speed(request, replace(found, replicas_per_node=8))
+    one = speed(request, found._replace(replicas_per_node=1))
+    eight = speed(request, found._replace(replicas_per_node=8))
     assert eight.tokens_per_second == pytest.approx(8 * _known(one))
     assert eight.per_replica == one.per_replica
     assert "all 8 replicas of a node in use" in eight.assumptions
