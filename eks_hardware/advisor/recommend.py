@@ -27,7 +27,7 @@ from eks_hardware.advisor.ranking.work import at_pace, compared_per, in_flight, 
 from eks_hardware.advisor.speed.cheapest import cheapest
 from eks_hardware.advisor.speed.deadline import in_time, takes_longer
 from eks_hardware.advisor.speed.estimate import Speed, speed
-from eks_hardware.advisor.speed.latency import fastest, latency_gates, quick_enough
+from eks_hardware.advisor.speed.latency import fastest, quick_enough
 from eks_hardware.advisor.speed.replicas import replicas
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.catalogue.store import label_name
@@ -326,9 +326,6 @@ class _Search:
         if isinstance(quick, Miss):
             return quick
         fitted, estimated = quick
-        unsure = tuple(gate for gate in latency_gates(request, estimated) if gate.passed is None)
-        if unsure:  # with a latency target, hardware of unknown speed is not recommended
-            return Miss(kind=kind, gates=unsure, text=unsure[0].text)
         if policy.way_of(request.workload) == "real-time":
             fitted, estimated = fastest(self._fitter, fitted, estimated)  # the node's other devices would be idle
         return _Sized(fit=fitted, speed=estimated)

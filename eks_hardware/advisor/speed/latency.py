@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.defaults import answer_tokens, concurrent_sequences
 from eks_hardware.advisor.fitting.fit import Fitter
@@ -49,11 +51,15 @@ def quick_enough(fitter: Fitter, fit: Fit) -> tuple[Fit, Speed] | Miss:
     request = fitter.request
     wider = fitter.wider(fit, "to meet the latency target") if request.workload.latency else ()
     failed: tuple[Gate, ...] = ()
-    for tried in (fit, *wider):
+    for tried in chain([fit], wider):
         estimated = speed(request, tried)
-        failed = tuple(gate for gate in latency_gates(request, estimated) if gate.passed is False)
-        if not failed:
-            return tried, estimated
+        gates = latency_gates(request, estimated)
+        failed = tuple(gate for gate in gates if gate.passed is False)
+        if failed:
+            continue
+        unsure = tuple(gate for gate in gates if gate.passed is None)
+        # With a latency target, hardware of unknown speed is not recommended.
+        return Miss(kind=fit.kind, gates=unsure, text=unsure[0].text) if unsure else (tried, estimated)
     most = fit.kind.accelerator.count if fit.kind.accelerator else 1
     over = f" on {most} devices" if most > 1 else ""
     fewer = ", run fewer concurrent sequences," if concurrent_sequences(request.workload) > 1 else ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from eks_hardware.advisor.fitting.fit import Fitter
 from eks_hardware.advisor.model import Fit, Miss
 from eks_hardware.advisor.speed.estimate import Speed
-from eks_hardware.advisor.speed.latency import latency_gates, quick_enough
+from eks_hardware.advisor.speed.latency import quick_enough
 from eks_hardware.catalogue import InstanceType
 
 _STEP = 1.25
@@ -74,13 +74,7 @@ def replicas(fitter_for: Callable[[int], Fitter], kind: InstanceType, sequences:
 
 def _one(fitter: Fitter, kind: InstanceType) -> tuple[Fit, Speed] | Miss:
     fitted = fitter.on(kind)
-    if isinstance(fitted, Miss):
-        return fitted
-    quick = quick_enough(fitter, fitted)
-    if isinstance(quick, Miss):
-        return quick
-    unsure = tuple(gate for gate in latency_gates(fitter.request, quick[1]) if gate.passed is None)
-    return Miss(kind=kind, gates=unsure, text=unsure[0].text) if unsure else quick
+    return fitted if isinstance(fitted, Miss) else quick_enough(fitter, fitted)
 
 
 def _counts(sequences: int) -> Iterator[int]:
