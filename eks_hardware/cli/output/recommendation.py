@@ -26,14 +26,14 @@ from eks_hardware.advisor.recommend import best_of_families
 from eks_hardware.advisor.shapes.public import public_name
 from eks_hardware.catalogue import load
 from eks_hardware.cli.output import console, facts, table
-from eks_hardware.cli.output.narrow import fitted, is_whole
+from eks_hardware.cli.output.narrow import fitted, whole
 from eks_hardware.cost import instance_figure
 from eks_hardware.doctor.aws_cli import aws_command, wrapped
 from eks_hardware.printable import counted, number, usd
 from eks_hardware.quotas import vcpu_need
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.table import Table
 
     from eks_hardware.advisor.measured.factors import Compared, Measured
@@ -492,7 +492,7 @@ def _hours(hours: float) -> str:
     return f"{hours:,.0f} hours" if hours >= 10 else f"{hours:.1f} hours" if hours >= 0.1 else "minutes"
 
 
-def _regions(best: Sequence[Candidate], recommendation: Recommendation, out: Console) -> Table:
+def _regions(best: Sequence[Candidate], recommendation: Recommendation, out: Console) -> RenderableType:
     """Return the prices of the shown candidates in every requested region."""
     regions = recommendation.request.regions
     rows = []
@@ -507,9 +507,8 @@ def _regions(best: Sequence[Candidate], recommendation: Recommendation, out: Con
     prices = table(("", *regions), right=regions, fold=regions, heading="dim")
     for name, figures in rows:
         prices.add_row(f"  {name}", *figures)
-    if is_whole(prices, out):
-        return prices
-    return _listed((", ".join(map(" ".join, zip(regions, figures, strict=True))), name) for name, figures in rows)
+    listed = ((", ".join(map(" ".join, zip(regions, figures, strict=True))), name) for name, figures in rows)
+    return whole(prices, out) or _listed(listed)
 
 
 def _rejected(recommendation: Recommendation) -> Iterator[tuple[str, str]]:
