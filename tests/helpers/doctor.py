@@ -27,9 +27,8 @@ from eks_hardware.doctor import run
 from eks_hardware.doctor.aws import Aws, Caller
 from eks_hardware.doctor.model import Check, Outcome, Subject
 from eks_hardware.loader import LoadedStrategy, parse_strategy
-from eks_hardware.resolve import resolve
 from eks_hardware.rules import check as check_rules
-from helpers.strategies import TODAY, document
+from helpers.strategies import TODAY, document, resolved_once
 
 ACCOUNT = "111122223333"
 CALLER = f"arn:aws:iam::{ACCOUNT}:user/deployer"
@@ -143,7 +142,7 @@ def _without_errors(text: str) -> LoadedStrategy:
 
 
 def subject_of(strategy: LoadedStrategy, caller: Caller | None = None, profile: str | None = None) -> Subject:
-    return Subject(strategy, resolve(strategy.strategy), load(), caller or Caller(ACCOUNT, CALLER), profile)
+    return Subject(strategy, resolved_once(strategy.strategy), load(), caller or Caller(ACCOUNT, CALLER), profile)
 
 
 def look(check: Check, aws: Aws, /, *groups: dict[str, Any], caller: Caller | None = None, **fields: Any) -> Outcome:
