@@ -242,8 +242,7 @@ class AboutCost:
     how: str  # the calculation in words
 
 
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """An instance type on which the workload fits, with its cost and score."""
 
     fit: Fit

@@ -508,7 +508,7 @@ def _ranked(
 
 def _without_run(candidate: Candidate) -> Candidate:
     about = candidate.about and replace(candidate.about, usd_per_run=None)
-    return replace(candidate, hours=None, usd_per_run=None, about=about)
+    return candidate._replace(hours=None, usd_per_run=None, about=about)
 
 
 def _on_fewest_nodes(drafts: Sequence[Draft]) -> list[Draft]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import AboutCost, Fit, Maturity
@@ -15,8 +14,7 @@ from eks_hardware.cost.price_estimate import PriceEstimate
 _SECONDS_PER_HOUR = 3600
 
 
-@dataclass(frozen=True, kw_only=True)
-class Draft:
+class Draft(NamedTuple):
     """An instance type on which the workload fits, in a region, with a purchasing option."""
 
     fit: Fit

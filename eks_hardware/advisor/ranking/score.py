@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import Maturity, ScorePart
@@ -23,25 +22,23 @@ _LESS = 0.01
 """The smallest difference between scores that counts."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Weighed:
+class Weighed(NamedTuple):
     """The scored properties of a candidate; None is unknown."""
 
     costs: Mapping[Basis, float | None]  # US dollars, at an estimated price if its own is unknown
     speed: float | None  # tokens per second
-    speed_of_a_node: float | None = None  # with all devices, to find what is better in everything; None: ``speed``
     policy: float  # match with the policy's branch, from 0 to 1
     maturity: Maturity
     nodes: int  # for one job or one replica
+    place: tuple[int, ...]  # positions of its region and purchasing option in the request: the first tie-breaker
+    name: str  # of the instance type: the last tie-breaker
+    speed_of_a_node: float | None = None  # with all devices, to find what is better in everything; None: ``speed``
     tight: bool = False  # whether it may not fit, because memory is estimated
     size: float = 1.0  # GiB of memory of all devices, or of CPU nodes; stands in for an unknown price
     hours: float | None = None  # billed hours of a run
-    place: tuple[int, ...]  # positions of its region and purchasing option in the request: the first tie-breaker
-    name: str  # of the instance type: the last tie-breaker
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scored:
+class Scored(NamedTuple):
     """A score."""
 
     parts: Mapping[ScorePart, float]  # from 0 to 1
@@ -156,7 +153,7 @@ def _below_the_limit(scored: Sequence[Scored]) -> tuple[Scored, ...]:
     if least is None:
         return tuple(scored)
     return tuple(
-        candidate if candidate.within else replace(candidate, total=candidate.total * least / _MOST)
+        candidate if candidate.within else candidate._replace(total=candidate.total * least / _MOST)
         for candidate in scored
     )
 
@@ -176,7 +173,7 @@ def _below_better_value(weighed: Sequence[Weighed], scored: Sequence[Scored]) ->
         for other, faster, index in measured[:number]:
             if cost < other <= most * cost and faster * cost >= least * speed * other:
                 total = min(found[at].total, found[index].total - _LESS)
-                found[at] = replace(found[at], total=max(0.0, total))
+                found[at] = found[at]._replace(total=max(0.0, total))
     return found
 
 
@@ -192,7 +189,7 @@ def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], 
                 break
             if scored[index].total < most and _is_better(weighed[index], each, costs[index], costs[at]):
                 most = scored[index].total
-        capped.append(replace(found, total=most))
+        capped.append(found._replace(total=most))
     return tuple(capped)
 
 
