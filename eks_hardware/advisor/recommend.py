@@ -92,19 +92,21 @@ def _above_quota(search: _Search, request: Request, branch: policy.Branch, catal
     if not search.shortages:
         return None
     above = {(each.draft.fit.kind, each.draft.region, each.draft.purchase): each for each in search.shortages}
-    _, (first, *_) = _ranked([*search.drafts, *(each.draft for each in above.values())], request, branch, catalogue)
+    drafts = [*search.drafts, *(each.draft for each in above.values())]
+    _, (first,) = _ranked(drafts, request, branch, catalogue, most=1)
     return above.get((first.fit.kind, first.region, first.purchase))
 
 
 def _searched(
-    request: Request, branch: policy.Branch, catalogue: Catalogue, only: Sequence[str]
+    request: Request, branch: policy.Branch, catalogue: Catalogue, only: Sequence[str], *, most: int | None = None
 ) -> tuple[_Search, Basis, tuple[Candidate, ...]]:
+    """Return the search, the measure of cost, and the candidates, or only the ``most`` best."""
     search = _Search(request, catalogue, only)
     search.take_all()
     search.drop_by_software()
     search.drop_above_quotas()
     search.drop_joined_nodes()
-    return search, *_ranked(search.drafts, request, branch, catalogue)
+    return search, *_ranked(search.drafts, request, branch, catalogue, most=most)
 
 
 def cheaper_way(
@@ -120,7 +122,7 @@ def cheaper_way(
         if now and basis == "usd_per_hour" and not _may_cost(now / 2, changed, catalogue, only):
             continue
         branch = policy.branch_for(changed)
-        _, _, candidates = _searched(changed, branch, catalogue, only)
+        _, _, candidates = _searched(changed, branch, catalogue, only, most=1)
         cost = getattr(candidates[0], basis) if candidates else None
         if now and cost and cost <= now / 2 and not _does_less(candidates[0], best, changed.workload):
             per, on = "run" if basis == "usd_per_run" else "hour", candidates[0].hardware
@@ -485,9 +487,14 @@ def _remedied(misses: Iterable[Miss], request: Request, catalogue: Catalogue) ->
 
 
 def _ranked(
-    drafts: Sequence[Draft], request: Request, branch: policy.Branch, catalogue: Catalogue
+    drafts: Sequence[Draft],
+    request: Request,
+    branch: policy.Branch,
+    catalogue: Catalogue,
+    *,
+    most: int | None = None,
 ) -> tuple[Basis, tuple[Candidate, ...]]:
-    """Return the measure of cost, and the candidates, best first."""
+    """Return the measure of cost, and the candidates, best first, or only the ``most`` best."""
     workload = request.workload
     cautions = policy.policy_for(request).warnings(workload, request.shape)
     drafts = _on_fewest_nodes(drafts)
@@ -498,7 +505,7 @@ def _ranked(
         zip(drafts, weighed, scored, strict=True),
         key=lambda row: order(row[1], row[2], basis=basis),
     )
-    candidates = tuple(_candidate(draft, found, basis, branch, cautions, catalogue) for draft, _, found in rows)
+    candidates = tuple(_candidate(draft, found, basis, branch, cautions, catalogue) for draft, _, found in rows[:most])
     if workload.trains and not is_planned(workload) and candidates:
         longest = longest_hours(workload)
         if (candidates[0].hours or 0.0) > longest:  # a plan of years for an amount that no one gave
