@@ -188,7 +188,6 @@ _PLURALS = {
     "apiclient command": 'commands such as ["apiclient", "set", "motd=hello"], whose first word is apiclient',
     "host entry": 'entries such as ["10.0.0.10", ["registry.internal"]]: an IP address and a list of host names',
     "map": "mappings",
-    "list": "lists",
     "int": "whole numbers",
     "ip": "IP addresses",
     "list of text": "lists of text",

@@ -258,6 +258,16 @@ def test_a_network_alone(stack: TerraformStack) -> None:
     assert not network.ref.pod_subnet_ids
 
 
+def test_warnings_about_a_network_alone_are_annotations(stack: TerraformStack) -> None:
+    from eks_hardware.constructs.network import Network
+    from eks_hardware.models import NetworkSpec as NetworkConfig
+
+    config = NetworkConfig(cidr="11.0.0.0/16", zones=2)
+    network = Network.from_config(stack, "network", config=config, cluster_name="theirs", region="us-west-2")
+    (warning,) = (str(each.data) for each in network.node.metadata if each.type.endswith("warn"))
+    assert warning.startswith("NETWORK_CIDR_PUBLIC")
+
+
 def test_rules_apply_to_a_network_alone(stack: TerraformStack) -> None:
     from eks_hardware.constructs.network import Network
     from eks_hardware.models import NetworkSpec as NetworkConfig

@@ -737,3 +737,11 @@ def test_the_fix_for_nodes_that_coredns_cannot_use(system: dict[str, Any], fix: 
     found = check(Strategy.model_validate(document(node_groups=[system])), today=TODAY)
     (message,) = (each.message for each in found if each.code == "NODES_ALL_TAINTED")
     assert fix in message
+
+
+@in_one_test(("read_only", "access"), [(True, "read"), (False, "read and overwrite")])
+def test_pods_that_can_change_the_state_are_named_as_such(read_only: bool, access: str) -> None:
+    given = {**s3_backend(bucket="acme"), "storage": {"s3_buckets": [{"name": "acme", "read_only": read_only}]}}
+    found = check(Strategy.model_validate(document(**given)), today=TODAY)
+    (message,) = (each.message for each in found if each.code == "STATE_UNSAFE")
+    assert message.startswith(f"storage.s3_buckets lets pods {access} everything in this bucket")

@@ -56,6 +56,11 @@ def with_static(**settings: Any) -> dict[str, Any]:
     return web_nodes(kubelet={"cpu_manager_policy": "static"}, user_data={"kubelet": {"config": settings}})
 
 
+def static_on_bottlerocket(reserved: str) -> dict[str, Any]:
+    settings = {"cpu-manager-policy": "static", "kube-reserved": {"cpu": reserved}}
+    return web_nodes(ami={"family": "bottlerocket"}, user_data={"kubernetes": settings})
+
+
 def setting_case(name: str, bad: dict[str, Any], good: dict[str, Any], also: frozenset[str] = frozenset()) -> Case:
     return Case("KUBELET_SETTING", f"{CONFIG}.{name}", bad, good, also)
 
@@ -310,6 +315,18 @@ CASES = [
         "reservedSystemCPUs",
         kubelet_config_of(reservedSystemCPUs="0-7", **NO_CGROUPS),
         kubelet_config_of(reservedSystemCPUs="0", **NO_CGROUPS),
+    ),
+    setting_case(
+        "reservedSystemCPUs",
+        kubelet_config_of(reservedSystemCPUs="0-3", **NO_CGROUPS),
+        kubelet_config_of(reservedSystemCPUs="0-2", **NO_CGROUPS),
+    ),
+    Case(
+        "KUBELET_SETTING",
+        "node_groups[gpu].user_data.kubernetes.kube-reserved.cpu",
+        static_on_bottlerocket("0"),
+        static_on_bottlerocket("250m"),
+        OVERRIDES,
     ),
     setting_case(
         "cpuManagerPolicyOptions.full-pcpus-only",

@@ -6,10 +6,12 @@ import json
 from typing import Any
 
 from eks_hardware import facts
+from eks_hardware.models import Strategy
+from eks_hardware.rules import check
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, is_shown, rules_of, shown_codes, warnings_of
 from helpers.sections import at_path, cluster, kubernetes
-from helpers.strategies import SYSTEM, group, pool, pools
+from helpers.strategies import SYSTEM, TODAY, document, group, pool, pools
 
 LABELLED = {"node_groups": [SYSTEM, group(name="apps", labels={"tier": "apps"}, scaling={"min": 1, "max": 2})]}
 TAINTED = {
@@ -1062,3 +1064,16 @@ def test_every_deployment_of_an_addon_needs_nodes_that_match(name: str, keys: st
     wrong, right = (addon(name, at_path(below, {"hardware-type": kind})) for kind in ("inferentia", "cpu"))
     assert ("PLACEMENT_NOWHERE", f"cluster.addons.{name}.configuration.{below}") in shown_codes(wrong)
     assert not is_shown("PLACEMENT_NOWHERE", right)
+
+
+@in_one_test(
+    ("name", "configuration", "consequence"),
+    [
+        ("vpc-cni", {"env": "x"}, "; EKS rejects other values, or the CNI ignores them or does not start"),
+        ("vpc-cni", {"nodeSelector": "x"}, ", or EKS rejects the add-on's configuration in the middle of an apply"),
+    ],
+)
+def test_the_consequence_of_a_wrong_value_is_named(name: str, configuration: dict[str, Any], consequence: str) -> None:
+    found = check(Strategy.model_validate(document(**addon(name, configuration))), today=TODAY)
+    (message,) = (each.message for each in found if each.code == "ADDON_VALUE")
+    assert message.endswith(consequence)
