@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-    from rich.table import Column, Table
+    from rich.table import Table
 
 _INDENT = "  "
+_UNLIMITED = 10_000
 _UNBROKEN = 24
 """Characters up to which a figure stays on one line with its header."""
 _NO_BREAK = "\u00a0"
@@ -30,34 +31,22 @@ def fitted(table: Table, out: Console) -> RenderableType:
 
 def whole(table: Table, out: Console) -> RenderableType | None:
     """Return a table, or its rendered text; None if the console crops a cell of it or breaks a word."""
+    from rich.measure import Measurement
     from rich.segment import Segments
 
-    texts = ["\n".join(_texts(table, column)) for column in table.columns]
-    least, full = _widths(table, texts)
-    if not least <= out.width < full:  # not rendered: that takes seconds for a thousand rows
-        return table if out.width >= full else None
+    wanted = Measurement.get(out, out.options.update_width(_UNLIMITED), table)
+    if not wanted.minimum <= out.width < wanted.maximum:  # not rendered: that takes seconds for a thousand rows
+        return table if out.width >= wanted.maximum else None
     lines = out.render_lines(table, pad=False, new_lines=True)
     parts = [part for line in lines for part in line]
     shown = Counter("".join(part.text for part in parts).split())
-    return Segments(parts) if Counter("\n".join(texts).split()) <= shown else None
+    return Segments(parts) if _words(table) <= shown else None
 
 
-def _widths(table: Table, texts: Iterable[str]) -> tuple[int, int]:
-    """Return the minimum and maximum width as Rich measures them, from the texts of the columns."""
-    from rich.cells import cell_len
-
-    least = full = table.padding[1] * (len(table.columns) - 1)
-    for column, text in zip(table.columns, texts, strict=True):
-        words, lines = (max(map(cell_len, parts), default=0) for parts in (text.split(), text.splitlines()))
-        low = column.min_width or 0
-        high = column.max_width or max(lines, low)
-        least, full = least + min(max(words, low), high), full + min(max(lines, low), high)
-    return least, full
-
-
-def _texts(table: Table, column: Column) -> list[str]:
-    headers = [column.header] if table.show_header else []
-    return [_plain(cell) for cell in [*headers, *column.cells]]
+def _words(table: Table) -> Counter[str]:
+    headers = [column.header for column in table.columns] if table.show_header else []
+    cells = [cell for column in table.columns for cell in column.cells]
+    return Counter("\n".join(_plain(cell) for cell in [*headers, *cells]).split())
 
 
 def _paragraphs(table: Table, out: Console) -> Iterator[RenderableType]:
