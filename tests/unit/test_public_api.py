@@ -10,9 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from types import ModuleType
 
-from eks_hardware import resolve, validation
 from helpers.cases import in_one_test
 from helpers.paths import ROOT
 from helpers.public_api import (
@@ -232,10 +230,3 @@ def _signature(function: ast.FunctionDef) -> str:
     for own in ("self", "cls"):
         arguments = re.sub(rf"^{own}\b(: \w+)?(, )?", "", arguments)
     return f"({arguments}) -> {ast.unparse(function.returns) if function.returns else '?'}"
-
-
-@in_one_test("package", [resolve, validation])
-def test_every_name_that_is_imported_on_first_use_exists(package: ModuleType) -> None:
-    """The names of constructs need Node; tests of their packages use them."""
-    missing = [name for name in dir(package) if not hasattr(package, name)]
-    assert missing == []

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from inspect import get_annotations
 from typing import Any, get_args, get_origin, get_type_hints
 
+from eks_hardware import resolve as resolve_package
 from eks_hardware.resolve import Resolved, ResolvedNodeGroup, ResolvedNodePool, ResolvedNodes
 from eks_hardware.resolve.derived import Derived, Resolver
 from eks_hardware.resolve.node_fields import NodeFields
@@ -79,3 +80,8 @@ def test_a_method_has_the_type_of_its_field(resolver: Any) -> None:
             returned = get_type_hints(getattr(resolver, each.name))["return"]
             assert get_origin(returned) is Derived, each.name
             assert get_args(returned) == (hints[each.name],), each.name
+
+
+def test_every_name_that_the_package_imports_on_first_use_exists() -> None:
+    missing = [name for name in dir(resolve_package) if not hasattr(resolve_package, name)]
+    assert missing == []

@@ -370,6 +370,11 @@ CASES = [
         kubelet_config_of(memoryManagerPolicy="Static"),
         kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=RESERVED_BY_DEFAULT),
     ),
+    setting_case(
+        "reservedMemory",
+        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=[{**RESERVED_BY_DEFAULT[0], "numaNode": 8}]),
+        kubelet_config_of(memoryManagerPolicy="Static", reservedMemory=[{**RESERVED_BY_DEFAULT[0], "numaNode": 7}]),
+    ),
     # 58 pods on m6i.xlarge: 255Mi + 58 x 11Mi, and 100Mi for eviction
     setting_case(
         "reservedMemory",
