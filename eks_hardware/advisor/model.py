@@ -1,7 +1,7 @@
 """Data model of the advisor: shape, memory, gates, fit, candidates. Frozen plain data.
 
-``None`` always means that no source was found or that nothing was given. It never means "no" or zero. A search creates
-thousands of some types. They are named tuples: a frozen dataclass takes several times as long to create.
+``None`` always means that no source was found or that nothing was given. It never means "no" or zero. Types that
+a search creates by the thousand are named tuples, because a frozen dataclass takes several times as long to create.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _above_quota(search: _Search, request: Request, branch: policy.Branch, catal
 def _searched(
     request: Request, branch: policy.Branch, catalogue: Catalogue, only: Sequence[str], *, most: int | None = None
 ) -> tuple[_Search, Basis, tuple[Candidate, ...]]:
-    """Return the search, the measure of cost, and the candidates, or only the ``most`` best."""
+    """Return the search, the measure of cost, and the candidates, best first; with ``most``, at most that many."""
     search = _Search(request, catalogue, only)
     search.take_all()
     search.drop_by_software()
@@ -494,7 +494,7 @@ def _ranked(
     *,
     most: int | None = None,
 ) -> tuple[Basis, tuple[Candidate, ...]]:
-    """Return the measure of cost, and the candidates, best first, or only the ``most`` best."""
+    """Return the measure of cost, and the candidates, best first; with ``most``, at most that many."""
     workload = request.workload
     cautions = policy.policy_for(request).warnings(workload, request.shape)
     drafts = _on_fewest_nodes(drafts)

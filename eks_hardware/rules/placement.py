@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from eks_hardware import facts, field_paths
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
+from eks_hardware.resolve.system_pods import is_enabled, steps
 from eks_hardware.rules.registry import Breach, Context, Node, error, in_domain
 from eks_hardware.rules.taints import is_open_to
 from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
@@ -92,12 +93,14 @@ def _is_early(addon: str) -> bool:
 
 
 def placed(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield the path and values of each Deployment that an add-on's or a chart's values can place."""
+    """Yield the path and values of each Deployment that runs and that an add-on's or a chart's values can place."""
     charts = list(placed_charts(context))
     for name, places in _ADDONS.items():
         for above in places:
             path = field_paths.below(f"cluster.addons.{name}.configuration", *above)
-            yield path, below(context.addon_configuration(name), above)
+            parts = steps(context.addon_configuration(name), ".".join(above))
+            if is_enabled(parts):
+                yield path, parts[-1]
     for chart, part, values in charts:
         yield field_paths.below(f"kubernetes.charts.{chart}.values", *filter(None, part.split("."))), values
 

@@ -20,11 +20,13 @@ def in_one_test(
 ) -> Callable[[Test], Test]:
     """Like ``pytest.mark.parametrize``, but in one test that shows every failing case, 20 at most.
 
-    Each case has its own empty ``tmp_path``. All other fixtures are created once, and those that use ``tmp_path`` have
-    the folder above. Do not use it where a case can see what another one left, such as a patch.
+    Each case has its own empty ``tmp_path``. All other fixtures are created once; those that use ``tmp_path`` have its
+    parent. Do not use it where a case can see what another one left: a patch, a cache, or a file in the working folder.
+    Cases can neither be skipped nor have marks.
     """
     arguments = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
     given = [case if isinstance(case, _PARAM) else pytest.param(*_values(case, len(arguments))) for case in cases]
+    assert not any(each.marks for each in given), "in_one_test ignores marks"
     table = [each.values for each in given]
     labels = [str(each) for each in ids] if ids is not None and not callable(ids) else [each.id for each in given]
 
@@ -44,7 +46,7 @@ def in_one_test(
                     fixtures["tmp_path"].mkdir()
                 try:
                     test(*args, **fixtures, **dict(zip(arguments, values, strict=True)))
-                except (Exception, pytest.fail.Exception) as error:
+                except (Exception, SystemExit, pytest.fail.Exception, pytest.skip.Exception) as error:
                     faults.append((label(index), error))
                 if len(faults) == _SHOWN:
                     break

@@ -18,7 +18,7 @@ def test_every_failing_case_is_named() -> None:
         compare()
 
 
-def test_tables_on_one_test_are_multiplied() -> None:
+def test_stacked_tables_run_every_combination() -> None:
     pairs = []
 
     @in_one_test("one", [1, 2])
@@ -44,3 +44,17 @@ def test_a_table_without_cases_fails() -> None:
 
     with pytest.raises(AssertionError, match="there are no cases"):
         nothing()
+
+
+def test_a_case_that_is_skipped_or_exits_fails() -> None:
+    @in_one_test("error", [pytest.skip.Exception("no Node"), SystemExit(2)])
+    def leave(error: BaseException) -> None:
+        raise error
+
+    with pytest.raises(AssertionError, match=r"^2 of 2 cases fail:[^$]*Skipped: no Node[^$]*SystemExit: 2"):
+        leave()
+
+
+def test_marks_are_refused() -> None:
+    with pytest.raises(AssertionError, match="in_one_test ignores marks"):
+        in_one_test("name", [pytest.param("a", marks=pytest.mark.xfail)])

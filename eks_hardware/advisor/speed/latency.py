@@ -44,9 +44,10 @@ def _answers(request: Request, wanted: Latency, speed: Speed) -> tuple[float | N
 
 
 def quick_enough(fitter: Fitter, fit: Fit) -> tuple[Fit, Speed] | Miss:
-    """Return the fit on the fewest devices of a node that meets the latency targets, with estimates, or a miss.
+    """Return the fit on the fewest devices of a node that meets the latency targets, with estimates.
 
-    ``fit`` is the fitter's, on the fewest devices with enough memory.
+    Without such a fit, or if the speed is unknown, return a miss. ``fit`` is the fitter's, on the fewest devices with
+    enough memory.
     """
     request = fitter.request
     wider = fitter.wider(fit, "to meet the latency target") if request.workload.latency else ()

@@ -30,7 +30,7 @@ def fitted(table: Table, out: Console) -> RenderableType:
 
 
 def whole(table: Table, out: Console) -> RenderableType | None:
-    """Return a table, or its rendered text; None if the console crops a cell of it or breaks a word."""
+    """Return a table, or its text as rendered for this console; None if it would crop a cell or break a word."""
     from rich.measure import Measurement
     from rich.segment import Segments
 

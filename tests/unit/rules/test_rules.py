@@ -740,7 +740,7 @@ def test_the_fix_for_nodes_that_coredns_cannot_use(system: dict[str, Any], fix: 
 
 
 @in_one_test(("read_only", "access"), [(True, "read"), (False, "read and overwrite")])
-def test_pods_that_can_change_the_state_are_named_as_such(read_only: bool, access: str) -> None:
+def test_the_warning_says_what_pods_can_do_with_the_state(read_only: bool, access: str) -> None:
     given = {**s3_backend(bucket="acme"), "storage": {"s3_buckets": [{"name": "acme", "read_only": read_only}]}}
     found = check(Strategy.model_validate(document(**given)), today=TODAY)
     (message,) = (each.message for each in found if each.code == "STATE_UNSAFE")

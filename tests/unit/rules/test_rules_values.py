@@ -1077,3 +1077,9 @@ def test_the_consequence_of_a_wrong_value_is_named(name: str, configuration: dic
     found = check(Strategy.model_validate(document(**addon(name, configuration))), today=TODAY)
     (message,) = (each.message for each in found if each.code == "ADDON_VALUE")
     assert message.endswith(consequence)
+
+
+def test_a_controller_that_is_left_out_needs_no_nodes() -> None:
+    placed = {"nodeSelector": {"hardware-type": "inferentia"}}
+    assert is_shown("PLACEMENT_NOWHERE", addon("aws-efs-csi-driver", {"controller": placed}))
+    assert not is_shown("PLACEMENT_NOWHERE", addon("aws-efs-csi-driver", {"controller": {**placed, "create": False}}))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from eks_hardware import validation
 from eks_hardware.validation import validate_variants
 from helpers.strategies import write_overlay
 
@@ -111,3 +112,8 @@ def test_a_faulty_overlay_is_found(text: str) -> None:
 def test_a_missing_folder_is_one_finding() -> None:
     variants = validate_variants(["nowhere"])
     assert ([each.code for each in variants.validation.errors], variants.each) == (["STRATEGY_PATH"], ())
+
+
+def test_every_name_that_the_package_imports_on_first_use_exists() -> None:
+    missing = [name for name in dir(validation) if not hasattr(validation, name)]
+    assert missing == []
