@@ -24,6 +24,11 @@ _CHECKED: dict[tuple[bytes, datetime.date], list[Finding]] = {}
 _RESOLVED: dict[bytes, ResolvedStrategy] = {}
 
 
+def _key_of_search(request: Request, only: Sequence[str]) -> tuple[str, ...]:
+    # A default and the same value as given are equal, but the output lists only the default as assumed.
+    return repr(request), request.workload.model_dump_json(exclude_unset=True), *only
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _one_search_for_a_request() -> Iterator[None]:
     recommend, cheaper_way = module.recommend, module.cheaper_way
@@ -31,13 +36,13 @@ def _one_search_for_a_request() -> Iterator[None]:
     def recommend_once(request: Request, *, only: Sequence[str] = (), **catalogue: Any) -> Recommendation:
         if catalogue:
             return recommend(request, only=only, **catalogue)
-        key = (repr(request), *only)
+        key = _key_of_search(request, only)
         if key not in _FOUND:
             _FOUND[key] = recommend(request, only=only)
         return _FOUND[key]
 
     def cheaper_way_once(found: Recommendation, *, only: Sequence[str] = ()) -> str | None:
-        key = (repr(found.request), *only)
+        key = _key_of_search(found.request, only)
         if key not in _CHEAPER:
             _CHEAPER[key] = cheaper_way(found, only=only)
         return _CHEAPER[key]
