@@ -19,7 +19,7 @@ from eks_hardware.local.chart_workloads import affinity_to
 from eks_hardware.local.cluster import Cluster
 from eks_hardware.local.readback import Account
 from eks_hardware.resolve.mappings import merged
-from eks_hardware.resolve.system_pods import is_enabled, replicas, steps
+from eks_hardware.resolve.system_pods import replicas, values_if_on
 
 Map = Mapping[str, Any]
 
@@ -91,7 +91,7 @@ def objects(addons: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         configuration = yaml.safe_load(text) or {}
         tolerations = known[name].get("tolerations", []) if name in known else []
         for kind, of, row in _rows(name):
-            if is_enabled(steps(configuration, row.get("values", ""))):
+            if values_if_on(configuration, row.get("values", "")) is not None:
                 made = workload(kind, of, row, configuration, software=name, tolerations=tolerations)
                 made["metadata"]["namespace"] = namespaces[name]
                 yield made
@@ -119,7 +119,7 @@ def workload(
         tolerations: those of a Deployment's pods by default.
     """
     configuration = configuration or {}
-    given: Map = steps(configuration, row.get("values", ""))[-1]
+    given: Map = values_if_on(configuration, row.get("values", "")) or {}
     labels = {"k8s-app": name, _LABEL: software or name}
     pod: dict[str, Any] = {
         "containers": list(_containers(row, given)),

@@ -52,9 +52,9 @@ def daemonset_pods(
         hardware, architecture = row.get("hardware"), row.get("architecture")
         on_type = hardware is None or kind.hardware.value in hardware
         if row["addon"] in configurations and on_type and architecture in (None, kind.architecture):
-            parts = steps(configurations[row["addon"]], row.get("values", ""))
-            if is_enabled(parts):
-                yield name, requests(parts[-1], row)
+            values = values_if_on(configurations[row["addon"]], row.get("values", ""))
+            if values is not None:
+                yield name, requests(values, row)
 
 
 def replicas(values: Mapping[str, object], default: int) -> int:
@@ -71,22 +71,18 @@ def replicas(values: Mapping[str, object], default: int) -> int:
     return given if isinstance(given, int) and not isinstance(given, bool) and given >= 0 else default
 
 
-def steps(values: Mapping[str, object], path: str) -> list[Mapping[str, object]]:
-    """Return the values at each step of a dotted path, from all of them to those at its end.
+def values_if_on(values: Mapping[str, object], path: str) -> Mapping[str, object] | None:
+    """Return the values at a dotted path; None if a step of it has ``enabled: false`` or ``create: false``.
 
-    >>> steps({"containerLogs": {"fluentBit": {"priority": 1}}}, "containerLogs.fluentBit")[-1]
+    >>> values_if_on({"containerLogs": {"fluentBit": {"priority": 1}}}, "containerLogs.fluentBit")
     {'priority': 1}
     """
-    found = [values]
     for key in filter(None, path.split(".")):
-        value = found[-1].get(key)
-        found.append(value if isinstance(value, Mapping) else {})
-    return found
-
-
-def is_enabled(parts: list[Mapping[str, object]]) -> bool:
-    """Return whether no step below the first one has ``enabled: false`` or ``create: false``."""
-    return all(part.get(switch) is not False for part in parts[1:] for switch in ("enabled", "create"))
+        below = values.get(key)
+        values = below if isinstance(below, Mapping) else {}
+        if values.get("enabled") is False or values.get("create") is False:
+            return None
+    return values
 
 
 def _of_container(values: Mapping[str, object], millicores: int, mib: int) -> Requests:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from eks_hardware import facts, field_paths
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
-from eks_hardware.resolve.system_pods import is_enabled, steps
+from eks_hardware.resolve.system_pods import values_if_on
 from eks_hardware.rules.registry import Breach, Context, Node, error, in_domain
 from eks_hardware.rules.taints import is_open_to
 from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
@@ -98,9 +98,9 @@ def placed(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
     for name, places in _ADDONS.items():
         for above in places:
             path = field_paths.below(f"cluster.addons.{name}.configuration", *above)
-            parts = steps(context.addon_configuration(name), ".".join(above))
-            if is_enabled(parts):
-                yield path, parts[-1]
+            values = values_if_on(context.addon_configuration(name), ".".join(above))
+            if values is not None:
+                yield path, values
     for chart, part, values in charts:
         yield field_paths.below(f"kubernetes.charts.{chart}.values", *filter(None, part.split("."))), values
 

@@ -17,7 +17,7 @@ from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve.addons import addons_of
 from eks_hardware.resolve.node import ami_family, pods_per_node
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
-from eks_hardware.resolve.system_pods import daemonset_pods, is_enabled, replicas, requests, steps
+from eks_hardware.resolve.system_pods import daemonset_pods, replicas, requests, values_if_on
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.placement import below, placed_charts
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
@@ -68,13 +68,13 @@ def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
             if strategy.karpenter:
                 software.append((name, strategy.karpenter.replicas, below(context.chart_values(name), ("controller",))))
         elif name in installed:
-            values = steps(context.chart_values(name), row.get("values", ""))[-1]
+            values = below(context.chart_values(name), tuple(filter(None, row.get("values", "").split("."))))
             software.append((name, _count(values, row["replicas"]), values))
         elif name in enabled:
             configuration = context.addon_configuration(name)
-            parts = steps(configuration, row.get("values", ""))
-            if is_enabled(parts):
-                software.append((name, _count(parts[-1], _count(configuration, row["replicas"])), parts[-1]))
+            part = values_if_on(configuration, row.get("values", ""))
+            if part is not None:
+                software.append((name, _count(part, _count(configuration, row["replicas"])), part))
     return software
 
 

@@ -6,12 +6,10 @@ import json
 from typing import Any
 
 from eks_hardware import facts
-from eks_hardware.models import Strategy
-from eks_hardware.rules import check
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, is_shown, rules_of, shown_codes, warnings_of
+from helpers.rules import Case, check_case, is_shown, message_of, rules_of, shown_codes, warnings_of
 from helpers.sections import at_path, cluster, kubernetes
-from helpers.strategies import SYSTEM, TODAY, document, group, pool, pools
+from helpers.strategies import SYSTEM, group, pool, pools
 
 LABELLED = {"node_groups": [SYSTEM, group(name="apps", labels={"tier": "apps"}, scaling={"min": 1, "max": 2})]}
 TAINTED = {
@@ -1074,8 +1072,7 @@ def test_every_deployment_of_an_addon_needs_nodes_that_match(name: str, keys: st
     ],
 )
 def test_the_consequence_of_a_wrong_value_is_named(name: str, configuration: dict[str, Any], consequence: str) -> None:
-    found = check(Strategy.model_validate(document(**addon(name, configuration))), today=TODAY)
-    (message,) = (each.message for each in found if each.code == "ADDON_VALUE")
+    message = message_of("ADDON_VALUE", addon(name, configuration))
     assert message.endswith(consequence)
 
 
