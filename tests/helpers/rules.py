@@ -52,7 +52,7 @@ def is_shown(code: str, changes: dict[str, Any]) -> bool:
     return any(rule.check(Context(Strategy.model_validate(document(**changes)), load(), TODAY)))
 
 
-def message_of(code: str, changes: dict[str, Any]) -> str:
+def finding_message(code: str, changes: dict[str, Any]) -> str:
     """Return the message of the only finding with a code."""
     found = check(Strategy.model_validate(document(**changes)), today=TODAY)
     (message,) = (finding.message for finding in found if finding.code == code)

@@ -16,7 +16,7 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.rules import RULES, check, check_loaded
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, message_of, module_of, rules_of, shown_codes, warnings_of
+from helpers.rules import Case, check_case, finding_message, module_of, rules_of, shown_codes, warnings_of
 from helpers.sections import cluster, existing_network, network, on_kubernetes, one_group, subnets
 from helpers.strategies import SHIPPED, SYSTEM, TODAY, document, gpu_pool, group, pools, shipped
 
@@ -700,7 +700,7 @@ def test_findings_have_their_place_in_the_file() -> None:
     ids=["no image of EKS", "another family has one"],
 )
 def test_the_fix_for_a_type_without_an_image(given: dict[str, Any], fix: str) -> None:
-    message = message_of("AMI_NONE", given)
+    message = finding_message("AMI_NONE", given)
     assert message.endswith(fix)
 
 
@@ -709,7 +709,7 @@ def test_the_fix_for_a_type_without_an_image(given: dict[str, Any], fix: str) ->
     [("trn3.48xlarge", "Trainium3"), ("p6e-gb300.36xlarge", "GB300"), ("u7inh-32tb.480xlarge", "U7inh")],
 )
 def test_a_type_that_exists_and_is_not_listed(name: str, chip: str) -> None:
-    message = message_of("INSTANCE_TYPE_UNKNOWN", one_group(name))
+    message = finding_message("INSTANCE_TYPE_UNKNOWN", one_group(name))
     said = f"{chip} instances exist, but the list of EC2 types in this toolkit lacks them; ask AWS"
     assert message == f"{name} is not in the catalogue; {said}"
     with pytest.raises(UnknownInstanceTypeError, match=f"{chip} instances exist") as error:
@@ -732,12 +732,12 @@ def test_a_type_that_exists_and_is_not_listed(name: str, chip: str) -> None:
 )
 def test_the_fix_for_nodes_that_coredns_cannot_use(system: dict[str, Any], fix: str) -> None:
     """Otherwise the next finding is about a name that is taken, or about the order of the sizes."""
-    message = message_of("NODES_ALL_TAINTED", {"node_groups": [system]})
+    message = finding_message("NODES_ALL_TAINTED", {"node_groups": [system]})
     assert fix in message
 
 
 @in_one_test(("read_only", "access"), [(True, "read"), (False, "read and overwrite")])
 def test_the_warning_says_what_pods_can_do_with_the_state(read_only: bool, access: str) -> None:
     given = {**s3_backend(bucket="acme"), "storage": {"s3_buckets": [{"name": "acme", "read_only": read_only}]}}
-    message = message_of("STATE_UNSAFE", given)
+    message = finding_message("STATE_UNSAFE", given)
     assert message.startswith(f"storage.s3_buckets lets pods {access} everything in this bucket")

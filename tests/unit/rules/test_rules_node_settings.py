@@ -12,7 +12,7 @@ from eks_hardware.resolve.node import pods_per_node
 from eks_hardware.rules import RULES, check
 from eks_hardware.rules.registry import Context
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, message_of, rules_of, shown_codes, warnings_of
+from helpers.rules import Case, check_case, finding_message, rules_of, shown_codes, warnings_of
 from helpers.sections import one_group
 from helpers.strategies import SYSTEM, TODAY, document, group, pool, pools, strategy
 
@@ -347,7 +347,7 @@ def test_rule(case: Case) -> None:
 
 def test_the_message_about_a_reserved_label_names_its_key() -> None:
     changes = flag("--node-labels=a=b,node-role.kubernetes.io/worker=yes")
-    message = message_of("LABEL_RESERVED", changes)
+    message = finding_message("LABEL_RESERVED", changes)
     assert message.startswith("node-role.kubernetes.io/worker is reserved: EKS rejects it")
 
 

@@ -9,7 +9,7 @@ import pytest
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, message_of, rules_of, shown_codes, warnings_of
+from helpers.rules import Case, check_case, finding_message, rules_of, shown_codes, warnings_of
 from helpers.sections import cluster, configured, kubernetes, network
 from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
 
@@ -564,5 +564,5 @@ def test_what_no_field_changes_is_only_removed() -> None:
     ],
 )
 def test_more_nodes_are_advised_where_they_help(changes: dict[str, Any], fix: str) -> None:
-    message = message_of("SYSTEM_NO_ROOM", changes)
+    message = finding_message("SYSTEM_NO_ROOM", changes)
     assert message.rpartition("; ")[2] == fix

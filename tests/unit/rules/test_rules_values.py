@@ -7,7 +7,7 @@ from typing import Any
 
 from eks_hardware import facts
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, is_shown, message_of, rules_of, shown_codes, warnings_of
+from helpers.rules import Case, check_case, finding_message, is_shown, rules_of, shown_codes, warnings_of
 from helpers.sections import at_path, cluster, kubernetes
 from helpers.strategies import SYSTEM, group, pool, pools
 
@@ -1072,7 +1072,7 @@ def test_every_deployment_of_an_addon_needs_nodes_that_match(name: str, keys: st
     ],
 )
 def test_the_consequence_of_a_wrong_value_is_named(name: str, configuration: dict[str, Any], consequence: str) -> None:
-    message = message_of("ADDON_VALUE", addon(name, configuration))
+    message = finding_message("ADDON_VALUE", addon(name, configuration))
     assert message.endswith(consequence)
 
 
