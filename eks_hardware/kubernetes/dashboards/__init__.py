@@ -7,7 +7,7 @@ dashboard's uid. The exporters of ``monitoring`` export every metric by default:
 - ``DCGM_FI_*``: https://github.com/NVIDIA/dcgm-exporter/blob/4.5.3-4.8.2/deployment/templates/metrics-configmap.yaml
 - Neuron: https://github.com/aws-neuron/aws-neuron-sdk/blob/master/src/examples/neuron-monitor/neuron-monitor-grafana.json
 - EFA: https://github.com/torvalds/linux/blob/v6.12/drivers/infiniband/hw/efa/efa_verbs.c (``EFA_DEFINE_PORT_STATS``)
-  under the names of https://github.com/aws-samples/awsome-distributed-training (3.efa-node-exporter)
+  with the metric names of https://github.com/aws-samples/awsome-distributed-training (3.efa-node-exporter)
 """
 
 from __future__ import annotations
