@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.units import MIB, amount_or_none
 
@@ -77,7 +77,7 @@ def values_if_on(values: Mapping[str, object], path: str) -> Mapping[str, object
     >>> values_if_on({"containerLogs": {"fluentBit": {"priority": 1}}}, "containerLogs.fluentBit")
     {'priority': 1}
     """
-    for key in filter(None, path.split(".")):
+    for key in field_paths.split(path):
         below = values.get(key)
         values = below if isinstance(below, Mapping) else {}
         if values.get("enabled") is False or values.get("create") is False:

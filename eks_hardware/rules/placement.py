@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from eks_hardware import facts, field_paths
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
@@ -11,29 +11,29 @@ from eks_hardware.rules.registry import Breach, Context, Node, error, in_domain
 from eks_hardware.rules.taints import is_open_to
 from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
 
-# Where an add-on's or a chart's values place a Deployment, and DaemonSets that every node needs.
-_ADDONS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "coredns": ((),),
-    "metrics-server": ((),),
-    "aws-ebs-csi-driver": (("controller",),),
-    "aws-efs-csi-driver": (("controller",),),
-    "aws-fsx-csi-driver": (("controller",),),
-    "amazon-cloudwatch-observability": (("manager",),),
-    "snapshot-controller": ((),),
+# Where an add-on's or a chart's values place a Deployment (dotted paths), and DaemonSets that every node needs.
+_ADDONS: Mapping[str, str] = {
+    "coredns": "",
+    "metrics-server": "",
+    "aws-ebs-csi-driver": "controller",
+    "aws-efs-csi-driver": "controller",
+    "aws-fsx-csi-driver": "controller",
+    "amazon-cloudwatch-observability": "manager",
+    "snapshot-controller": "",
 }
-_ON_EVERY_NODE: Mapping[str, tuple[str, ...]] = {"vpc-cni": (), "eks-pod-identity-agent": ()}
-_CHARTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "aws-load-balancer-controller": ((),),
-    "cluster-autoscaler": ((),),
-    "kueue": (("controllerManager",),),
+_ON_EVERY_NODE = ("vpc-cni", "eks-pod-identity-agent")
+_CHARTS: Mapping[str, tuple[str, ...]] = {
+    "aws-load-balancer-controller": ("",),
+    "cluster-autoscaler": ("",),
+    "kueue": ("controllerManager",),
     "kube-prometheus-stack": (
-        ("prometheus", "prometheusSpec"),
-        ("alertmanager", "alertmanagerSpec"),
-        ("grafana",),
-        ("prometheusOperator",),
-        ("kube-state-metrics",),
+        "prometheus.prometheusSpec",
+        "alertmanager.alertmanagerSpec",
+        "grafana",
+        "prometheusOperator",
+        "kube-state-metrics",
     ),
-    "gpu-operator": (("operator",),),
+    "gpu-operator": ("operator",),
 }
 # Labels of these domains, and the derived ones, are not all known here.
 _OTHERS = ("kubernetes.io", "k8s.io", "amazonaws.com", "aws", "karpenter.sh", "nvidia.com")
@@ -75,8 +75,8 @@ def _nowhere(context: Context) -> Iterator[Breach]:
                 f"only {fitting[0].name} matches, and Terraform installs Karpenter, which launches its nodes, only "
                 "after this add-on runs; select a node group",
             )
-    for name, above in _ON_EVERY_NODE.items():
-        values = below(context.addon_configuration(name), above)
+    for name in _ON_EVERY_NODE:
+        values = context.addon_configuration(name)
         for node in context.nodes if values.get("affinity") or values.get("nodeSelector") else ():
             if context.types(node) and not _selects(context, node, values):
                 yield (
@@ -95,25 +95,23 @@ def _is_early(addon: str) -> bool:
 def placed(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the path and values of each Deployment that runs and that an add-on's or a chart's values can place."""
     charts = list(placed_charts(context))
-    for name, places in _ADDONS.items():
-        for above in places:
-            path = field_paths.below(f"cluster.addons.{name}.configuration", *above)
-            values = values_if_on(context.addon_configuration(name), ".".join(above))
-            if values is not None:
-                yield path, values
+    for name, part in _ADDONS.items():
+        values = values_if_on(context.addon_configuration(name), part)
+        if values is not None:
+            yield field_paths.below(f"cluster.addons.{name}.configuration", *field_paths.split(part)), values
     for chart, part, values in charts:
-        yield field_paths.below(f"kubernetes.charts.{chart}.values", *filter(None, part.split("."))), values
+        yield field_paths.below(f"kubernetes.charts.{chart}.values", *field_paths.split(part)), values
 
 
 def placed_charts(context: Context) -> Iterator[tuple[str, str, Mapping[str, object]]]:
     """Yield the name, the part (a path in the values) and the values of each Deployment of an installed chart."""
     installed = context.charts
     for name, chart in context.strategy.kubernetes.charts.items():
-        for above in _CHARTS.get(name, ()) if name in installed else ():
-            yield str(name), ".".join(above), below(chart.values, above)
+        for part in _CHARTS.get(name, ()) if name in installed else ():
+            yield str(name), part, below(chart.values, field_paths.split(part))
 
 
-def below(values: object, keys: tuple[str, ...]) -> Mapping[str, object]:
+def below(values: object, keys: Iterable[str]) -> Mapping[str, object]:
     """Return the mapping at a path of keys; empty if there is none."""
     for key in keys:
         values = values.get(key) if isinstance(values, Mapping) else None

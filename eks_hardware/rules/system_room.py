@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve.addons import addons_of
@@ -68,7 +68,7 @@ def _software(context: Context) -> list[tuple[str, int, Mapping[str, object]]]:
             if strategy.karpenter:
                 software.append((name, strategy.karpenter.replicas, below(context.chart_values(name), ("controller",))))
         elif name in installed:
-            values = below(context.chart_values(name), tuple(filter(None, row.get("values", "").split("."))))
+            values = below(context.chart_values(name), field_paths.split(row.get("values", "")))
             software.append((name, _count(values, row["replicas"]), values))
         elif name in enabled:
             configuration = context.addon_configuration(name)

@@ -147,7 +147,7 @@ def _silent_sections(values: Mapping[str, object], rows: Sequence[SilentSection]
 
 def _is_on(values: Mapping[str, object], switch: str, default: bool) -> bool:
     *above, last = switch.split(".")
-    return below(values, tuple(above)).get(last, default) is not False
+    return below(values, above).get(last, default) is not False
 
 
 def _addon_pairs(context: Context) -> Iterator[tuple[str, str]]:

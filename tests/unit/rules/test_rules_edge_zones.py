@@ -9,7 +9,7 @@ from eks_hardware.catalogue import load
 from eks_hardware.resolve.zones import edge_group, edge_groups, edge_zone_ids, region_code
 from eks_hardware.rules import check
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.rules import Case, check_case, finding_message, rules_of, shown_codes, warnings_of
 from helpers.sections import existing_network, one_group
 from helpers.strategies import TODAY, pool, pools, strategy
 
@@ -130,15 +130,14 @@ def test_zones_that_no_list_has_are_never_said_not_to_exist() -> None:
 
 
 def test_messages_name_what_was_meant() -> None:
-    def said(changes: dict[str, Any], code: str) -> str:
-        return next(each.message for each in check(strategy(**changes), today=TODAY) if each.code == code)
-
-    assert "did you mean usw2-lax1-az1 or usw2-las1-az1?" in said(west("usw2-lxa1-az1"), "LOCAL_ZONE_UNLISTED")
+    assert "did you mean usw2-lax1-az1 or usw2-las1-az1?" in finding_message(
+        "LOCAL_ZONE_UNLISTED", west("usw2-lxa1-az1")
+    )
     gov = {"region": "us-gov-west-1", **existing_network("usgw1-az1", "usgw1-az2", "usgw1-lax1-az1")}
-    assert "it lists none in us-gov-west-1" in said(gov, "LOCAL_ZONE_UNLISTED")
-    assert "did you mean use1-dfw2-az1" in said(east("usw2-dfw2-az1"), "ZONE_UNKNOWN")
+    assert "it lists none in us-gov-west-1" in finding_message("LOCAL_ZONE_UNLISTED", gov)
+    assert "did you mean use1-dfw2-az1" in finding_message("ZONE_UNKNOWN", east("usw2-dfw2-az1"))
     nowhere = {"region": "us-west-2", **one_group("p6e-gb200.36xlarge")}
-    assert "in the Local Zone us-east-1-dfw-2, set that zone" in said(nowhere, "INSTANCE_TYPE_NOT_OFFERED")
+    assert "in the Local Zone us-east-1-dfw-2, set that zone" in finding_message("INSTANCE_TYPE_NOT_OFFERED", nowhere)
 
 
 def test_every_listed_zone_belongs_to_a_region_of_the_catalogue() -> None:

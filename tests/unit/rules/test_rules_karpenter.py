@@ -9,12 +9,11 @@ from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.loader import parse_strategy
-from eks_hardware.models import Strategy
-from eks_hardware.rules import check, check_loaded
+from eks_hardware.rules import check_loaded
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.rules import Case, check_case, finding_message, rules_of, shown_codes, warnings_of
 from helpers.sections import existing_network, on_kubernetes
-from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
+from helpers.strategies import SYSTEM, gpu_pool, group, pool, pools
 
 RESERVATION = {"id": "cr-01234567", "zone": "usw2-az1"}
 BOTTLEROCKET = {"family": "bottlerocket"}
@@ -822,11 +821,6 @@ def test_which_rules_warn() -> None:
 # --- suggestions in messages
 
 
-def message(changes: dict[str, Any], code: str) -> str:
-    found = check(Strategy.model_validate(document(**changes)), today=TODAY)
-    return next(finding.message for finding in found if finding.code == code)
-
-
 @in_one_test(
     ("changes", "code", "says"),
     [
@@ -859,14 +853,14 @@ def message(changes: dict[str, Any], code: str) -> str:
     ],
 )
 def test_message(changes: dict[str, Any], code: str, says: str) -> None:
-    assert says in message(changes, code)
+    assert says in finding_message(code, changes)
 
 
 def test_one_finding_names_all_that_a_version_lacks() -> None:
     given = karpenter_version(
         "1.2.0", gpu_pool(**P5, efa=True, **reserved(capacity=["capacity-block"])), kubernetes="1.32"
     )
-    said = message(given, "KARPENTER_VERSION_FEATURE")
+    said = finding_message("KARPENTER_VERSION_FEATURE", given)
     since = facts.karpenter()["versions"]["since"]
     assert all(since[key] in said for key in ("reserved_capacity", "capacity_blocks", "network_interfaces"))
 
@@ -891,9 +885,8 @@ def test_pools_that_are_alike_are_named_once_each() -> None:
 
 
 def test_a_pool_names_all_that_are_like_it() -> None:
-    said = message(
-        pools(gpu_pool("a", **G5), gpu_pool("b", **G6), gpu_pool(instance_families=["g5", "g6"])), "POOL_OVERLAP"
-    )
+    alike = pools(gpu_pool("a", **G5), gpu_pool("b", **G6), gpu_pool(instance_families=["g5", "g6"]))
+    said = finding_message("POOL_OVERLAP", alike)
     assert "pools a, b" in said
 
 

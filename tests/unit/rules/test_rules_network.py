@@ -14,11 +14,10 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve import SubnetRole, resolve
 from eks_hardware.resolve.addresses import SubnetBudget, nodes_at_limit, strategy_budgets, usable, wider
 from eks_hardware.resolve.node import pod_addresses
-from eks_hardware.rules import check
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, rules_of, shown_codes, warnings_of
+from helpers.rules import Case, check_case, finding_message, rules_of, shown_codes, warnings_of
 from helpers.sections import cluster, existing_network, network, one_group, subnets
-from helpers.strategies import SHIPPED, SYSTEM, TODAY, document, group, pool, pools, shipped, strategy
+from helpers.strategies import SHIPPED, SYSTEM, document, group, pool, pools, shipped, strategy
 
 RESERVATION = {"id": "cr-01234567", "zone": "usw2-az1"}
 MINIMAL = {"strategy": "minimal"}
@@ -391,8 +390,7 @@ def test_shipped_strategies_fit_into_their_subnets(name: str) -> None:
     ids=["a larger network", "no larger network"],
 )
 def test_the_message_about_a_full_subnet(changes: dict[str, Any], message: str) -> None:
-    found = check(Strategy.model_validate(document(**changes)), today=TODAY)
-    assert [each.message for each in found if each.code == "SUBNET_NODES"] == [message]
+    assert finding_message("SUBNET_NODES", changes) == message
 
 
 def test_a_subnet_lacks_five_addresses() -> None:

@@ -9,7 +9,7 @@ import pytest
 from eks_hardware.catalogue import load
 from eks_hardware.models import Strategy
 from eks_hardware.resolve.node import pods_per_node
-from eks_hardware.rules import RULES, check
+from eks_hardware.rules import RULES
 from eks_hardware.rules.registry import Context
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, finding_message, rules_of, shown_codes, warnings_of
@@ -373,8 +373,7 @@ def test_which_rules_warn() -> None:
 
 def test_an_update_that_needs_a_newer_provider_says_so() -> None:
     """Otherwise the advice ends in an unknown argument."""
-    found = check(strategy(group("p5.48xlarge", **RESERVED)), today=TODAY)
-    (message,) = (each.message for each in found if each.code == "UPDATE_SURGE")
+    message = finding_message("UPDATE_SURGE", one_group("p5.48xlarge", **RESERVED))
     assert message.endswith("set update.strategy: minimal, which needs AWS provider 6.26.0 or newer")
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from eks_hardware.models import Strategy
-from eks_hardware.rules import check
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, rules_of, warnings_of
+from helpers.rules import Case, check_case, finding_message, rules_of, warnings_of
 from helpers.sections import kubernetes, on_kubernetes, with_groups
-from helpers.strategies import SYSTEM, TODAY, document, group
+from helpers.strategies import SYSTEM, group
 
 AUTOSCALED = {"min": 0, "max": 4, "autoscaled": True}
 FIXED = {**SYSTEM, "scaling": {"min": 2, "max": 2}}
@@ -249,6 +247,5 @@ def test_which_rules_warn() -> None:
 
 @in_one_test(("name", "fields", "wrong", "right"), SHARED)
 def test_a_quota_has_the_name_that_nodes_use(name: str, fields: dict[str, Any], wrong: str, right: str) -> None:
-    found = check(Strategy.model_validate(document(**shared(name, fields, quota={wrong: 4}))), today=TODAY)
-    (message,) = [each.message for each in found if each.code == "TEAM_QUOTA_UNUSED"]
+    message = finding_message("TEAM_QUOTA_UNUSED", shared(name, fields, quota={wrong: 4}))
     assert message.endswith(f" {right}")
