@@ -30,7 +30,8 @@ STACKS = {
 }
 
 _CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_SECONDS = re.compile(r"\b[0-9.]+s\b")
+# pytest adds minutes to a run of at least a minute: "in 65.12s (0:01:05)".
+_SECONDS = re.compile(r"\b[0-9.]+s\b(?: \(\d+:\d\d:\d\d\))?")
 
 
 @dataclass(frozen=True)
