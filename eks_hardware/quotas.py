@@ -20,7 +20,7 @@ from eks_hardware.catalogue import Catalogue, InstanceType, address_count, load
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodes, ResolvedStrategy, SubnetRole
-from eks_hardware.resolve.node import addresses_per_slot
+from eks_hardware.resolve.max_pods import addresses_per_slot
 from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import GIB_PER_TIB, amount

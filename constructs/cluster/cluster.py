@@ -12,8 +12,8 @@ from eks_hardware.constructs.cluster.ref import ClusterRef
 from eks_hardware.constructs.iam import IamSettings, Role
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.constructs.resources.warnings import add_warnings
-from eks_hardware.iam_policies.cluster import use_of_secrets_key
 from eks_hardware.iam_policies.document import assumed_by_service
+from eks_hardware.iam_policies.secrets_key import use_of_secrets_key
 from eks_hardware.models import ClusterSpec
 from eks_hardware.resolve import ResolvedAccessEntry, ResolvedAddon, ResolvedCluster, resolve_cluster
 from eks_hardware.resolve.mappings import merged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eks_hardware._cdk import Construct, KmsAlias, KmsKey
 from eks_hardware.constructs.iam import account_id
-from eks_hardware.iam_policies.cluster import secrets_key_policy
+from eks_hardware.iam_policies.secrets_key import secrets_key_policy
 
 
 class SecretsKey(Construct):

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from eks_hardware.cost import StrategyCost
 
 OPTION = "--max-usd-per-month"
-_AMOUNT = re.compile(r"\$?(\d[\d,]*(?:\.\d{1,2})?)")
+# Commas only between thousands: in many countries, 1000,50 is an amount with a decimal comma, and not 100050.
+_AMOUNT = re.compile(r"\$?((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,2})?)")
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def amount_of_option(text: str) -> float | None:
 
 def _limit(text: str | None, offers: Sequence[Offer], region: str, *, asks: bool) -> float | None:
     def read(answer: str) -> float | None:
-        return _enough(answer, offers, region)
+        return _sufficient_amount(answer, offers, region)
 
     if text is not None:
         return read_option(OPTION, text, read)
@@ -105,7 +106,7 @@ def _amount(text: str) -> float | None:
     raise WrongAnswerError(f"must be a number of US dollars such as 5000, or {NONE}, got {quoted(text)}")
 
 
-def _enough(text: str, offers: Sequence[Offer], region: str) -> float | None:
+def _sufficient_amount(text: str, offers: Sequence[Offer], region: str) -> float | None:
     """Return the amount in an answer if it is enough for an offer; None for no limit."""
     from eks_hardware.advisor.strategies.strategy_text import Settings
 
@@ -118,13 +119,12 @@ def _enough(text: str, offers: Sequence[Offer], region: str) -> float | None:
             f"must be {NONE}, because no price bounds the cost with {offers[0].name}, got {text}: it is "
             f"{offers[0].in_words}; set a budget in the file when you know the price"
         )
-    most = min(bounds)
-    least = bounds[most]
-    if amount < most:
+    lowest = min(bounds)
+    if amount < lowest:
         cheapest = ", the cheapest of these types" if len(offers) > 1 else ""
         raise WrongAnswerError(
-            f"must be at least {_usd(most)}, the monthly cost at maximum size with "
-            f"{least.name}{cheapest}, got {text}; raise it, choose cheaper hardware, or use {NONE} and lower "
+            f"must be at least {_usd(lowest)}, the monthly cost at maximum size with "
+            f"{bounds[lowest].name}{cheapest}, got {text}; raise it, choose cheaper hardware, or use {NONE} and lower "
             "scaling.max in the file"
         )
     accepted(Settings(public_cidrs=(), max_usd_per_month=amount), region)

@@ -1,4 +1,4 @@
-"""The hourly cost of a strategy: instances, volumes, network, control plane.
+"""The hourly cost of a strategy: instances, volumes, storage, network, control plane.
 
     cost = cost_of(resolve(strategy))
     cost.usd_per_month("max"), cost.unknown("max")
@@ -9,6 +9,7 @@ Totals leave out items without a known price.
 from eks_hardware.cost.age import OldestPrice, first_day, oldest_price
 from eks_hardware.cost.commitments import Commitment, commitment
 from eks_hardware.cost.engine import cost_of
+from eks_hardware.cost.instance_prices import NO_SAVINGS_PLANS, instance_figure, why_outdated, why_unknown
 from eks_hardware.cost.model import (
     HOURS_PER_MONTH,
     LEVELS,
@@ -19,7 +20,6 @@ from eks_hardware.cost.model import (
     Purchase,
     StrategyCost,
 )
-from eks_hardware.cost.purchases import NO_SAVINGS_PLANS, instance_figure, outdated, why_unknown
 
 __all__ = [
     "HOURS_PER_MONTH",
@@ -38,6 +38,6 @@ __all__ = [
     "first_day",
     "instance_figure",
     "oldest_price",
-    "outdated",
+    "why_outdated",
     "why_unknown",
 ]

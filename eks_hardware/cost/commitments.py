@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from eks_hardware.catalogue import Catalogue
+from eks_hardware.cost.instance_prices import instance_figure
 from eks_hardware.cost.model import CostLine, Level, Purchase, StrategyCost
-from eks_hardware.cost.purchases import instance_figure
 
 TERMS: tuple[Purchase, ...] = ("reserved-1y", "reserved-3y", "savings-plan-1y", "savings-plan-3y")
 """All commitments, in this order."""

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.cost import rates
+from eks_hardware.cost.instance_prices import instance_figure
 from eks_hardware.cost.model import CostLine, Figure, Level, Purchase
-from eks_hardware.cost.purchases import instance_figure
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool
 from eks_hardware.resolve.pool_types import counted_by_karpenter
 from eks_hardware.spellings import capacity_words

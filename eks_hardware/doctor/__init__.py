@@ -5,7 +5,7 @@
         print(finding, finding.command)
 
 :mod:`aws` makes the calls, each only once. :mod:`model` defines a check. :mod:`run` has the list of checks and runs
-their probes in parallel. Each other module is one check.
+their probes in parallel. :mod:`aws_cli` writes the commands that users can run. Each other module is one check.
 """
 
 from eks_hardware.doctor.aws import AwsError

@@ -24,7 +24,7 @@ from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.kubernetes.nodes import Node
 from eks_hardware.resolve import ResolvedNodePool
-from eks_hardware.resolve.extended_resources import HugePages, huge_pages
+from eks_hardware.resolve.huge_pages import HugePages, huge_pages
 from eks_hardware.resolve.reserved import assumed_pods, kube_reserved, memory_of_guest
 from eks_hardware.units import GIB, MIB, amount
 

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from eks_hardware.catalogue import InstanceType
-from eks_hardware.resolve.extended_resources import CORES_PER_LOGICAL_CORE, EFA, GPU, NEURON, NEURON_CORE
+from eks_hardware.resolve.extended_resources import EFA, GPU, NEURON, NEURON_CORE, cores_per_logical_core
 from eks_hardware.resolve.gpu_sharing import SHARED_GPU, mig_profiles
 
 Map = Mapping[str, Any]
@@ -91,7 +91,7 @@ class Devices:
             gpus=sum(gpu.get("LogicalGpuCount") or gpu["Count"] for gpu in gpus if gpu["Manufacturer"] == "NVIDIA"),
             neurons=sum(neuron["Count"] for neuron in neurons),
             neuron_cores=sum(
-                neuron["Count"] * neuron["CoreInfo"]["Count"] // CORES_PER_LOGICAL_CORE.get(neuron["Name"].lower(), 1)
+                neuron["Count"] * neuron["CoreInfo"]["Count"] // cores_per_logical_core(neuron["Name"].lower())
                 for neuron in neurons
             ),
             efas=sum(

@@ -24,7 +24,7 @@ from typing import Any
 from eks_hardware import facts, versions
 from eks_hardware.local.node_devices import Devices
 from eks_hardware.local.node_user_data import Boot
-from eks_hardware.resolve.extended_resources import HugePages, default_huge_pages, stated_huge_pages
+from eks_hardware.resolve.huge_pages import HugePages, default_huge_pages, stated_huge_pages
 from eks_hardware.resolve.node import NVIDIA_PLUGIN_LABEL
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
 from eks_hardware.spellings import KUBERNETES_ARCHITECTURES

@@ -214,7 +214,7 @@ class NodeTemplate(StrategyModel):
     )
     zones: tuple[ZoneId, ...] = Field(
         default=(),
-        description="Zone IDs for this group; default: the zones that offer its types.",
+        description="Zone IDs for these nodes; default: the zones that offer their types.",
     )
     efa: bool = Field(default=False, description="Elastic Fabric Adapter: all EFA interfaces of the type, in one zone.")
     placement_group: Literal["auto", "cluster", "none"] = Field(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eks_hardware.resolve.gpu_sharing import mig_profiles
     from eks_hardware.resolve.karpenter import resolve_karpenter
     from eks_hardware.resolve.kubernetes import resolve_kubernetes
+    from eks_hardware.resolve.max_pods import pod_interfaces
     from eks_hardware.resolve.model import (
         CapacityTarget,
         ExistingSubnets,
@@ -45,8 +46,9 @@ if TYPE_CHECKING:
         ServiceRole,
     )
     from eks_hardware.resolve.network import resolve_network
-    from eks_hardware.resolve.node import ami_family, node_policy_arns, pod_interfaces
+    from eks_hardware.resolve.node import ami_family
     from eks_hardware.resolve.node_fields import resolve_node_group, resolve_node_pool
+    from eks_hardware.resolve.node_role import node_policy_arns
     from eks_hardware.resolve.pool_types import has_huge_pages, known_to_karpenter
     from eks_hardware.resolve.provider_versions import provider_floor
     from eks_hardware.resolve.storage import resolve_storage
@@ -117,6 +119,7 @@ _MODULES = {
     "gpu_sharing": "mig_profiles",
     "karpenter": "resolve_karpenter",
     "kubernetes": "resolve_kubernetes",
+    "max_pods": "pod_interfaces",
     "model": (
         "CapacityTarget ExistingSubnets InterruptionRule ResolvedAccessEntry ResolvedAddon ResolvedCluster "
         "ResolvedKarpenter ResolvedNetwork ResolvedNodeGroup ResolvedNodes ResolvedProvider ResolvedSubnet"
@@ -127,8 +130,9 @@ _MODULES = {
         "ServicePolicy ServiceRole"
     ),
     "network": "resolve_network",
-    "node": "ami_family node_policy_arns pod_interfaces",
+    "node": "ami_family",
     "node_fields": "resolve_node_group resolve_node_pool",
+    "node_role": "node_policy_arns",
     "pool_types": "has_huge_pages known_to_karpenter",
     "provider_versions": "provider_floor",
     "storage": "resolve_storage",

@@ -31,7 +31,7 @@ from eks_hardware.models.node_lists import pools_of
 from eks_hardware.resolve import cidrs, zones
 from eks_hardware.resolve.addons import addons_of, vpc_cni_configuration
 from eks_hardware.resolve.mappings import merged
-from eks_hardware.resolve.node import addresses_per_slot
+from eks_hardware.resolve.max_pods import addresses_per_slot
 from eks_hardware.resolve.pool_types import node_capacity, pool_types
 from eks_hardware.resolve.values import SubnetRole
 from eks_hardware.resolve.vpc import has_pod_subnets, interface_endpoints

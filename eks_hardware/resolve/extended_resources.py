@@ -1,31 +1,25 @@
-"""Resources that a node offers to pods in addition to CPU and memory: those of device plugins, and EFA's huge pages."""
+"""Extended resources: what the device plugins of a node advertise."""
 
 from __future__ import annotations
-
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.resolve.values import GpuShares
-from eks_hardware.units import MIB_PER_GIB
 
 EFA = "vpc.amazonaws.com/efa"
 GPU = "nvidia.com/gpu"
 NEURON = "aws.amazon.com/neuron"
 NEURON_CORE = "aws.amazon.com/neuroncore"
 
-_NUMBER = re.compile(r"[0-9]{1,12}")
-
-# By default two physical cores form one logical core, and pods see logical cores:
-# https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-features/logical-neuroncore-config.html
-CORES_PER_LOGICAL_CORE = {"trainium2": 2}
-
 
 def accelerator_resource(hardware: Hardware) -> str | None:
     """Return the extended resource that pods request: ``nvidia.com/gpu``, ``aws.amazon.com/neuron``."""
     return GPU if hardware is Hardware.NVIDIA_GPU else NEURON if hardware.is_neuron else None
+
+
+def cores_per_logical_core(device: str) -> int:
+    """Return the physical cores in a logical NeuronCore of a device such as ``trainium2``; pods see logical cores."""
+    return facts.nodes()["neuron_cores"]["per_logical_core"].get(device, 1)
 
 
 def extended_resources_of(kind: InstanceType, *, efa_count: int = 0, shares: GpuShares | None = None) -> dict[str, int]:
@@ -42,61 +36,7 @@ def extended_resources_of(kind: InstanceType, *, efa_count: int = 0, shares: Gpu
     elif accelerator and kind.hardware.is_neuron:
         resources[NEURON] = accelerator.count
         if accelerator.neuron_cores:
-            resources[NEURON_CORE] = accelerator.neuron_cores // CORES_PER_LOGICAL_CORE.get(accelerator.label_name, 1)
+            resources[NEURON_CORE] = accelerator.neuron_cores // cores_per_logical_core(accelerator.label_name)
     if efa_count:
         resources[EFA] = efa_count
     return resources
-
-
-class HugePages(NamedTuple):
-    """Huge pages that a node with EFA reserves when it starts, in MiB.
-
-    Pods can rely on ``promised_mib``, which is 0 if unknown. ``taken_mib`` is the upper bound of the reserved memory.
-    """
-
-    promised_mib: int
-    taken_mib: int
-
-
-def huge_pages(
-    kind: InstanceType,
-    *,
-    ami_family: str,
-    own_image: bool = False,
-    settings: Mapping[str, object] | None = None,
-) -> HugePages:
-    """Return the huge pages that the images of one node with EFA reserve (``config/facts/eks.json``).
-
-    It is unknown how much your own image reserves; it may be as much as EKS's. ``settings`` is the node's user data, in
-    which Bottlerocket settings may set a number of pages.
-    """
-    of_family = facts.eks()["efa_huge_pages"]["by_family"].get(ami_family)
-    given = _pages(settings, of_family.get("setting", ())) if of_family else None
-    if given is not None:
-        return stated_huge_pages(given, int(kind.memory_gib * MIB_PER_GIB))
-    return default_huge_pages(
-        kind.vcpus, ami_family=ami_family, accelerated=kind.accelerator is not None, own_image=own_image
-    )
-
-
-def stated_huge_pages(number: int, memory_mib: int) -> HugePages:
-    """Return a number of huge pages that a node's settings state. The kernel reserves as many as fit in memory."""
-    mib = min(number * facts.eks()["efa_huge_pages"]["page_mib"], memory_mib)
-    return HugePages(mib, mib)
-
-
-def default_huge_pages(vcpus: int, *, ami_family: str, accelerated: bool, own_image: bool) -> HugePages:
-    """Return the huge pages that the images of a node with EFA reserve if its settings do not name a number."""
-    of_family = facts.eks()["efa_huge_pages"]["by_family"].get(ami_family)
-    if of_family is None or (of_family["accelerated_only"] and not accelerated):
-        return HugePages(0, 0)
-    by_vcpus = of_family["mib_per_vcpu"] * vcpus
-    fixed = by_vcpus if of_family["mib"] is None else of_family["mib"]
-    return HugePages(0 if own_image else min(fixed, by_vcpus), max(fixed, by_vcpus))
-
-
-def _pages(settings: Any, path: Sequence[str]) -> int | None:
-    """Return the number at a path of nested settings; None if there is none, or for an empty path."""
-    for key in path:
-        settings = settings.get(key) if isinstance(settings, Mapping) else None
-    return int(settings) if path and _NUMBER.fullmatch(str(settings)) else None

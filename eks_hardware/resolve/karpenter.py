@@ -11,7 +11,7 @@ from eks_hardware.iam_policies import karpenter as policies
 from eks_hardware.models import KarpenterSpec
 from eks_hardware.resolve.derived import Derived, Resolver, chosen, limited_name, rule, stated_field
 from eks_hardware.resolve.model import InterruptionRule, ResolvedKarpenter
-from eks_hardware.resolve.node import NODE_ROLE, node_policy_arns
+from eks_hardware.resolve.node_role import NODE_ROLE, node_policy_arns
 
 # The events of Karpenter's reference template.
 _INTERRUPTIONS = "https://karpenter.sh/docs/reference/cloudformation/#interruption-handling"

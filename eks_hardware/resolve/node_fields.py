@@ -14,7 +14,7 @@ from eks_hardware.catalogue.store import label_name
 from eks_hardware.data import Cited
 from eks_hardware.models import AmiVersions, NodeGroupSpec, NodePoolSpec, PoolReservation, Reservation
 from eks_hardware.printable import counted
-from eks_hardware.resolve import node, user_data
+from eks_hardware.resolve import disks, max_pods, node, user_data
 from eks_hardware.resolve.derived import (
     Derived,
     R,
@@ -277,17 +277,17 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return rule(name, "EFA nodes are placed close together", row, _PLACEMENT)
 
     def block_devices(self) -> Derived[tuple[BlockDevice, ...]]:
-        hardware, layout = self._first.hardware, node.disk_layout(bottlerocket=self._bottlerocket)
-        size = node.disk_size(self._spec, hardware)
+        hardware, layout = self._first.hardware, disks.disk_layout(bottlerocket=self._bottlerocket)
+        size = disks.disk_size(self._spec, hardware)
         stated_size = "size from the strategy, device names from the image"
         text = size.reason.text if size.reason.source else stated_size
         parts = {
-            "type": node.disk_type(self._spec),
+            "type": disks.disk_type(self._spec),
             "size": size,
-            "throughput": node.disk_throughput(self._spec, hardware),
+            "throughput": disks.disk_throughput(self._spec, hardware),
         }
         return rule(
-            node.block_devices(self._spec, hardware, bottlerocket=self._bottlerocket),
+            disks.block_devices(self._spec, hardware, bottlerocket=self._bottlerocket),
             text,
             f"devices: {layout}",
             *(f"{what}: {each.reason.source}" for what, each in parts.items() if each.reason.source),
@@ -309,7 +309,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         if self._spec.kubelet.max_pods is not None:
             return stated(self._spec.kubelet.max_pods)
         custom = self._context.custom_networking
-        least, value = node.fewest_pods(self._spec, self._types, custom_networking=custom)
+        least, value = max_pods.fewest_pods(self._spec, self._types, custom_networking=custom)
         row = self._catalogue.cite(
             least, lambda row: (row["cards"], row["ipv4_per_interface"], row["vcpus"], row["nitro"])
         )

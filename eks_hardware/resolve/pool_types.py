@@ -15,7 +15,8 @@ from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, InstanceType
 from eks_hardware.models import NetworkSpec, NodePoolSpec
 from eks_hardware.resolve import node
-from eks_hardware.resolve.extended_resources import accelerator_resource, huge_pages
+from eks_hardware.resolve.extended_resources import accelerator_resource
+from eks_hardware.resolve.huge_pages import huge_pages
 from eks_hardware.resolve.reserved import memory_of_guest
 from eks_hardware.resolve.values import GpuShares
 from eks_hardware.units import GIB
@@ -43,10 +44,10 @@ def counted_by_karpenter(kind: InstanceType, shares: GpuShares | None) -> Mappin
 def pool_types(pool: NodePoolSpec, region: str, catalogue: Catalogue) -> tuple[str, ...]:
     """Return the names of the instance types that a pool can launch, by family and size.
 
-    Types that the pool lists are used unchanged, if the catalogue has them. Families and accelerators leave out types
-    that the region does not offer, withdrawn and bare metal types, and types that Karpenter does not know. They leave
-    out types with a fraction of an accelerator, unless the pool names the family. They also leave out types without an
-    image of the pool's operating system, or without EFA if the pool needs it.
+    Types that the pool lists are used unchanged; if the catalogue lacks one of them, the result is empty. Families and
+    accelerators leave out types that the region does not offer, withdrawn and bare metal types, and types that
+    Karpenter does not know. They leave out types with a fraction of an accelerator, unless the pool names the family.
+    They also leave out types without an image of the pool's operating system, or without EFA if the pool needs it.
     """
     if pool.instance_types:
         known = tuple(name for name in pool.instance_types if catalogue.find(name))

@@ -42,8 +42,8 @@ from eks_hardware.resolve.model import (
 )
 from eks_hardware.resolve.model_kubernetes import ResolvedKubernetes, ResolvedNodePool, ResolvedStorage
 from eks_hardware.resolve.network import resolve_network
-from eks_hardware.resolve.node import NODE_ROLE, node_policy_arns
 from eks_hardware.resolve.node_fields import EFA_GROUP, resolve_node_group, resolve_node_pool
+from eks_hardware.resolve.node_role import NODE_ROLE, node_policy_arns
 from eks_hardware.resolve.pool_types import pool_types
 from eks_hardware.resolve.provider_versions import cited_floor
 from eks_hardware.resolve.storage import resolve_storage

@@ -11,7 +11,7 @@ from eks_hardware.iam_policies.document import MANAGED_POLICY_SIZE, one_or_many,
 from eks_hardware.models import AccessEntry, S3BackendSpec, Strategy
 from eks_hardware.printable import quoted
 from eks_hardware.resolve.access import has_admin
-from eks_hardware.resolve.node import node_policy_arns
+from eks_hardware.resolve.node_role import node_policy_arns
 from eks_hardware.rules.cluster import kms_keys
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.suggestions import did_you_mean, misspelt

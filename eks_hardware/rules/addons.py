@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.resolve.addresses import switched_on
-from eks_hardware.resolve.node import default_repair, pod_interfaces, pods_per_node
+from eks_hardware.resolve.max_pods import pod_interfaces, pods_per_node
+from eks_hardware.resolve.node import default_repair
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.registry import Breach, Context, Node, error, warning
 from eks_hardware.versions import numbers

@@ -1,4 +1,7 @@
-"""Rules about the number of nodes, the purchase option, and node replacement."""
+"""Rules about the number of nodes, the purchase option, and node replacement.
+
+``models/nodes.py`` refuses a reservation that does not fit the purchase option, such as one of a Spot group.
+"""
 
 from __future__ import annotations
 

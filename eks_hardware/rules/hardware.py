@@ -11,7 +11,8 @@ from eks_hardware.models import NodeGroupSpec, NodePoolSpec
 from eks_hardware.models.nodes import AmiType
 from eks_hardware.printable import joined
 from eks_hardware.resolve import zones
-from eks_hardware.resolve.node import AMI_PREFIXES, ami_family, pod_interfaces
+from eks_hardware.resolve.max_pods import pod_interfaces
+from eks_hardware.resolve.node import AMI_PREFIXES, ami_family
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.registry import (
     Breach,

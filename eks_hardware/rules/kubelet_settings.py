@@ -12,7 +12,7 @@ from fractions import Fraction
 from eks_hardware import facts
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.printable import quoted
-from eks_hardware.resolve.node import pod_addresses
+from eks_hardware.resolve.max_pods import pod_addresses
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.kubelet import STOPS, Kubelet, kubelets, newer
 from eks_hardware.rules.kubelet_options import cipher_suites, id_ranges, option_values

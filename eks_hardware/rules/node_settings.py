@@ -8,8 +8,10 @@ from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
+from eks_hardware.resolve.disks import block_devices, instance_store
 from eks_hardware.resolve.gpu_sharing import gpu_shares, sharing_labels
-from eks_hardware.resolve.node import ami_family, block_devices, instance_store, pod_addresses, recommended_pods
+from eks_hardware.resolve.max_pods import pod_addresses, recommended_pods
+from eks_hardware.resolve.node import ami_family
 from eks_hardware.resolve.values import BlockDevice
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.registry import (

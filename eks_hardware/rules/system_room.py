@@ -15,7 +15,8 @@ from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve.addons import addons_of
-from eks_hardware.resolve.node import ami_family, pods_per_node
+from eks_hardware.resolve.max_pods import pods_per_node
+from eks_hardware.resolve.node import ami_family
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
 from eks_hardware.resolve.system_pods import daemonset_pods, replicas, requests, values_if_on
 from eks_hardware.resolve.vpc import has_pod_subnets

@@ -16,7 +16,8 @@ from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve.addresses import switched_on
-from eks_hardware.resolve.node import ami_family, node_policy_arns
+from eks_hardware.resolve.node import ami_family
+from eks_hardware.resolve.node_role import node_policy_arns
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.addons import cni_number
 from eks_hardware.rules.placement import below

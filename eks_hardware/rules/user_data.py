@@ -14,6 +14,7 @@ from typing import NamedTuple
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.printable import quoted
+from eks_hardware.resolve import disks, max_pods
 from eks_hardware.resolve import node as nodes
 from eks_hardware.resolve.node import ami_family
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config, node_shell
@@ -235,8 +236,8 @@ def _size(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if node.user_data and (kinds := context.types(node)):
             bottlerocket = ami_family(node) == "bottlerocket"
-            pods = nodes.pods_per_node(node, kinds, custom_networking=has_pod_subnets(context.strategy.network))
-            store = nodes.instance_store(node, kinds)
+            pods = max_pods.pods_per_node(node, kinds, custom_networking=has_pod_subnets(context.strategy.network))
+            store = disks.instance_store(node, kinds)
             settings = nodes.system_settings(node, kinds[0], bottlerocket=bottlerocket, max_pods=pods, store=store)
             shell = node_shell(context.strategy.storage)
             text = bottlerocket_toml(settings) if bottlerocket else node_config(settings, shell)

@@ -79,7 +79,7 @@ def _message(text: str, width: int | None) -> Sequence[str]:
 def _excerpt(position: Position | None, width: int | None) -> Iterator[str]:
     if position is None or not position.line:
         return
-    lines = _lines(position.file, Path.cwd())
+    lines = _lines(position.file)
     if position.line > len(lines) or not lines[position.line - 1].strip():
         return
     line, start = lines[position.line - 1], position.column - 1
@@ -110,11 +110,16 @@ def _columns(text: str) -> int:
     )
 
 
-@lru_cache(maxsize=16)
-def _lines(file: str, _folder: Path) -> Sequence[str]:
+def _lines(file: str) -> Sequence[str]:
     """Return the lines of a file; none if it cannot be read (text from memory, an odd name, another folder)."""
+    path = Path(file).absolute()
     try:
-        text = read_text(Path(file), file)
-    except StrategyError:
+        return _read(path, path.stat().st_mtime_ns)
+    except (OSError, ValueError, StrategyError):
         return ()
-    return re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
+
+
+# The time of the last change is part of the key: a program may print findings again after an edit.
+@lru_cache(maxsize=16)
+def _read(path: Path, _changed: int) -> Sequence[str]:
+    return re.split(r"\r\n|\r|\n", read_text(path, str(path)).removeprefix("\ufeff"))

@@ -10,7 +10,7 @@ from eks_hardware.advisor.fitting.layout import Pool
 from eks_hardware.advisor.model import Request
 from eks_hardware.catalogue import Accelerator, Hardware, InstanceType
 from eks_hardware.catalogue.performance import performance
-from eks_hardware.resolve.node import pod_addresses, recommended_pods
+from eks_hardware.resolve.max_pods import pod_addresses, recommended_pods
 from eks_hardware.units import MIB_PER_GIB
 
 if TYPE_CHECKING:

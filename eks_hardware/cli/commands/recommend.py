@@ -162,9 +162,9 @@ def recommend(
     request, only = _with_files(options, file)
     ranked = recommend(request, only=only)
     cheaper = cheaper_way(ranked, only=only)
-    if output and project:
-        output.parent.mkdir(parents=True, exist_ok=True)
     writes = output and ranked.candidates
+    if output and writes and project:
+        output.parent.mkdir(parents=True, exist_ok=True)
     asks = api_access is None and at_terminal()
     # Users read the ranking before they answer. Without a question, the file is written first: it exists even if stdout
     # closes early, and errors are not hidden below a long table.

@@ -25,7 +25,7 @@ from eks_hardware.cost import (
     commitment,
     instance_figure,
     oldest_price,
-    outdated,
+    why_outdated,
     why_unknown,
 )
 from eks_hardware.cost.model import sum_of
@@ -293,7 +293,7 @@ def _unknowns(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
     """Yield items left out of the totals, and types with outdated reserved prices."""
     yield from _unpriced(cost)
     for name in _types(resolved, cost):
-        if why := outdated(load(), name):
+        if why := why_outdated(load(), name):
             yield why
     yield f"Savings Plans: {NO_SAVINGS_PLANS}"
 

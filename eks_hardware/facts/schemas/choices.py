@@ -1,7 +1,4 @@
-"""``facts/choices.json``: this project's choices where a strategy sets nothing.
-
-The type of a default has only values that its field in ``eks_hardware.models`` accepts.
-"""
+"""``facts/choices.json``: this project's choices, where neither a strategy nor a source sets a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``facts/iam_policies.json``."""
+"""``facts/iam_policies.json`` and ``facts/managed_policies.json``."""
 
 from __future__ import annotations
 

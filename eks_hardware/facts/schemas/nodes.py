@@ -35,12 +35,17 @@ class GroupUpdate(Sourced):
     nodes_per_zone: int
 
 
+class NeuronCores(Sourced):
+    per_logical_core: dict[str, int]
+
+
 class Nodes(About):
     user_data: UserData
     volumes: Volumes
     accelerated_disk: AcceleratedDisk
     group_labels: GroupLabels
     group_update: GroupUpdate
+    neuron_cores: NeuronCores
 
 
 class Al2023Releases(Sourced):

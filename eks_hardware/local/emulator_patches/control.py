@@ -6,9 +6,9 @@ EKS clusters describe as theirs; the certificate is in base64.
 a missing field means all values.
 ``POST /_eks_hardware/event`` with an event of :mod:`.events`: EventBridge delivers it.
 ``POST /_eks_hardware/reservations`` with ``{"region": …, "reservations": […]}``: EC2 has these capacity reservations.
-``POST /_eks_hardware/failures`` with a number: every so many requests of Terraform fail (:mod:`.failures`); 0: none.
-``POST /_eks_hardware/raised-quotas`` with a truth value: the account has all quotas raised (:mod:`.limits`).
-``POST /_eks_hardware/clock`` with seconds: the emulator's time is so much later than this machine's.
+``POST /_eks_hardware/failures`` with a number N: every Nth request of Terraform fails (:mod:`.failures`); 0: none.
+``POST /_eks_hardware/raised-quotas`` with a boolean: whether the account has all quotas raised (:mod:`.limits`).
+``POST /_eks_hardware/clock`` with a number: the emulator's clock is that many seconds ahead of this machine's.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from eks_hardware.local.emulator_patches.ec2_protocol import SENT
 
 Map = Mapping[str, Any]
 
-_PREFIX = b"AWSSimbaAPIService_v20180301."
+_PREFIX = "AWSSimbaAPIService_v20180301."
 _KEPT = ("FileSystemType", "FileSystemTypeVersion", "KmsKeyId", "StorageCapacity", "StorageType", "SubnetIds", "Tags")
 # https://docs.aws.amazon.com/fsx/latest/APIReference/API_CreateFileSystemLustreConfiguration.html
 _DEFAULTS = {
@@ -47,13 +47,12 @@ def with_fsx(app: Callable[..., Any]) -> Callable[..., object]:
         if by is None or by.service != "fsx":
             await app(scope, receive, send)
             return
-        asked, name = json.loads(await body_of(receive)), dict(scope["headers"])[b"x-amz-target"].removeprefix(_PREFIX)
+        asked, target = json.loads(await body_of(receive)), dict(scope["headers"]).get(b"x-amz-target", b"").decode()
         # ministack keeps subnets and security groups by the region of the request.
         importlib.import_module("ministack.core.responses")._request_region.set(by.region)
+        answered = _ANSWERS.get(target.removeprefix(_PREFIX), _unsupported)
         try:
-            status, found = 200, _ANSWERS[name.decode()](_STORED.setdefault(by.region, {}), asked, by.region)
-        except KeyError as error:
-            status, found = 400, {"__type": "BadRequest", "Message": f"the emulator's FSx does not know {error}"}
+            status, found = 200, answered(_STORED.setdefault(by.region, {}), asked, by.region)
         except _RefusedError as error:
             status, found = 400, {"__type": error.args[0], "Message": error.args[1]}
         body = json.dumps(found).encode()
@@ -116,6 +115,10 @@ def _delete(stored: dict[str, Map], asked: Map, _: str) -> dict[str, object]:
 
 def _tags(stored: dict[str, Map], asked: Map, _: str) -> dict[str, object]:
     return {"Tags": _known(stored, asked["ResourceARN"].rpartition("/")[2]).get("Tags", [])}
+
+
+def _unsupported(_stored: dict[str, Map], _asked: Map, _region: str) -> dict[str, object]:
+    raise _RefusedError("BadRequest", f"the emulator's FSx supports only {', '.join(sorted(_ANSWERS))}")
 
 
 _ANSWERS: Mapping[str, Callable[[dict[str, Map], Map, str], dict[str, object]]] = {

@@ -119,3 +119,8 @@ def test_a_private_api_is_followed_by_what_comes_next() -> None:
     assert done.err.endswith("\n  kubernetes/chat/install.sh\n")
     assert "--name chat\n" in done.err
     assert "## Install the charts" in Path("README.md").read_text(encoding="utf-8")
+
+
+def test_without_hardware_that_fits_no_folder_is_left(folder: Path) -> None:
+    done = recommend("-o", "new/chat.yaml", "--project", "--model", "20T")
+    assert (done.code, list(folder.iterdir())) == (1, [])

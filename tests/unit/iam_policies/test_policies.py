@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from eks_hardware.iam_policies import karpenter
-from eks_hardware.iam_policies.cluster import secrets_key_policy, use_of_secrets_key
 from eks_hardware.iam_policies.document import MANAGED_POLICY_SIZE, assumed_by_pods, assumed_by_service
+from eks_hardware.iam_policies.secrets_key import secrets_key_policy, use_of_secrets_key
 from helpers.cases import in_one_test
 from helpers.policies import as_list
 

@@ -15,7 +15,8 @@ from eks_hardware.local.node_object import Image, Machine, node
 from eks_hardware.local.node_plugins import DISCOVERY, EFA, NEURON, NVIDIA, Plugin, advertised, running
 from eks_hardware.local.node_user_data import Boot
 from eks_hardware.resolve import resolve
-from eks_hardware.resolve.extended_resources import default_huge_pages, extended_resources_of
+from eks_hardware.resolve.extended_resources import extended_resources_of
+from eks_hardware.resolve.huge_pages import default_huge_pages
 from eks_hardware.units import GIB, MIB, amount
 from helpers.cases import in_one_test
 from helpers.instances import instance_type

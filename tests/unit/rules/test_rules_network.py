@@ -13,7 +13,7 @@ from eks_hardware.catalogue import load
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import SubnetRole, resolve
 from eks_hardware.resolve.addresses import SubnetBudget, nodes_at_limit, strategy_budgets, usable, wider
-from eks_hardware.resolve.node import pod_addresses
+from eks_hardware.resolve.max_pods import pod_addresses
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, finding_message, rules_of, shown_codes, warnings_of
 from helpers.sections import cluster, existing_network, network, one_group, subnets

@@ -8,7 +8,7 @@ import pytest
 
 from eks_hardware.catalogue import load
 from eks_hardware.models import Strategy
-from eks_hardware.resolve.node import pods_per_node
+from eks_hardware.resolve.max_pods import pods_per_node
 from eks_hardware.rules import RULES
 from eks_hardware.rules.registry import Context
 from helpers.cases import in_one_test

@@ -11,7 +11,7 @@ from helpers.cases import in_one_test
 
 
 def excerpt(tmp_path: Path, text: str, line: int, column: int) -> list[str]:
-    file = tmp_path / f"{abs(hash(text))}.yaml"
+    file = tmp_path / "a.yaml"
     file.write_bytes(text.encode())
     finding = Finding("CODE", "a.b", "is wrong", Severity.ERROR, Position(str(file), line, column))
     first, *rest = as_text([finding]).split("\n")
@@ -60,6 +60,11 @@ def test_of_a_long_line_the_place_is_shown(tmp_path: Path) -> None:
     assert len(line) < 88
     assert line[marks.index("^") :].startswith("wrong")
     assert marks.count("^") == len("wrong")
+
+
+def test_an_edited_file_shows_its_new_line(tmp_path: Path) -> None:
+    assert excerpt(tmp_path, "a: 1\n", 1, 4) == ["    1 | a: 1", "      |    ^"]
+    assert excerpt(tmp_path, "a: 22\n", 1, 4) == ["    1 | a: 22", "      |    ^^"]
 
 
 @in_one_test(("line", "column"), [(0, 0), (9, 1), (2, 1)])

@@ -50,7 +50,7 @@ def why_unknown(catalogue: Catalogue, type_name: str, region: str, purchase: Pur
     """Return why :func:`instance_figure` has no price, in a few words."""
     if purchase in ("savings-plan-1y", "savings-plan-3y"):
         return NO_SAVINGS_PLANS
-    if purchase in ("reserved-1y", "reserved-3y") and (changed := outdated(catalogue, type_name)):
+    if purchase in ("reserved-1y", "reserved-3y") and (changed := why_outdated(catalogue, type_name)):
         return changed
     return f"the price of {type_name} in {region} is unknown"
 
@@ -101,7 +101,7 @@ def _commitment(catalogue: Catalogue, type_name: str, region: str, purchase: Pur
     return None
 
 
-def outdated(catalogue: Catalogue, type_name: str) -> str | None:
+def why_outdated(catalogue: Catalogue, type_name: str) -> str | None:
     """Return why all reserved prices of a type are outdated: its On-Demand price has changed; None if not."""
     rows = facts.commitment_prices()["types"].get(type_name, {})
     reasons = [_changed(catalogue, type_name, key, row["on_demand"]) for key, row in rows.items()]
