@@ -54,6 +54,7 @@ _ORDER = (
     "cdktn",
     "browser",
     "synth",
+    "processes/test_faults.py",
     "cluster",
     "deploy",
     "docs",
