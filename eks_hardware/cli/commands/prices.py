@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from textwrap import wrap
@@ -11,19 +12,20 @@ import click
 from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.commands.instances import report_built
 from eks_hardware.cli.errors import exit_codes, fail
-from eks_hardware.cli.output import console, table
+from eks_hardware.cli.output import console, print_json, table
 from eks_hardware.cli.output.narrow import fitted
 from eks_hardware.installed_from import install_command
 
 _BESIDE_SOURCE, _LEAST_SOURCE = 46, 30
-"""Width of the other columns, and the least width of the sources in a table."""
+"""Width of the other columns, and the minimum width of the sources in a table."""
 _JOINT = "\u2060"
 
 
 @click.group(invoke_without_command=True, epilog=exit_codes())
 @click.pass_context
-def prices(context: click.Context) -> None:
-    """List the sources of the price tables with their days, oldest first.
+@parameters.output_format()
+def prices(context: click.Context, format_: str) -> None:
+    """List the sources of the price tables with their dates, oldest first.
 
     \b
     Examples:
@@ -36,7 +38,6 @@ def prices(context: click.Context) -> None:
     from eks_hardware import facts
     from eks_hardware.cost import first_day
 
-    shown = table(("Prices", "Day", "Days ago", "Source"), right={"Days ago"}, fold=("Source",))
     rows = [
         (words, each["as_of"], each["source"])
         for words, file in (
@@ -51,10 +52,22 @@ def prices(context: click.Context) -> None:
     rows.append(("volumes", volumes["as_of"], volumes["source"]))
     services = {name: each for name, each in facts.service_prices().items() if isinstance(each, dict)}
     rows += [(name.replace("_", " "), each["as_of"], each["source"]) for name, each in services.items()]
+    dated = [
+        (words, as_of, (date.today() - first_day(as_of)).days, source)
+        for words, as_of, source in sorted(dict.fromkeys(rows), key=lambda row: first_day(row[1]))
+    ]
+    if format_ == "json":
+        keys = ("prices", "as_of", "days", "source")
+        print_json({"sources": [dict(zip(keys, row, strict=True)) for row in dated]})
+    else:
+        _print_table(dated)
+
+
+def _print_table(rows: Sequence[tuple[str, str, int, str]]) -> None:
+    shown = table(("Prices", "Date", "Days ago", "Source"), right={"Days ago"}, fold=("Source",))
     out = console()
     room = out.width - _BESIDE_SOURCE
-    for words, as_of, source in sorted(dict.fromkeys(rows), key=lambda row: first_day(row[1])):
-        days = (date.today() - first_day(as_of)).days
+    for words, as_of, days, source in rows:
         lines = _broken_at_slashes(source, room) if room >= _LEAST_SOURCE else [source]
         shown.add_row(words, as_of, str(days), "\n".join(lines))
     out.print(fitted(shown, out))
@@ -81,10 +94,12 @@ def refresh(regions: tuple[str, ...], check: bool, output: Path | None) -> None:
     """Read today's prices from AWS with your credentials.
 
     On-Demand and reserved prices come from the price list, Spot prices from EC2, and rates of Compute Savings Plans
-    from the Savings Plans API. It calls GetProducts, DescribeSpotPriceHistory, DescribeSavingsPlansOfferingRates and,
-    without --region, DescribeRegions. All calls are read-only. Prices of Capacity Blocks are not in these sources.
+    from the Savings Plans API. The command calls GetProducts, DescribeSpotPriceHistory,
+    DescribeSavingsPlansOfferingRates and, without --region, DescribeRegions. All calls are read-only. Prices of
+    Capacity Blocks are not in these sources.
 
-    Each price keeps its source and day. `eks-hardware instances refresh --prices-from FILE` imports prices from files.
+    Each price keeps its source and date. To import prices from files, use `eks-hardware instances refresh
+    --prices-from FILE`.
 
     \b
     Examples:
@@ -104,5 +119,5 @@ def refresh(regions: tuple[str, ...], check: bool, output: Path | None) -> None:
     try:
         built = build.prices_from_aws(boto3.Session(), regions)
     except (exceptions.BotoCoreError, exceptions.ClientError) as error:
-        fail(f"AWS did not answer: {error}")
+        fail(f"the request to AWS failed: {error}")
     report_built(built, check=check, output=output, command="eks-hardware prices refresh")

@@ -25,11 +25,20 @@ def test_lists_every_source_oldest_first() -> None:
 
 def test_is_a_table_of_80_columns() -> None:
     lines = cli.run("prices", COLUMNS="80").out.splitlines()
-    assert lines[0].split() == ["Prices", "Day", "Days", "ago", "Source"]
+    assert lines[0].split() == ["Prices", "Date", "Days", "ago", "Source"]
     assert max(map(len, lines)) <= 80
     assert any(re.match(r"interface endpoint +\d{4}-\d\d-\d\d +\d+  \S", line) for line in lines)
     wide = cli.run("prices", COLUMNS="300").out.splitlines()
     assert len(wide) == len(set(wide))
+
+
+def test_json_has_the_sources_of_the_table() -> None:
+    document = json.loads(cli.run("prices", "--json").out)
+    assert document == json.loads(cli.run("prices", "--format", "json").out)
+    assert document["version"] == 1
+    rows = [[each["prices"], each["as_of"], str(each["days"]), each["source"]] for each in document["sources"]]
+    printed = " ".join(cli.run("prices", COLUMNS="1000").out.split())
+    assert printed == " ".join(["Prices", "Date", "Days", "ago", "Source", *(cell for row in rows for cell in row)])
 
 
 class _Session:
@@ -88,4 +97,4 @@ def test_refresh_without_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "prices_from_aws", refused)
     found = cli.run("prices", "refresh", "--region", "us-west-2")
     assert (found.code, found.out) == (2, "")
-    assert "AWS did not answer: Unable to locate credentials" in found.err
+    assert "the request to AWS failed: Unable to locate credentials" in found.err
