@@ -44,11 +44,11 @@ _NO_SPACE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 _WHOLE = "\u2011"
-"""A hyphen at which no line breaks, in place of ``-`` until the text is wrapped."""
+"""A non-breaking hyphen, which replaces ``-`` until the text is wrapped."""
 
 
 class _Formatter(click.HelpFormatter):
-    """Help in which lines break only at spaces. Click also breaks them within ``--fail-on``."""
+    """Help whose lines break only at spaces. Click would also break them within ``--fail-on``."""
 
     def write(self, string: str) -> None:
         super().write(string.replace(_WHOLE, "-"))
@@ -65,7 +65,7 @@ class _Context(click.Context):
 
 
 class _Commands(click.Group):
-    """A group that imports only the command that runs. Importing all takes longer than most commands run."""
+    """A group that imports only the command that runs. Importing all of them takes longer than most commands run."""
 
     context_class = _Context
 
@@ -88,7 +88,7 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the whole first sentence of each command. Click cuts it at the end of the line."""
+        """Write the whole first sentence of each command. Click truncates it at the end of the line."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.get_short_help_str(limit=1000)) for name, each in commands if each])
@@ -123,7 +123,7 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
         except Exception as error:
-            # Imported here, because most commands end without it.
+            # Imported here, because most commands do not need it.
             from eks_hardware.findings import StrategyError
 
             if isinstance(error, StrategyError):
@@ -140,7 +140,7 @@ def _no_such_command(name: str, ctx: click.Context) -> click.UsageError:
 
 
 def _stop_for(error: click.ClickException) -> NoReturn:
-    """Print Click's errors in the format of all others. Click prints three lines with the usage."""
+    """Print a Click error in the format of all other errors. Click would print three lines with the usage."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         raise error
     from eks_hardware.cli.errors import fail
@@ -174,7 +174,7 @@ def main() -> None:
     try:
         app.main(prog_name="eks-hardware")
     except OSError as error:
-        # For example a full disk, also behind redirected output, unless the command reports it itself.
+        # A full disk, for example, also behind redirected output, unless the command reports it itself.
         if error.filename is not None and error.errno not in _NO_SPACE:
             raise
         from eks_hardware.cli.errors import tell

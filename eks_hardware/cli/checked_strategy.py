@@ -1,4 +1,4 @@
-"""Load, check and resolve the one strategy that a command line names."""
+"""Load and check the one strategy that a command line names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eks_hardware.validation import Validation
 
 _OVER_BUDGET = "BUDGET_EXCEEDED"
-"""The only error with which a strategy is still shown."""
+"""The only error that does not stop a command from showing a strategy."""
 
 
 class Checked(NamedTuple):

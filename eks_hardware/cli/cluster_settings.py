@@ -24,7 +24,7 @@ CHECKIP = "https://checkip.amazonaws.com"
 _TIMEOUT_S = 3
 _OPTIONS = {"cluster.endpoint": "--api-access", "cluster.admins": "--admin-role", "backend": "--state"}
 NONE = "none"
-"""The answer that leaves a setting out."""
+"""The answer that omits a setting."""
 _PRIVATE, _LOCAL = "private", "local"
 
 
@@ -45,7 +45,7 @@ def api_access_option() -> Callable[[Function], Function]:
 def with_api_access(text: str | None, region: str, *, asks: bool, confirms: bool = False) -> tuple[Settings, str]:
     """Return settings with the networks of ``--api-access`` or this machine's address, and a sentence if detected.
 
-    If it ``asks``, the user names networks where the address is unknown; if it ``confirms``, always.
+    With ``asks``, the user is asked for networks if the address is unknown; with ``confirms`` as well, always.
     """
     from eks_hardware.advisor.strategies.strategy_text import Settings
 
@@ -67,7 +67,7 @@ def with_api_access(text: str | None, region: str, *, asks: bool, confirms: bool
 
 
 def refuse_wrong(api_access: str | None, admins: Sequence[str], state: str | None, region: str) -> None:
-    """End the command if an option is wrong. Users should not answer questions before they read that."""
+    """End the command if an option is invalid, before the user has to answer questions."""
     from eks_hardware.advisor.strategies.strategy_text import Settings
 
     settings = Settings(public_cidrs=())
@@ -80,12 +80,12 @@ def with_admins(settings: Settings, roles: Sequence[str], region: str, *, asks: 
     """Return the settings with the roles of ``--admin-role``, or those that the user names."""
     if roles or not asks:
         return _of_options(replace(settings, admins=tuple(roles)), region)
-    question = "IAM roles of administrators, besides the one that deploys (ARNs)"
+    question = "IAM roles of administrators, in addition to the deploying role (ARNs)"
     return ask(question, NONE, lambda answer: accepted(replace(settings, admins=_roles(answer)), region))
 
 
 def with_state(settings: Settings, text: str | None, region: str, *, asks: bool) -> Settings:
-    """Return the settings with the place of ``--state``, or the one that the user names."""
+    """Return the settings with the state location of ``--state``, or the one that the user names."""
     if text is not None or not asks:
         return _of_options(replace(settings, state_bucket=_bucket(text or _LOCAL)), region)
     question = f"Terraform state ({_LOCAL}, or the name of an S3 bucket)"
@@ -93,14 +93,14 @@ def with_state(settings: Settings, text: str | None, region: str, *, asks: bool)
 
 
 def _of_options(settings: Settings, region: str) -> Settings:
-    """Return the settings, or end the command with the faults in its options."""
+    """Return the settings, or end the command with the errors in its options."""
     if faults := _faults(settings, region):
         fail_with(faults)
     return settings
 
 
 def accepted(settings: Settings, region: str) -> Settings:
-    """Return the settings, or raise the first fault in them as a wrong answer."""
+    """Return the settings, or reject the answer with the first error in them."""
     if faults := _faults(settings, region):
         raise WrongAnswerError(faults[0].message)
     return settings
@@ -132,7 +132,7 @@ def _networks(text: str) -> tuple[str, ...]:
 
 
 def _is_network(text: str) -> bool:
-    """Return whether it is an IPv4 address, with or without a prefix length. Validation checks the rest."""
+    """Return whether a text is an IPv4 address, with or without a prefix length. Validation makes further checks."""
     from ipaddress import IPv4Interface
 
     try:
@@ -143,7 +143,7 @@ def _is_network(text: str) -> bool:
 
 
 def _roles(text: str) -> tuple[str, ...]:
-    """Return the ARNs in an answer. Names of roles can contain commas."""
+    """Return the ARNs in an answer. Role names can contain commas."""
     return () if text == NONE else tuple(re.split(r"[,\s]+(?=arn:)", text))
 
 

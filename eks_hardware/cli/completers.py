@@ -60,7 +60,7 @@ def kinds_of_hardware(_: click.Context, __: click.Parameter, incomplete: str) ->
 
 
 def parts_of_strategy(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete kinds of parts that ``explain`` shows."""
+    """Complete the kinds of parts that ``explain`` shows."""
     from eks_hardware.explain import KINDS
 
     return _beginning(incomplete, KINDS)
@@ -77,7 +77,7 @@ def pools(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[Compl
 
 
 def groups_and_pools(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete both."""
+    """Complete the node groups and node pools of the strategy that the command line names."""
     named = _named(ctx)
     return [*_beginning(incomplete, _groups_of(named)), *_beginning(incomplete, _pools_of(named))]
 
@@ -93,7 +93,7 @@ def _pools_of(named: list[Strategy]) -> Iterator[str]:
 
 
 def _named(ctx: click.Context) -> list[Strategy]:
-    """Return the strategy that the command line names; none without one, or if it has errors."""
+    """Return the strategy that the command line names; empty if it names none, or one with errors."""
     from eks_hardware.findings import StrategyError
     from eks_hardware.loader.discovery import named_strategy, read_environment
     from eks_hardware.loader.strategies import read_strategy
@@ -109,7 +109,7 @@ def _named(ctx: click.Context) -> list[Strategy]:
 
 
 def models(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete files, and the names of public models, with their organization after a slash."""
+    """Complete files and public model names; after a slash, names with their organization."""
     from click.shell_completion import CompletionItem
 
     from eks_hardware.advisor.shapes.public import rows
@@ -119,7 +119,7 @@ def models(_: click.Context, __: click.Parameter, incomplete: str) -> list[Compl
 
 
 def words_of(*fields: str) -> Completer:
-    """Complete the values of fields of ``workload``."""
+    """Complete the values of ``workload`` fields."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from eks_hardware.models import WorkloadSpec

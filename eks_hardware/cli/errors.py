@@ -30,7 +30,7 @@ NOT_RUN = 2
 """Exit code for wrong usage, as in Click, and for commands that could not run."""
 
 _ASKED = 3
-"""Names in a question; more are a list."""
+"""Most names that a suggestion asks about; more are listed."""
 
 
 def exit_codes(failure: str = "", more: str = "") -> str:
@@ -83,7 +83,7 @@ def refuse_unknown(option: str, value: str | None, known: Sequence[str], otherwi
     """End the command with exit code 2 if the value of an option or argument is unknown.
 
     The message lists names that start with the value as a word, such as ``EFA_SPOT`` for ``EFA``, or suggests similar
-    names. Without any, it lists the known ones, or says ``otherwise``.
+    names. If there are none, it lists the known names, or ends with ``otherwise``.
     """
     if value is None or value in known:
         return
@@ -104,5 +104,5 @@ def _hint(value: str, known: Sequence[str], otherwise: str | None) -> str:
     longer = [name for name in known if name.startswith((f"{value}_", f"{value}-"))]
     if longer:
         few = len(longer) <= _ASKED
-        return question(longer) if few else f"those that start with {value} are {some(longer, LISTED)}"
+        return question(longer) if few else f"names that start with {value}: {some(longer, LISTED)}"
     return did_you_mean(value, known, otherwise or f"known: {', '.join(known) or 'none'}")

@@ -1,7 +1,7 @@
 """Errors of a command with ``--json``: also in its document on stdout, as ``error`` and ``findings``.
 
-Errors are recorded where they are printed on stderr, so commands do nothing for it. A command that fails before it has
-printed its document prints one with only these keys.
+Errors are recorded where they are printed on stderr, so commands need no code for it. A command that fails before
+printing its document prints one with only these keys.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def start(context: click.Context, arguments: Sequence[str]) -> None:
 
 
 def as_typed(names: Sequence[str]) -> str:
-    """Return the name with which the user typed an option; the first one if it is not in the arguments."""
+    """Return the option name that the user typed; the first name if none is in the arguments."""
     run = _run()
     typed = (argument.partition("=")[0] for argument in reversed(run.arguments if run else ()))
     return next((word for word in typed if word in names), names[0])
@@ -63,7 +63,7 @@ def record_document() -> dict[str, object]:
 
 
 def document() -> dict[str, object]:
-    """Return the recorded errors if the command was to print JSON and has not."""
+    """Return the recorded errors if the command should have printed JSON but has not."""
     run = _run()
     return {} if run is None or run.has_printed or not _is_json(run.arguments) else _errors(run)
 
@@ -97,6 +97,6 @@ def _run() -> _Run | None:
 
 
 def _is_json(arguments: Sequence[str]) -> bool:
-    """Return whether the arguments request JSON. A wrong command line is not parsed to the end."""
+    """Return whether the arguments request JSON. Click does not parse an invalid command line to the end."""
     pairs = pairwise(arguments)
     return "--json" in arguments or "--format=json" in arguments or ("--format", "json") in pairs

@@ -33,14 +33,14 @@ DEFAULT_REGION = "us-west-2"
 DEFAULT_MODEL = "8B"
 TASKS: tuple[Task, ...] = get_args(Task)
 TUNED: tuple[Method, ...] = ("lora", "qlora")
-"""Methods of fine-tuning that the question about the task accepts too."""
+"""Fine-tuning methods that the question about the task also accepts."""
 KINDS = ("gpu", "trainium", "inferentia", "cpu", "mixed")
 SHOWN = 4
 """Rows of the table: the best type, and the three next best."""
 
 
 class Options(NamedTuple):
-    """The options about hardware, besides those of the workload; None for missing ones."""
+    """The hardware options other than those of the workload; None if omitted."""
 
     kind: str | None
     region: str | None
@@ -76,7 +76,7 @@ def choose_hardware(options: Options, fields: dict[str, object], *, asks: bool, 
             f"cannot ask without a terminal; use --model (such as {DEFAULT_MODEL}) or --hardware ({', '.join(KINDS)}), "
             f"and --task ({', '.join(TASKS)}); or --yes for the defaults"
         )
-    if fields:  # faults in options are printed before the first question
+    if fields:  # errors in options are printed before the first question
         request_of_fields({"task": DEFAULT_TASK, "model": {"parameters": DEFAULT_MODEL}, **fields})
     if kind and (fault := _task_fault(kind, fields)):
         raise click.BadParameter(fault, param_hint="--task")
@@ -107,7 +107,7 @@ def _model_or_kind(fields: dict[str, object], *, asks: bool) -> str | None:
 
 
 def _checked(fields: dict[str, object], field: str) -> Request | None:
-    """Return the request for the fields so far, or raise the fault in one of them."""
+    """Return the request for the fields so far; reject the answer if ``field`` is invalid; None if others are."""
     from eks_hardware.findings import StrategyError
 
     try:
@@ -255,7 +255,7 @@ def _task(tasks: Sequence[str], *, asks: bool) -> str:
 
 
 def region_of(options: Options) -> str:
-    """Return the region of the options, or the default one.
+    """Return the region from the options, or the default region.
 
     Raises:
         WriteError: the catalogue does not list it.
@@ -264,7 +264,7 @@ def region_of(options: Options) -> str:
 
 
 def _region(region: str | None, asks: bool, refuse: Callable[[str], object] = str) -> str:
-    """Return a region that the catalogue lists and that is not refused."""
+    """Return a region that the catalogue lists and ``refuse`` does not reject."""
     from eks_hardware.advisor.strategies.strategy_text import WriteError
     from eks_hardware.catalogue import load
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eks_hardware.new_project import ProjectFile
 
 _NAMES = 33
-"""Width of the longest path of a project file, with a space behind it."""
+"""Width of the longest path of a project file, and a space."""
 _LEAST_ROOM = 20
 _UNLIMITED = 1000
 _PROJECT_PROGRAM = ".venv/bin/eks-hardware"
@@ -30,7 +30,7 @@ def show_next(
     private_in: str | None = None,
     err: bool = False,
 ) -> None:
-    """Print the next commands for a strategy in a project, which may be ``created`` just now, or alone.
+    """Print the next commands for a strategy alone or in a project, which is new if ``created``.
 
     ``private_in`` is the region of a cluster with an API that is reachable only from its VPC.
     """
@@ -80,8 +80,8 @@ _EMPTY = (
 )
 _PRIVATE = (
     "The Kubernetes API is private: only the VPC and connected networks reach it. Terraform creates the cluster, but "
-    "installs no charts. After the deployment, on a machine in such a network (or commit the rendered folder for "
-    "Argo CD or Flux):"
+    "installs no charts. After the deployment, run this on a machine in such a network (or commit the rendered folder "
+    "for Argo CD or Flux):"
 )
 
 
@@ -105,7 +105,7 @@ def _lines(name: str, file: Path, project: Path | None, created: bool) -> Iterat
         if not (project / ".venv" / "bin" / "python").exists():
             yield "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"
         yield "npm install"
-    # The project's own, because this one may not be on the PATH.
+    # The project's own program, because the running one may not be on the PATH.
     program = _PROJECT_PROGRAM if created else "eks-hardware"
     yield f"{program} validate {path}"
     yield f"{program} cost {path}"

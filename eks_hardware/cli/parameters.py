@@ -13,7 +13,7 @@ from eks_hardware.cli import completers
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
-# Anything that looks like a number of parameters: the message about a wrong one says which numbers are valid.
+# Anything that looks like a parameter count: the message about an invalid one describes the valid forms.
 _SIZE = re.compile(r"[-+]?[0-9.,]+ ?[A-Za-z]{0,2}")
 
 FILE = click.Path(path_type=Path)

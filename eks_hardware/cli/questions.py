@@ -19,7 +19,7 @@ _INTERRUPTED = 130
 
 
 class WrongAnswerError(Exception):
-    """An answer that is not accepted. The text is one line that says what is."""
+    """A rejected answer. The message is one line that says what is accepted."""
 
 
 def at_terminal() -> bool:
@@ -30,7 +30,7 @@ def at_terminal() -> bool:
 def ask(question: str, default: str | None, read: Callable[[str], Answer]) -> Answer:
     """Ask until ``read`` accepts the answer, and return its result.
 
-    ``read`` also gets the empty answer to a question without a default. Click would ask again without a reason.
+    ``read`` also gets the empty answer to a question without a default. Click would ask again without giving a reason.
     """
     columns = width(err=True)
     shown = wrapped(f"{question} [{default}]" if default else question, columns and columns - len(_SUFFIX))
@@ -46,7 +46,7 @@ def ask(question: str, default: str | None, read: Callable[[str], Answer]) -> An
 
 
 def read_option(option: str, text: str, read: Callable[[str], Answer]) -> Answer:
-    """Return the result of ``read`` for the value of an option; end the command if it is a wrong answer."""
+    """Return the result of ``read`` for the value of an option; end the command if the value is rejected."""
     try:
         return read(text)
     except WrongAnswerError as error:
@@ -77,6 +77,6 @@ def confirmed(question: str) -> bool:
 
 
 def interrupted(message: str) -> NoReturn:
-    """End a command whose question was interrupted, or got the end of the input, instead of an answer."""
+    """End a command after an interruption or the end of the input at a question."""
     tell(f"\nInterrupted; {message}.")
     raise Exit(_INTERRUPTED) from None

@@ -1,4 +1,4 @@
-"""Help of commands with many options: the usual ones first, the others below headings."""
+"""Help for commands with many options: the common ones first, the others under headings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 
 class SectionedCommand(click.Command):
-    """A command whose help lists its less usual options in sections.
+    """A command whose help lists its less common options in sections.
 
     Args:
         sections: the headings, each with the names of its parameters. All other options are listed first.

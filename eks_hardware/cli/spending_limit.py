@@ -27,7 +27,7 @@ _AMOUNT = re.compile(r"\$?((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,2})?)")
 
 @dataclass(frozen=True)
 class Offer:
-    """Hardware to choose: its name, and a function from the strategy's name and settings to its text."""
+    """Hardware to choose: its name, and a function from the strategy's name and settings to the strategy's text."""
 
     name: str
     text: Callable[[str, Settings], str]
@@ -39,7 +39,7 @@ class Offer:
 
     @property
     def at_most(self) -> float | None:
-        """The monthly cost that the cluster does not exceed; None if no known price bounds it."""
+        """Upper bound of the monthly cost at maximum size; None if it has no known bound."""
         from eks_hardware.cost import HOURS_PER_MONTH
 
         bound = self._cost.usd_per_hour_at_most("max")
@@ -47,12 +47,12 @@ class Offer:
 
     @property
     def in_words(self) -> str:
-        """The monthly cost at maximum size: one amount, or its bounds and what has no price."""
+        """The monthly cost at maximum size: one amount, or its bounds and the items without a price."""
         from eks_hardware.cost import HOURS_PER_MONTH
 
         amount = self._cost.in_words("max", lambda usd: f"{_usd(usd)} USD", hours=HOURS_PER_MONTH)
         unknown = [", ".join(line.unpriced) or line.name for line in self._cost.unknown("max")]
-        why = f" (no price of {joined(unknown, 'and')})" if unknown else ""
+        why = f" (no price for {joined(unknown, 'and')})" if unknown else ""
         return f"{amount} a month at maximum size{why}"
 
     @cached_property
@@ -116,7 +116,7 @@ def _sufficient_amount(text: str, offers: Sequence[Offer], region: str) -> float
     bounds = {each.at_most: each for each in offers if each.at_most is not None}
     if not bounds:
         raise WrongAnswerError(
-            f"must be {NONE}, because no price bounds the cost with {offers[0].name}, got {text}: it is "
+            f"must be {NONE}, because the cost with {offers[0].name} has no known upper bound, got {text}: it is "
             f"{offers[0].in_words}; set a budget in the file when you know the price"
         )
     lowest = min(bounds)
@@ -124,7 +124,7 @@ def _sufficient_amount(text: str, offers: Sequence[Offer], region: str) -> float
         cheapest = ", the cheapest of these types" if len(offers) > 1 else ""
         raise WrongAnswerError(
             f"must be at least {_usd(lowest)}, the monthly cost at maximum size with "
-            f"{bounds[lowest].name}{cheapest}, got {text}; raise it, choose cheaper hardware, or use {NONE} and lower "
+            f"{bounds[lowest].name}{cheapest}, got {text}; raise the limit, choose cheaper hardware, or use {NONE} and lower "
             "scaling.max in the file"
         )
     accepted(Settings(public_cidrs=(), max_usd_per_month=amount), region)
@@ -160,5 +160,5 @@ def _number(offers: Sequence[Offer], limit: float | None, *, asks: bool) -> int:
 
 
 def _usd(amount: float) -> str:
-    """Return an amount in whole dollars, rounded up: a limit of that amount is enough."""
+    """Return an amount in whole dollars, rounded up, so that a limit of this amount is enough."""
     return f"{math.ceil(amount):,}"

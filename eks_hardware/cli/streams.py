@@ -32,17 +32,17 @@ def width(*, err: bool = False) -> int | None:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal. Tests replace it."""
+    """Return whether a stream is a terminal. Tests replace this function."""
     return stream.isatty()
 
 
 def wrapped(text: str, columns: int | None) -> str:
-    """Return a message in lines of at most ``columns``, with names and options whole; unchanged for None."""
+    """Return a message wrapped at ``columns`` without breaking names or options; unchanged for None."""
     return text if columns is None else "\n".join(_lines(text, columns))
 
 
 def wrapped_command(command: str, columns: int | None) -> str:
-    """Return a shell command in lines of at most ``columns``, with backslashes to paste it; unchanged for None."""
+    """Return a shell command wrapped at ``columns`` with backslashes, ready to paste; unchanged for None."""
     if columns is None or len(command) <= columns or "'" in command:
         return command
     lines = textwrap.wrap(

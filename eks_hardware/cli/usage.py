@@ -1,4 +1,4 @@
-"""Wrong usage of the command line, in the form of all other messages instead of Click's."""
+"""Usage errors, in the format of all other messages instead of Click's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _NEXT_SENTENCE = re.compile(r"\.\s+([A-Z])")
-# Click's messages contain the given value, and no attribute has it.
+# Click's messages contain the given value, but no attribute does.
 _NOT_A_CHOICE = re.compile(r"'(?P<given>.*)' is not one of .*")
 _NOT_A_NUMBER = re.compile(r"'(?P<given>.*)' is not a valid integer( range)?")
 _OUT_OF_RANGE = re.compile(r"(?P<given>\S+) is not in the range .*")
@@ -25,7 +25,7 @@ _EXTRA = re.compile(r"Got unexpected extra arguments? \((?P<given>.*)\)")
 
 
 def usage_message(error: click.ClickException) -> str:
-    """Return Click's error as one lower-case line. Where options are unclear, it names the command that lists them."""
+    """Return Click's error as one lower-case line. If options are unclear, it names the command that lists them."""
     text = next((translate(error) for kind, translate in _TRANSLATIONS if isinstance(error, kind)), None)
     context = error.ctx if isinstance(error, _UNCLEAR) else None
     hint = f" (`{context.command_path} -h` shows the options)" if context else ""
@@ -100,4 +100,4 @@ _TRANSLATIONS: tuple[tuple[type[click.ClickException], Callable[..., str]], ...]
     (NoSuchCommand, _unknown_command),
     (BadOptionUsage, _wrong_number_of_values),
 )
-"""Kinds of errors, a special one before a general one."""
+"""Error classes, each subclass before its base class."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Number(click.ParamType[int]):
-    """A whole number. In numbers of tokens, k is 1,024 and M is 1,024 k: 16k for 16384."""
+    """A whole number. In token counts, k is 1,024 and M is 1,024 k: 16k for 16384."""
 
     name = "integer"
 
@@ -67,14 +67,14 @@ _FIELD = re.compile(r"'(\w+)'|(?<=or remove )(\w+)$")
 """A field that a message names."""
 
 METHODS = get_args(Method)
-"""Methods of fine-tuning, which ``--task`` accepts too."""
+"""Fine-tuning methods, which ``--task`` also accepts."""
 
 _DECORATORS = (
     click.option(
         "--task",
         metavar="TASK",
         shell_complete=completers.words_of("task", "method"),
-        help=f"{joined(get_args(Task), 'or')}. With {joined(METHODS, 'or')}: fine-tuning with that method.",
+        help=f"{joined(get_args(Task), 'or')}; {joined(METHODS, 'or')} means fine-tuning with that method.",
     ),
     click.option(
         "--model",
@@ -103,9 +103,9 @@ _DECORATORS = (
         metavar="N",
         help="Inference: people who use the model at the same time, instead of --concurrency.",
     ),
-    click.option("--tokens", "training_tokens", metavar="N", help="Training: tokens of the run, such as 15B."),
+    click.option("--tokens", "training_tokens", metavar="N", help="Training: tokens to train on, such as 15B."),
     click.option(
-        "--within", metavar="TIME", help="Training: the longest time for the run, such as 12h or 30d; default: 90d."
+        "--within", metavar="TIME", help="Training: maximum duration of the run, such as 12h or 30d; default: 90d."
     ),
     click.option(
         "--nodes",
@@ -117,8 +117,7 @@ _DECORATORS = (
         "--precision",
         metavar="FORMAT",
         shell_complete=completers.words_of("precision"),
-        help=f"Format of the weights: {joined(get_args(WeightFormat), 'or')}; default: {DEFAULT_FORMAT}, or the "
-        "checkpoint's.",
+        help=f"Weight format: {joined(get_args(WeightFormat), 'or')}; default: {DEFAULT_FORMAT}, or the checkpoint's.",
     ),
     click.option(
         *OPTIONS["budget"],
@@ -138,7 +137,7 @@ def workload_options(function: Function) -> Function:
 
 
 def given_fields(options: Mapping[str, object]) -> dict[str, object]:
-    """Return the options that were given, by the names of the workload file's fields."""
+    """Return the given options, by the names of the workload file's fields."""
     given = {name: value for name, value in options.items() if value not in (None, ())}
     fields: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
     if fields.get("model"):
@@ -149,7 +148,7 @@ def given_fields(options: Mapping[str, object]) -> dict[str, object]:
 
 
 def task_fields(task: str) -> dict[str, object]:
-    """Return the fields for a task, or for the method of fine-tuning instead of one."""
+    """Return the fields for a task or a fine-tuning method."""
     return {"task": "fine-tuning", "method": task} if task in METHODS else {"task": task}
 
 
@@ -157,7 +156,7 @@ def request_of_fields(fields: Mapping[str, object], *, folder: Path | None = Non
     """Return the request for fields of a workload file, and the hardware to choose from.
 
     Raises:
-        StrategyError: with the names of the options instead of the fields.
+        StrategyError: a field is invalid. The findings name options instead of fields.
     """
     from dataclasses import replace
 

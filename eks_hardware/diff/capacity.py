@@ -15,7 +15,7 @@ from eks_hardware.resolve import ResolvedStrategy, accelerator_resource
 
 @dataclass(frozen=True)
 class Amount:
-    """An amount before and after, such as of ``A100``; None if there is no such item."""
+    """An amount before and after the change, such as the number of A100s; None if there is no such item."""
 
     name: str
     before: str | None
@@ -74,7 +74,7 @@ def _nodes(side: Side) -> dict[str, str]:
 
 
 def _accelerators(side: Side, catalogue: Catalogue) -> dict[str, str]:
-    """Return devices at the maximum: the largest number of a group's types, or the limit of a pool."""
+    """Return the maximum number of devices by accelerator, from the types of groups and the limits of pools."""
     counts: dict[str, int] = {}
     for group in side.resolved.node_groups:
         devices = [chip for name in group.instance_types if (chip := catalogue.get(name).accelerator)]

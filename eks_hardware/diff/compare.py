@@ -25,8 +25,8 @@ class Changes:
     """Changes from one strategy to another.
 
     ``state`` is ``same`` if both share a deployment, ``separate`` if the new strategy is another deployment, and
-    ``region`` if the old resources stay behind in their region. ``not_compared`` is the reason if there are no
-    resources.
+    ``region`` if the old resources stay behind in their region. ``not_compared`` is the reason if resources
+    are not compared.
     """
 
     before: ResolvedStrategy
@@ -48,7 +48,7 @@ class Changes:
         )
 
     def of(self, *actions: Action) -> tuple[ResourceChange, ...]:
-        """Return resources with one of some actions."""
+        """Return the changes of resources with one of these actions."""
         return tuple(resource for resource in self.resources if resource.action in actions)
 
     def count(self) -> Counter[Action]:
@@ -65,7 +65,7 @@ def compare(
     """Compare two strategies that passed the rules.
 
     Without Node, resources are not compared; ``not_compared`` and the first note say so. ``synthesize`` returns the
-    Terraform JSON of a strategy's stacks, with that of its charts last.
+    Terraform JSON of a strategy's stacks, the charts' stack last.
 
     Raises:
         SynthesisError: when the stacks of a strategy cannot be synthesized.
@@ -128,7 +128,7 @@ def _state(before: ResolvedStrategy, after: ResolvedStrategy) -> State:
 
 
 def _namespace_changes(before: ResolvedStrategy, after: ResolvedStrategy) -> bool:
-    """Return whether the Helm release of Karpenter's objects moves to another namespace, a replacement."""
+    """Return whether the Helm release of Karpenter's objects moves to another namespace, which replaces it."""
     if before.kubernetes.delivery != "helm" or before.karpenter is None or after.karpenter is None:
         return False
     return before.karpenter.namespace != after.karpenter.namespace

@@ -13,7 +13,7 @@ from eks_hardware.resolve import ResolvedStrategy
 
 @dataclass(frozen=True)
 class CostChange:
-    """Cost before and after, of items with a known price."""
+    """Cost of the items with a known price, before and after the change."""
 
     before: StrategyCost
     after: StrategyCost
@@ -27,10 +27,9 @@ class CostChange:
         return self.before.usd_per_month(level), self.after.usd_per_month(level)
 
     def bounds(self, level: Level) -> tuple[float, float]:
-        """Return the least and the most by which the cost per hour changes; infinite where no known price bounds it.
+        """Return the smallest and the largest possible change of the cost per hour; infinite where it has no bound.
 
-        Nodes with the same unknown price before and after count by their difference in number, and not at all if that
-        stays the same.
+        If the unknown price of nodes is the same before and after, only a change in their number counts.
         """
         least = most = 0.0
         for _, _, (low, high) in self._lines(level):
@@ -39,7 +38,7 @@ class CostChange:
         return least, most
 
     def unbounded(self, level: Level) -> tuple[str, ...]:
-        """Return the items whose change no known price bounds: instance types, volumes."""
+        """Return the items whose change in cost has no bound: instance types, volumes."""
         lines = (
             line
             for before, after, change in self._lines(level)
@@ -50,7 +49,7 @@ class CostChange:
         return tuple(dict.fromkeys(name for line in lines for name in line.unpriced or (line.short_name,)))
 
     def _lines(self, level: Level) -> Iterator[tuple[CostLine | None, CostLine | None, tuple[float, float]]]:
-        """Yield each item before and after, with the least and the most by which its cost changes."""
+        """Yield each item before and after, with the smallest and the largest possible change of its cost."""
         before, after = ({(line.path, line.name): line for line in each.lines} for each in (self.before, self.after))
         for key in dict.fromkeys((*before, *after)):
             one, other = before.get(key), after.get(key)
@@ -67,7 +66,7 @@ class CostChange:
 
     @property
     def unknown_before(self) -> tuple[str, ...]:
-        """Items without a known price before the change. The figures leave them out."""
+        """Items without a known price before the change. The figures exclude them."""
         return _unknown(self.before)
 
     @property
@@ -77,7 +76,7 @@ class CostChange:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """Both, each item once."""
+        """Items without a known price before or after the change, each once."""
         return tuple(dict.fromkeys((*self.unknown_after, *self.unknown_before)))
 
 
@@ -87,7 +86,7 @@ def cost_change(before: ResolvedStrategy, after: ResolvedStrategy, catalogue: Ca
 
 
 def _amounts(line: CostLine | None, level: Level) -> tuple[float, float]:
-    """Return the least and the most that a line costs per hour."""
+    """Return the minimum and the maximum cost of a line per hour."""
     if line is None:
         return 0.0, 0.0
     most = line.usd_per_hour_at_most(level)
@@ -95,9 +94,10 @@ def _amounts(line: CostLine | None, level: Level) -> tuple[float, float]:
 
 
 def _same_unknown_price(before: CostLine | None, after: CostLine | None, level: Level) -> float | None:
-    """Return the highest cost of the nodes that are added (removed: negative), if only their number changes.
+    """Return the maximum cost per hour of added nodes (negative for removed ones), if only the number of nodes changes.
 
-    It is infinite if no known price bounds it. Lines without an instance type can mean other nodes.
+    The cost is infinite if it has no known bound. Lines without an instance type can mean other nodes, so they give
+    None.
     """
     if before is None or after is None or before.ceiling != after.ceiling:
         return None

@@ -1,6 +1,6 @@
 """Changes from one folder of strategies to another, such as two commits of a repository.
 
-A strategy is recognized by its name, with each of its overlays. Variants of a strategy with equal changes are one item.
+Strategies are matched by name and overlay. Variants of a strategy with equal changes are one item.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Item:
     Attributes:
         name: the strategy's name.
         overlays: the overlays that this item is about; an empty name is the strategy alone.
-        change: ``failed`` if the strategy has errors; it is then only named.
+        change: ``failed`` if the strategy has errors, which the report does not list.
         cost: the cost of a new or removed strategy.
         changes: the changes of a changed strategy.
     """
@@ -58,7 +58,7 @@ Side = Mapping[Key, Strategy | None]
 def compare_folders(
     before: Side, after: Side, *, compare: Callable[[Strategy, Strategy], Changes] = compare
 ) -> tuple[Item, ...]:
-    """Compare the strategies of two folders; unchanged ones are left out.
+    """Compare the strategies of two folders; unchanged ones are omitted.
 
     A strategy that had errors before counts as new.
 

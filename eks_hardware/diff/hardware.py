@@ -34,8 +34,8 @@ class Difference:
 class PartChange:
     """A node group or node pool that is added, removed or changed.
 
-    For an added or removed group, ``differences`` has its values. ``renamed_to`` is an added group that is otherwise
-    equal.
+    For an added or removed group, ``differences`` contains all values. ``renamed_to`` is an added group that is
+    otherwise equal.
     """
 
     path: str
@@ -91,7 +91,7 @@ def _alike(one: Node, other: Node) -> bool:
 
 
 def _unnamed(value: object) -> object:
-    """Return NodeOverlays without their names, which contain the pool's."""
+    """Return NodeOverlays without their names, which contain the pool's name."""
     if isinstance(value, tuple) and value and isinstance(value[0], CapacityOverlay):
         return [replace(each, name="") for each in value]
     return value
@@ -133,7 +133,7 @@ _READ: Mapping[str, Callable[[Node, Catalogue], object]] = {
 
 
 def _short(before: _Lines, after: _Lines) -> tuple[str, str]:
-    """Return both values as text, and of long lists only removed and added items."""
+    """Return both values as text; for long lists, only the removed and added items."""
     if max(len(before), len(after)) < _MANY or not set(before) & set(after):
         return _text(before), _text(after)
     gone = [f"-{each}" for each in before if each not in after]

@@ -47,7 +47,7 @@ def _cost(changes: Changes) -> dict[str, object]:
 
 
 def _bounds(changes: Changes, level: Level) -> dict[str, float | None]:
-    """Return the bounds of a change; None where no known price bounds it."""
+    """Return the bounds of a change in cost; None where there is no bound."""
     bounds = (each * HOURS_PER_MONTH for each in changes.cost.bounds(level))
     return {
         name: round(each, 2) if math.isfinite(each) else None

@@ -1,6 +1,6 @@
 """A comparison as a pull request comment in GitHub's Markdown.
 
-All text from a strategy is in code spans. There it cannot become HTML, a link, a mention, or the border of a table.
+All text from a strategy is in code spans, where it cannot become HTML, a link, a mention or a table border.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _MOST_POINTS, _MOST_HARDWARE, _MOST_CAPACITY, _MOST_UNPRICED = 24_000, 14_000, 8
 _AROUND = 2_000
 """Characters reserved around the rows of the table of resources."""
 _MOST_IN_SPAN = 1_000
+"""Maximum characters of one value."""
 _LEAST_CHANGE = 0.01
 """The smallest change in US dollars per month that the headline shows."""
-"""Maximum characters of one value."""
 
 
 def as_markdown(changes: Changes, name: str | None = None) -> str:

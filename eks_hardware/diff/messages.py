@@ -29,8 +29,8 @@ VERBS = {
 class Sentence:
     """A sentence in parts. Reports can format values and words differently.
 
-    ``owner`` is a field of the strategy and ``noun`` the kind of resource (``node group``). ``name`` distinguishes it
-    from others of its kind and can be empty.
+    ``owner`` is a field of the strategy and ``noun`` the kind of resource (``node group``). ``name`` distinguishes
+    the resource from others of its kind and can be empty.
     """
 
     owner: str
@@ -51,7 +51,7 @@ def sentence(change: ResourceChange, template: ResourceChange | None = None) -> 
 
     ``node_groups[gpu]: capacity on-demand -> spot: the node group is REPLACED: its nodes are drained, ...``
 
-    The changes of its launch template, ``template``, replace "gets a new version".
+    If ``template`` is the change of its launch template, the template's causes replace "gets a new version".
     """
     causes: list[Cause] = []
     for each in [cause for cause in change.causes if cause.replaces] or change.causes:
@@ -69,7 +69,7 @@ def sentence(change: ResourceChange, template: ResourceChange | None = None) -> 
 
 
 def _name(resource: Resource) -> str:
-    """Return the name if it says more than the kind of resource."""
+    """Return the name if it adds anything to the kind of resource; otherwise an empty text."""
     plain = resource.name.replace("-", " ").lower()
     return "" if resource.facts["noun"].lower().endswith(plain) else resource.name
 
@@ -109,7 +109,7 @@ def difference(cause: Cause) -> str:
 
 
 def _parsed(value: object) -> object:
-    """Return the parsed value of JSON in a text, such as a policy; otherwise the value."""
+    """Return a value, parsed if it is JSON text such as a policy."""
     if not isinstance(value, str) or not value.startswith("{"):
         return value
     try:

@@ -38,9 +38,9 @@ class PoolChange:
 def pool_changes(
     before: Bundle, after: Bundle, *, kubernetes_versions: tuple[str, str], uninstalled: bool = False
 ) -> tuple[PoolChange, ...]:
-    """Return node pools with changed nodes or objects; kept pools come first.
+    """Return node pools with changed nodes or objects; deleted pools come last.
 
-    If the release of the objects is ``uninstalled``, Kubernetes deletes a pool's nodes with it, and budgets do not
+    If the release of the objects is ``uninstalled``, Kubernetes deletes a pool's nodes, too, and budgets do not
     prevent that. Source: https://karpenter.sh/docs/concepts/disruption/#manual-methods
     """
     old, new = _by_kind(before), _by_kind(after)
@@ -89,7 +89,7 @@ def _fields(kind: str, before: Object, after: Object) -> Iterator[tuple[str, Nod
 
 
 def _differing(before: object, after: object, path: str) -> Iterator[str]:
-    """Yield paths of differences, as deep as both values are maps."""
+    """Yield the paths of differing values, descending while both values are maps."""
     if before == after:
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping) and not path.endswith("labels"):

@@ -83,7 +83,7 @@ def _moved_charts(after: ResolvedStrategy) -> str:
 def _refusals(
     before: ResolvedStrategy, after: ResolvedStrategy, resource_changes: tuple[ResourceChange, ...]
 ) -> Iterator[str]:
-    """Yield changes that Terraform plans and AWS refuses or ignores.
+    """Yield changes that Terraform plans but AWS refuses or ignores.
 
     Source for keys: https://github.com/hashicorp/terraform-provider-aws/blob/v5.100.0/internal/service/eks/cluster.go
     (``AssociateEncryptionConfig`` only if there was no key)
@@ -114,14 +114,14 @@ def _refusals(
     keys = [cause for cause in cluster.causes if cause.argument == "encryption_config"]
     if any(None not in (key.before, key.after) for key in keys):
         yield (
-            "secrets_encryption names another key, but EKS keeps and needs the current one: the apply removes the "
-            "cluster role's access to it, or destroys it; leave the key unchanged"
+            "secrets_encryption names another key, but EKS keeps using the current key: the apply removes the cluster "
+            "role's access to the current key, or destroys that key; leave the field unchanged"
         )
     yield from _version_refusals(before.cluster.kubernetes_version, after.cluster.kubernetes_version)
 
 
 def _version_refusals(before: str, after: str) -> Iterator[str]:
-    """Yield changes of the version that EKS refuses or restricts. The provider requests any.
+    """Yield version changes that EKS refuses or restricts. The Terraform provider requests any change.
 
     Source: https://docs.aws.amazon.com/eks/latest/userguide/update-cluster.html,
     https://docs.aws.amazon.com/eks/latest/userguide/rollback-cluster.html,

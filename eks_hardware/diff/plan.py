@@ -1,4 +1,4 @@
-"""The action of Terraform on each resource, computed from the resources before and after.
+"""Terraform's action on each resource, computed from the resources before and after.
 
 Like Terraform, it follows references: attributes of a replaced resource are unknown while planning, and an argument
 with an unknown value counts as changed.
@@ -28,8 +28,8 @@ class Action(str, Enum):
 class Cause:
     """A changed argument, with its row in ``facts/replacements.json`` (empty for tags).
 
-    Values are references if only AWS knows them. ``through`` is the referenced resource if it is created again and its
-    value is not known yet.
+    Values are references if only AWS knows them. ``through`` is the referenced resource that makes the
+    value unknown while planning.
     """
 
     argument: str
@@ -44,7 +44,7 @@ class Cause:
 class ResourceChange:
     """The change of one resource and its causes. Causes that force a replacement come first.
 
-    ``freed`` is whether the same apply destroys the resources that use it, and so destroys them first.
+    ``freed`` is whether the same apply first destroys the resources that use this one.
     """
 
     action: Action
@@ -81,7 +81,7 @@ def forgotten(before: Iterable[Resource], after: Iterable[Resource]) -> tuple[Re
     """Return the changes of all resources if the provider's region changes.
 
     Terraform finds no old resources in the new region, drops them from the state, and creates everything again. The old
-    resources keep running. IAM is the same in every region.
+    resources keep running. IAM resources are global, so their changes are those of any plan.
     """
     of_iam: list[Resource] = []
     regional: list[Resource] = []

@@ -29,7 +29,7 @@ _INTERPOLATION = re.compile(rf"(?<!\$)\$\{{{_REFERENCE.pattern}\}}")
 # Values set by an autoscaler are read back from AWS and change nothing (docs/adr/0007).
 _READ_BACK = "data.aws_autoscaling_group."
 
-# The strategy's field for a construct, by the construct's path. The first match counts.
+# The strategy's field for a construct, by the construct's path. The first match applies.
 _FIELDS: Sequence[tuple[re.Pattern[str], str]] = tuple(
     (re.compile(pattern), name)
     for pattern, name in (
@@ -52,7 +52,7 @@ _FIELDS: Sequence[tuple[re.Pattern[str], str]] = tuple(
 
 @dataclass(frozen=True)
 class Reference:
-    """An attribute of another resource that only AWS knows. ``name`` is its name for people."""
+    """An attribute of another resource that only AWS knows. ``name`` is its display name."""
 
     address: str
     attribute: str
@@ -80,7 +80,7 @@ class Resource:
 
     @property
     def type(self) -> str:
-        """``aws_eks_node_group``."""
+        """The Terraform type, such as ``aws_eks_node_group``."""
         return self.address.partition(".")[0]
 
     @property
@@ -95,7 +95,7 @@ class Resource:
 
 
 def resources(documents: Sequence[Document]) -> tuple[Resource, ...]:
-    """Return the resources of a strategy's stack, and of the stack of its charts where it has one."""
+    """Return the resources of a strategy's stack, and of its charts' stack if there is one."""
     return tuple(
         resource
         for document, stack in zip(documents, ("", _CHARTS_STACK), strict=False)
@@ -118,7 +118,7 @@ def references_in(value: object) -> Iterator[Reference]:
 
 
 def _of_type(type_: str) -> Mapping[str, Any]:
-    """Return the row of a type in ``facts/replacements.json``, or a minimal row for types of extensions."""
+    """Return the row of a type in ``facts/replacements.json``, or a minimal row for types that extensions add."""
     rows: Mapping[str, Mapping[str, object]] = facts.replacements()["resources"]
     unknown = {"noun": type_.replace("_", " "), "tagged": False, "arguments": {}}
     return rows.get(type_, unknown)

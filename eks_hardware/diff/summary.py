@@ -17,7 +17,7 @@ from eks_hardware.printable import counted, joined, usd
 
 @dataclass(frozen=True)
 class Point:
-    """One line of a report, which also covers ``more`` of the same kind and owner. A node pool has no ``action``."""
+    """One line of a report, also for ``more`` changes of the same kind and owner. A node pool has no ``action``."""
 
     action: Action | None
     sentence: Sentence
@@ -28,8 +28,8 @@ class Point:
 class Outline:
     """The content of a report of resources.
 
-    ``points`` are changes with their own reason, ``carried`` are changes caused only by references, by kind.
-    ``created`` is by owner and kind.
+    ``points`` are changes with their own reason. ``carried`` counts changes caused only by references, by action and
+    kind. ``created`` counts new resources, by owner and kind.
     """
 
     points: tuple[Point, ...]
@@ -69,7 +69,7 @@ def _mild(change: ResourceChange) -> bool:
 
 
 def _templates(resource_changes: Sequence[ResourceChange]) -> dict[str, ResourceChange]:
-    """Return launch templates with a new version, by their groups. The line of the group lists their changes."""
+    """Return launch templates with a new version, by node group. The group's line lists their changes."""
     groups = {
         resource_change.resource.owner
         for resource_change in resource_changes
@@ -106,7 +106,7 @@ def listed(counter: Counter[str]) -> str:
 _LEAST_CHANGE = 0.00005
 """The smallest change in US dollars that is shown."""
 _MOST_NAMES = 2
-"""Maximum number of items that a change of cost names."""
+"""Maximum number of items that a change in cost names."""
 _LEVELS = {"min": "minimum", "desired": "desired", "max": "maximum"}
 _COUNTED = {
     Action.REPLACE: "replaced",
@@ -156,10 +156,10 @@ def change_in_words(cost: CostChange, level: Level, hours: int) -> str:
         return f"at least {words}"
     if math.isfinite(most) and most <= 0:
         return f"saves at least {dollars(-most)}"
-    # Nothing says whether the cost rises or falls: the finite bound is what the known prices are about.
+    # Whether the cost rises or falls is unknown: the finite bound covers the items with known prices.
     for bound, shown in ((least, words), (most, other)):
         if math.isfinite(bound):
-            return f"{shown} without the unknown price of {_few(cost.unbounded(level))}"
+            return f"{shown}, excluding {_few(cost.unbounded(level))} (price unknown)"
     return "unknown"
 
 

@@ -1,7 +1,7 @@
 """Synthesize the Terraform JSON of a strategy.
 
 This is the only module below the stacks that imports them, and only when it is called (``tests/unit/test_layout.py``):
-the actions of Terraform depend only on the synthesized JSON.
+Terraform's actions depend only on the synthesized JSON.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class NodeMissingError(SynthesisError):
 
 
 def synthesize(resolved: ResolvedStrategy) -> Sequence[Document]:
-    """Return the Terraform JSON of a strategy's stacks, with that of its charts last.
+    """Return the Terraform JSON of a strategy's stacks, the charts' stack last.
 
     Raises:
-        NodeMissingError: without Node on the PATH.
-        SynthesisError: for any other failure.
+        NodeMissingError: Node is not on the PATH.
+        SynthesisError: the synthesis fails for another reason.
     """
     if node() is None:
         raise NodeMissingError(NODE_IS_MISSING)

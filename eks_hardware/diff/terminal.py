@@ -63,7 +63,7 @@ def _hardware(parts: Sequence[PartChange], width: int) -> Iterator[str]:
 
 def _amounts(rows: Sequence[Amount], width: int) -> Iterator[str]:
     cells = [(row.name, row.before or EMPTY, row.after or EMPTY) for row in rows]
-    # Limits of a pool are long, and wrap.
+    # Pool limits are long, and wrap.
     before, after = (min(max(widest(cell[index] for cell in cells), 6), width // 4) for index in (1, 2))
     name = min(widest(cell[0] for cell in cells), width - before - after - 2)
     yield from columns([("", "before", "after"), *cells], (name, before, after), right=(1, 2))

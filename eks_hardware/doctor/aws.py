@@ -23,7 +23,7 @@ _ATTEMPTS = 4
 
 
 class AwsError(Exception):
-    """AWS cannot be queried: no credentials, no network, an expired token, or throttling. The text says which."""
+    """AWS cannot be queried: no credentials, no network, an expired token, or throttling. The message says which."""
 
 
 class DeniedError(Exception):
@@ -52,18 +52,18 @@ class Caller:
 
     @property
     def is_root(self) -> bool:
-        """Whether it is the account's root user, which no policy limits."""
+        """Whether the caller is the account's root user, which IAM policies do not limit."""
         return self.arn.endswith(":root")
 
     @property
     def role_name(self) -> str | None:
-        """Name of the role, if the caller is a session of one."""
+        """Name of the role if the caller is a role session; otherwise None."""
         match = re.search(r":assumed-role/([^/]+)/", self.arn)
         return match[1] if match else None
 
 
 class Aws:
-    """The APIs of an account. Safe to use from several threads."""
+    """API calls to one account; thread-safe."""
 
     def __init__(self, client: Callable[[str], object]) -> None:
         self._make = client  # by service name
@@ -127,7 +127,7 @@ class Aws:
     def _ask(self, service: str, operation: str, key: str | None, parameters: Mapping[str, Any]) -> object:
         client = self._client(service)
         if operation not in client.meta.method_to_api_mapping:
-            raise CallError(f"{service}:{operation}", "UnknownOperation", "boto3 is too old for it; update boto3")
+            raise CallError(f"{service}:{operation}", "UnknownOperation", "boto3 is too old for this call; update it")
         action = f"{client.meta.service_model.signing_name}:{client.meta.method_to_api_mapping[operation]}"
         self._asked.add(action)
         try:
@@ -152,11 +152,13 @@ class Aws:
 
 
 class RoleNotAssumedError(Exception):
-    """The role that Terraform would assume cannot be assumed. The text says why."""
+    """The role that Terraform would assume cannot be assumed. The message says why."""
 
 
 def connect(region: str, *, profile: str | None = None, assume_role: AssumeRole | None = None) -> Aws:
-    """Return the account that Terraform would deploy to: credentials of the environment or a profile, and the role.
+    """Return API calls to the account that Terraform would deploy to.
+
+    The credentials are those of the profile or the environment, and of the assumed role if there is one.
 
     Raises:
         AwsError: boto3 is missing, the profile does not exist, or AWS cannot be queried.
@@ -226,7 +228,7 @@ _SIGN_IN = ("SSOError", "TokenRetrievalError", "LoginError")
 
 
 def translated(error: Exception, action: str) -> Exception:
-    """Translate an exception of boto3 into :class:`DeniedError`, :class:`CallError` or :class:`AwsError`.
+    """Translate a boto3 exception into :class:`DeniedError`, :class:`CallError` or :class:`AwsError`.
 
     Other exceptions are returned unchanged. ``action`` is the call that raised it.
     """
@@ -240,16 +242,16 @@ def translated(error: Exception, action: str) -> Exception:
     if _is(error, known, _SIGN_IN):
         return AwsError(f"the sign-in has expired: {text}; run aws sso login")
     if _is(error, known, _NO_CREDENTIALS):
-        return AwsError(f"no credentials for AWS ({text}); set AWS_PROFILE, use --profile, or run aws configure")
+        return AwsError(f"no AWS credentials ({text}); set AWS_PROFILE, use --profile, or run aws configure")
     if _is(error, known, ("ProfileNotFound",)):
         return AwsError(f"{lower}; aws configure list-profiles lists the existing ones")
     if _is(error, known, ("HTTPClientError", "ConnectionError")):
-        return AwsError(f"AWS does not answer ({action}): {lower}")
+        return AwsError(f"no response from AWS ({action}): {lower}")
     return AwsError(f"{action}: {lower}")
 
 
 def _is(error: Exception, known: object, names: tuple[str, ...]) -> bool:
-    # Not every botocore version has all of them.
+    # Not every botocore version has all of these exceptions.
     return isinstance(
         error, tuple(error_class for error_class in (getattr(known, name, None) for name in names) if error_class)
     )
@@ -262,8 +264,8 @@ def _of_answer(answer: Mapping[str, Any], action: str) -> Exception:
     if code in _EXPIRED:
         return AwsError(f"the credentials have expired ({action}); renew them, for example with aws sso login")
     if code in _NOT_ACCEPTED:
-        hint = "they are wrong, or the region is not enabled in the account"
-        return AwsError(f"AWS does not accept the credentials ({action}, {code}): {hint}")
+        hint = "check the access key, and that the region is enabled in the account"
+        return AwsError(f"AWS rejected the credentials ({action}, {code}); {hint}")
     if code in _THROTTLED:
         return AwsError(f"AWS throttles {action} ({code}); wait a minute and try again")
     return CallError(action, code, message)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def aws_command(*words: str, **options: str | int | Sequence[str]) -> str:
-    """Return the command line of a service and operation, quoted for a shell. A list becomes several words.
+    """Return an ``aws`` command line, quoted for a shell. A list of values becomes several words.
 
     >>> aws_command("iam", "get-role", role_name="platform")
     'aws iam get-role --role-name platform'
@@ -21,7 +21,7 @@ def aws_command(*words: str, **options: str | int | Sequence[str]) -> str:
 
 
 def wrapped(command: str, width: int, indent: str = "") -> list[str]:
-    """Return a command in lines of at most ``width`` columns that a shell still accepts. Long words are not broken."""
+    """Return a command wrapped at ``width`` columns with backslashes. Long words are not broken."""
     lines: list[str] = []
     line = indent
     for word in _words(command):
@@ -35,7 +35,7 @@ def wrapped(command: str, width: int, indent: str = "") -> list[str]:
 
 
 def _words(command: str) -> list[str]:
-    """Return the words of a command with their quotes. An option and its first value are one word."""
+    """Return a command's words, still quoted. An option and its first value count as one word."""
     words = [shlex.quote(word) for word in shlex.split(command)]
     joined: list[str] = []
     for word in words:

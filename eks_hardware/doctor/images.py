@@ -21,7 +21,7 @@ _NOT_THERE = ("InvalidAMIID.NotFound", "InvalidAMIID.Unavailable", "InvalidAMIID
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """Yield one probe for each group and pool: its own AMI, or its EKS AMI release."""
+    """Yield one probe for each group and pool: for its custom AMI, or for its EKS AMI release."""
     for group in subject.resolved.node_groups:
         path = field_paths.node_group(group.name)
         if group.image_id:
@@ -60,7 +60,7 @@ def _of_group(group: ResolvedNodeGroup) -> str | None:
 
 
 def _of_type(subject: Subject, pool: ResolvedNodePool, kind: InstanceType) -> str:
-    """Return the SSM parameter that Karpenter reads for one type of a pool."""
+    """Return the SSM parameter that Karpenter reads for one of a pool's instance types."""
     accelerated = kind.accelerator is not None
     if pool.ami_family == "al2023":
         variant = "neuron" if kind.hardware.is_neuron else "nvidia" if accelerated else "standard"
@@ -74,7 +74,7 @@ def _parameter(node: Node, kubernetes: str, architecture: str, variant: str) -> 
     values = {"kubernetes": kubernetes, "architecture": architecture, "variant": variant}
     release = known["newest"]
     if name := node.ami_release:
-        # Bottlerocket's parameters have no v.
+        # Bottlerocket's parameter names contain the version without the v.
         version = name if node.ami_family == "al2023" else name.removeprefix("v")
         release = known["release"].format(**values, version=version)
     return known["path"].format(**values, release=release)
@@ -91,7 +91,7 @@ def _release(subject: Subject, path: str, release: str, parameters: set[str], aw
             yield subject.error(
                 "IMAGE_RELEASE_MISSING",
                 path,
-                f"{region} has no release {release} of the AMI {kind}; choose one that the command lists"
+                f"{region} has no release {release} of the AMI {kind}; choose a release that the command lists"
                 if release
                 else f"{region} has no AMI {kind}; choose another Kubernetes version, AMI type or region",
                 subject.command("ssm", "get-parameters-by-path", path=folder, recursive=(), query="Parameters[].Name"),
@@ -106,14 +106,14 @@ def _image(subject: Subject, path: str, image_id: str, architecture: str, aws: A
         yield subject.error(
             "IMAGE_MISSING",
             path,
-            f"{subject.resolved.region} has no AMI {image_id} that this account can use{state}; copy it there or "
-            "choose another",
+            f"{subject.resolved.region} has no AMI {image_id} that this account can use{state}; copy the AMI to "
+            "this region, or choose another",
             subject.command("ec2", "describe-images", owners="self", query="Images[].[ImageId,Name]"),
         )
     elif image.get("Architecture", architecture) != architecture:
         yield subject.error(
             "IMAGE_ARCHITECTURE",
             path,
-            f"{image_id} is for {image['Architecture']}, the instance types are {architecture}; choose another",
+            f"{image_id} is for {image['Architecture']}, but the instance types are {architecture}; choose another AMI",
             subject.command("ec2", "describe-images", image_ids=image_id),
         )

@@ -42,10 +42,10 @@ def _key(subject: Subject, path: str, arn: str, aws: Aws) -> Iterator[Diagnosis]
     state = key.get("KeyState", "Enabled" if key.get("Enabled") else "Disabled")
     mended = {
         "PendingDeletion": (
-            "is pending deletion; cancel the deletion and enable the key, or choose another",
+            "is pending deletion; cancel the deletion and enable the key, or choose another key",
             "cancel-key-deletion",
         ),
-        "Disabled": ("is disabled; enable it, or choose another", "enable-key"),
+        "Disabled": ("is disabled; enable it, or choose another key", "enable-key"),
     }
     if state != "Enabled":
         text, operation = mended.get(state, (f"is in state {state}; choose an enabled key", "describe-key"))

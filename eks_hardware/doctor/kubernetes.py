@@ -77,8 +77,8 @@ def _addon(subject: Subject, addon: ResolvedAddon, path: str, aws: Aws) -> Itera
         yield subject.error(
             "ADDON_NOT_OFFERED",
             path,
-            f"EKS has no {addon.name} for Kubernetes {version} in {subject.resolved.region}; set enabled: false, "
-            "or choose another Kubernetes version",
+            f"EKS does not offer {addon.name} for Kubernetes {version} in {subject.resolved.region}; set enabled: "
+            "false, or choose another Kubernetes version",
             command,
         )
     elif addon.version and addon.version not in offered:
@@ -94,14 +94,14 @@ def _addon(subject: Subject, addon: ResolvedAddon, path: str, aws: Aws) -> Itera
 def _cluster(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
     name = subject.resolved.name
     answer = aws.found(("ResourceNotFoundException",), "eks", "describe_cluster", name=name)
-    # Terraform's default tags: a cluster of this strategy has its name as a tag.
+    # Terraform's default tags include the strategy's name, so this strategy's own cluster has this tag.
     if answer and answer["cluster"].get("tags", {}).get(STRATEGY_TAG) != name:
         cluster = answer["cluster"]
         yield subject.warning(
             "CLUSTER_EXISTS",
             "name",
             f"{subject.resolved.region} already has a cluster {name} ({cluster.get('status', 'status unknown')}, "
-            f"Kubernetes {cluster.get('version', 'unknown')}) without the tag {STRATEGY_TAG}={name}: this strategy did "
-            "not create it, and cannot create another one with this name; choose another name",
+            f"Kubernetes {cluster.get('version', 'unknown')}) that this strategy did not create (it has no tag "
+            f"{STRATEGY_TAG}={name}); choose another name",
             subject.command("eks", "describe-cluster", name=name),
         )

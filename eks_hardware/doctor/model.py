@@ -18,7 +18,7 @@ from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.rules.ignore import reason
 
 CREDENTIALS = "aws"
-"""The field of findings about no other field, so that a strategy can accept them."""
+"""Field of findings that concern no other field, so that a strategy can ignore them."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Diagnosis(Finding):
 
 @dataclass(frozen=True)
 class Subject:
-    """A strategy, its resolved form, and the caller. ``profile`` is the profile for the commands."""
+    """A strategy, its resolved form, and the caller. ``profile`` is the AWS profile for the commands."""
 
     loaded: LoadedStrategy
     resolved: ResolvedStrategy
@@ -50,7 +50,7 @@ class Subject:
         return pools_of(self.strategy)
 
     def command(self, *words: str, **options: str | int | Sequence[str]) -> str:
-        """Return an ``aws`` command for the region of the strategy."""
+        """Return an ``aws`` command for the strategy's region."""
         return aws_command(*words, **options, region=self.resolved.region)
 
     def error(self, code: str, path: str, message: str, command: str = "") -> Diagnosis:
@@ -119,7 +119,7 @@ class Report:
 
     @property
     def findings(self) -> tuple[Diagnosis, ...]:
-        """All findings in the order of the file, then of the checks."""
+        """All findings, in the order of the file, then of the checks."""
         findings = [finding for outcome in self.outcomes for finding in outcome.findings]
         return tuple(
             sorted(

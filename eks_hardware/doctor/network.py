@@ -17,7 +17,7 @@ NAME = "network"
 CALLS: tuple[str, ...] = ("ec2:DescribeSubnets", "ec2:DescribeVpcAttribute", "ec2:DescribeVpcs")
 
 _VPC = "network.existing.vpc_id"
-# Attribute of a VPC -> its name in the response, option of the command.
+# VPC attribute -> its key in the response, and the option of modify-vpc-attribute.
 _DNS = {
     "enableDnsSupport": ("EnableDnsSupport", "--enable-dns-support"),
     "enableDnsHostnames": ("EnableDnsHostnames", "--enable-dns-hostnames"),
@@ -43,7 +43,7 @@ def probes(subject: Subject) -> Iterator[Probe]:
 
 
 def _named(subject: Subject) -> dict[str, Mapping[str, str]]:
-    """Return subnets by the field that names them. Subnets of the control plane are often the private ones."""
+    """Return the subnets by zone for each field. The control plane subnets are often the private ones."""
     given = subject.strategy.network.existing
     assert given is not None
     return {
@@ -72,7 +72,8 @@ def _dns(subject: Subject, vpc_id: str, attribute: str, aws: Aws) -> Iterator[Di
         yield subject.error(
             "VPC_DNS",
             _VPC,
-            f"{attribute} of {vpc_id} is off; without it nodes cannot resolve the cluster's endpoint, and never join",
+            f"{attribute} of {vpc_id} is off; turn it on: otherwise nodes cannot resolve the cluster's endpoint, and "
+            "never join",
             f"{subject.command('ec2', 'modify-vpc-attribute', vpc_id=vpc_id)} {option} '{{\"Value\":true}}'",
         )
 
@@ -111,12 +112,12 @@ def _room(
         message += f"the control plane and the first nodes need {at_once}"
         yield subject.error("SUBNET_FULL", path, message, command)
     elif free < at_most:
-        message += f"with every group at max and full of pods, {zone} needs about {at_most}"
+        message += f"with every group at max and every node full of pods, {zone} needs about {at_most}"
         yield subject.warning("SUBNET_SMALL", path, message, command)
 
 
 def _addresses(subject: Subject, role: str, zone: str) -> tuple[int, int]:
-    """Return the addresses that a subnet needs: at first, and with every node group of the zone at its maximum.
+    """Return how many addresses a subnet needs: at first, and with every node group in its zone at max.
 
     Nodes spread evenly over a group's zones. Nodes of Karpenter's pools need additional addresses.
     """
@@ -136,7 +137,7 @@ def _addresses(subject: Subject, role: str, zone: str) -> tuple[int, int]:
 
 
 def _of_node(subject: Subject, group: ResolvedNodeGroup, role: str) -> tuple[int, int]:
-    """Return the addresses of one node in a subnet: when it starts, and full of pods.
+    """Return how many addresses one node uses in a subnet: when it starts, and when it is full of pods.
 
     A node gets a prefix of 16 addresses when it starts, and always has one more prefix than it fills:
     https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html

@@ -40,11 +40,11 @@ def _zones(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
     there = {zone["ZoneId"] for zone in aws.pages("ec2", "describe_availability_zones", "AvailabilityZones")}
     for zone in network.zone_ids:
         if zone not in there:
-            way = "opt in to its zone group" if is_edge(zone) else "choose from these in network.zones"
+            way = "opt in to its zone group" if is_edge(zone) else "choose available zones in network.zones"
             yield subject.error(
                 "ZONE_NOT_YOURS",
                 "network.existing" if network.existing else "network.zones",
-                f"the account has no zone {zone}; it has {', '.join(sorted(there))}; {way}",
+                f"zone {zone} is not available to the account (available: {', '.join(sorted(there))}); {way}",
                 subject.command(
                     "ec2", "describe-availability-zones", query="AvailabilityZones[].[ZoneId,ZoneName,State]"
                 ),
@@ -75,14 +75,15 @@ def _offered(subject: Subject, path: str, nodes: ResolvedNodes, aws: Aws) -> Ite
     )
     if not here:
         elsewhere = ", ".join(sorted({zone for _, zone in offered}))
-        where = f"choose zones that do ({elsewhere})" if elsewhere else "choose another region"
+        where = f"choose zones where it does ({elsewhere})" if elsewhere else "choose another region"
         message = f"EC2 does not offer {some(types, _SHOWN)} in {' or '.join(zone_ids)}; {where}, or another type"
         yield subject.error("OFFERING_NONE", field, message, command)
         return
     lacking = [kind for kind in types if not any((kind, zone) in here for zone in zone_ids)]
     empty = [zone for zone in zone_ids if not any((kind, zone) in here for kind in types)]
-    words = [f"{some(lacking, _SHOWN)} in any of its zones"] if lacking else []
-    words += [f"any of its types in {', '.join(empty)}"] if empty else []
+    words = [f"{some(lacking, _SHOWN)} in {' or '.join(zone_ids)}"] if lacking else []
+    words += [f"any of the instance types in {' or '.join(empty)}"] if empty else []
     if words:
-        message = f"EC2 does not offer {' or '.join(words)}; remove what EC2 does not offer"
+        nouns = " and ".join(noun for noun, each in (("types", lacking), ("zones", empty)) if each)
+        message = f"EC2 does not offer {', or '.join(words)}; remove these {nouns}"
         yield subject.warning("OFFERING_PART", field, message, command)

@@ -1,8 +1,8 @@
-"""Check: the caller has Terraform's permissions, as far as IAM's policy simulation can say.
+"""Check: the caller has Terraform's permissions, as far as IAM's policy simulation shows.
 
 ``config/facts/account.json`` lists the permissions by the stack's resource types. The simulation includes the caller's
 policies, permissions boundary and (for members of an organization) service control policies. It does not include
-resource policies, session policies, and conditions on tags of resources that do not exist yet.
+resource policies, session policies, or conditions on tags of resources that do not exist yet.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SHOWN = 6
 _Refused = tuple[str, Mapping[str, Any]]
 """A resource, and the simulation's result for an action on it."""
 
-# Conditions of the rows of facts/account.json.
+# Conditions of the permission rows in facts/account.json.
 CONDITIONS: Mapping[str, Callable[[ResolvedStrategy], bool]] = {
     "always": lambda _: True,
     "logs": lambda resolved: bool(resolved.cluster.log_types),
@@ -73,7 +73,7 @@ def probes(subject: Subject) -> Iterator[Probe]:
 
 
 def _asked(subject: Subject) -> dict[str, dict[str, list[str]]]:
-    """Return actions by field and by resource."""
+    """Return the required actions by field, then by resource."""
     resolved = subject.resolved
     karpenter = resolved.karpenter
     values = {
@@ -116,7 +116,8 @@ def _allowed(subject: Subject, path: str, by_resource: Mapping[str, Sequence[str
         yield subject.warning(
             "PERMISSION_UNSURE",
             path,
-            f"whether the caller can call {_actions(unsure)} depends on {', '.join(keys)}, set only by the real call",
+            f"whether the caller can call {_actions(unsure)} depends on {', '.join(keys)}, which only the real call "
+            "sets",
             _simulate(source, unsure),
         )
 
@@ -157,7 +158,7 @@ def _simulate(source: str, refused: Sequence[_Refused]) -> str:
 
 
 def caller_policy_source(subject: Subject, aws: Aws) -> str | None:
-    """Return the ARN to simulate: the user, or the role of a session; None if IAM has no policies for it."""
+    """Return the ARN to simulate: the user, or the role of a session; None if IAM has no policies for the caller."""
     caller = subject.caller
     if caller.is_root or (caller.role_name is None and ":user/" not in caller.arn):
         return None

@@ -50,7 +50,7 @@ def _principal(subject: Subject, path: str, arn: str, aws: Aws) -> Iterator[Diag
     every = aws_command("iam", f"list-{kind}s", query=f"{kind.title()}s[].Arn", output="text")
     answer = aws.found(_NOT_THERE, "iam", operation, **{argument: name})
     if answer is None:
-        message = f"the account has no {kind} {name}; EKS refuses an access entry for it; choose one that exists"
+        message = f"the account has no {kind} {name}, so EKS rejects its access entry; choose an existing {kind}"
         yield subject.error("PRINCIPAL_MISSING", path, message, every)
     elif (found := answer[kind.title()]["Arn"]) != arn:
         yield subject.error(
@@ -60,6 +60,6 @@ def _principal(subject: Subject, path: str, arn: str, aws: Aws) -> Iterator[Diag
 
 def _policy(subject: Subject, path: str, arn: str, code: str, aws: Aws) -> Iterator[Diagnosis]:
     if aws.found(_NOT_THERE, "iam", "get_policy", PolicyArn=arn) is None:
-        message = f"the policy {arn} does not exist, and IAM refuses a role with it; choose one that exists"
+        message = f"the policy {arn} does not exist, and IAM rejects roles that use it; choose an existing policy"
         every = aws_command("iam", "list-policies", scope="Local", query="Policies[].Arn", output="text")
         yield subject.error(code, path, message, every)

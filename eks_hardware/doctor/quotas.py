@@ -1,4 +1,4 @@
-"""Check: Service Quotas allow the strategy's maximum need in addition to current usage."""
+"""Check: the service quotas cover the strategy's maximum need in addition to current usage."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OPEN = ("PENDING", "CASE_OPENED")
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """Yield two probes for each quota: against the strategy's need, and including current usage."""
+    """Yield up to two probes for each quota: for the strategy's need alone, and together with current usage."""
     for need in quota_needs(subject.strategy, subject.resolved, subject.catalogue):
         # A Capacity Block was counted at purchase.
         if need.code is None or need.key == "capacity-block":
@@ -53,7 +53,7 @@ def _quota(need: QuotaNeed) -> str:
 
 
 def _applied(need: QuotaNeed, aws: Aws) -> float:
-    """Return the account's value, or the default if Service Quotas has no other."""
+    """Return the account's quota, or AWS's default if the account has no value of its own."""
     asked = {"ServiceCode": need.service, "QuotaCode": need.code}
     answer = aws.found(("NoSuchResourceException",), "service-quotas", "get_service_quota", **asked)
     if answer is None:
@@ -117,7 +117,7 @@ def _request(subject: Subject, need: QuotaNeed, aws: Aws, wanted: float) -> tupl
             QuotaCode=need.code,
         )
     except (CallError, DeniedError):
-        return "", command  # the finding is correct without it
+        return "", command  # the finding is correct without this text
     pending = [request for request in history if request.get("Status") in _OPEN]
     if not pending:
         return "", command
@@ -186,13 +186,13 @@ def _tags(thing: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _others(subject: Subject, aws: Aws, operation: str, key: str, **parameters: object) -> list[Any]:
-    """Return the resources that an EC2 call lists, without those of this strategy's deployment."""
+    """Return the resources that an EC2 call lists, except those of this strategy's deployment."""
     listed = aws.pages("ec2", operation, key, **parameters)
     return [gateway for gateway in listed if _tags(gateway).get(STRATEGY_TAG) != subject.resolved.name]
 
 
 def _nat_gateways(subject: Subject, aws: Aws) -> int:
-    """Return the number in the fullest zone that gets one."""
+    """Return the highest number of other NAT gateways in any zone that gets one."""
     states = [{"Name": "state", "Values": ["pending", "available", "deleting"]}]
     gateways = _others(subject, aws, "describe_nat_gateways", "NatGateways", Filters=states)
     subnets = {

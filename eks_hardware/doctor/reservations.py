@@ -30,7 +30,7 @@ class _Wanted:
     Attributes:
         path: path of the group or pool.
         field: the field below it that names the reservation.
-        types: instance types; one of them is enough.
+        types: instance types; the reservation must be for one of them.
         zone_ids: zones where it can be.
         blocks: True for a Capacity Block, False for a reservation, None for either.
         most: maximum nodes of the group; None for a pool, whose limits are not in nodes.
@@ -47,7 +47,7 @@ class _Wanted:
 
     @property
     def named(self) -> str:
-        """The field that names it."""
+        """Path of the field that names the reservation."""
         return f"{self.path}.{self.field}"
 
 
@@ -99,7 +99,7 @@ def _every(aws: Aws) -> dict[str, Mapping[str, Any]]:
 def _by_id(subject: Subject, wanted: _Wanted, reservation_id: str, aws: Aws) -> Iterator[Diagnosis]:
     known = _every(aws).get(reservation_id)
     if known is None:
-        message = f"has no reservation {reservation_id} that this account can use; choose one that exists"
+        message = f"has no reservation {reservation_id} that this account can use; choose an existing reservation"
         yield _not_found(subject, wanted, f"{subject.resolved.region} {message}")
         return
     yield from _faults(subject, known, wanted)
@@ -113,7 +113,7 @@ def _by_group(subject: Subject, wanted: _Wanted, arn: str, aws: Aws) -> Iterator
         if error.code != "NotFoundException":
             raise
         groups = subject.command("resource-groups", "list-groups")
-        yield _not_found(subject, wanted, f"the resource group {arn} does not exist; choose one that exists", groups)
+        yield _not_found(subject, wanted, f"the resource group {arn} does not exist; choose an existing group", groups)
         return
     every = _every(aws)
     ids = [member["ResourceArn"].rpartition("/")[2] for member in members]
@@ -156,11 +156,11 @@ def _faults(subject: Subject, reservation: Mapping[str, Any], wanted: _Wanted) -
         is_now, should = ("a Capacity Block", _BLOCK) if block else ("not a Capacity Block", "reserved")
         yield subject.error("RESERVATION_KIND", path, f"{name} is {is_now}; set capacity: {should}", show)
     if (kind := reservation["InstanceType"]) not in wanted.types:
-        message = f"{name} is for {kind}, not for {', '.join(wanted.types[:3])}; use the same type for both"
+        message = f"{name} is for {kind}, not for {', '.join(wanted.types[:3])}; use the reservation's type"
         yield subject.error("RESERVATION_OTHER_TYPE", path, message, show)
     zone = reservation.get("AvailabilityZoneId")
     if zone and zone not in wanted.zone_ids:
-        message = f"{name} is in {zone}, not in {', '.join(wanted.zone_ids)}; set zone to its zone"
+        message = f"{name} is in {zone}, not in {', '.join(wanted.zone_ids)}; set zone: {zone}"
         yield subject.error("RESERVATION_OTHER_ZONE", path, message, show)
     if (platform := reservation.get("InstancePlatform", _LINUX)) != _LINUX:
         message = f"{name} is for {platform}; EKS AMIs need {_LINUX}"
@@ -178,12 +178,13 @@ def _dates(subject: Subject, reservation: Mapping[str, object], wanted: _Wanted,
             text += f"; set desired and min to 0 until then (the group requests {wanted.desired})"
         yield subject.warning("RESERVATION_NOT_STARTED", path, text, show)
     elif state != "active":
-        message = f"{name} is {state}; create a new one and set its id here"
+        message = f"{name} is {state}; create a new reservation and set its id here"
         yield subject.error("RESERVATION_ENDED", path, message, _list(subject, wanted))
     elif isinstance(ends, datetime.datetime) and ends - _now() < _SOON:
         # https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html
         message = (
-            f"{name} ends on {ends:%Y-%m-%d %H:%M} UTC, and its nodes are terminated some minutes earlier; plan for it"
+            f"{name} ends on {ends:%Y-%m-%d %H:%M} UTC, and EC2 terminates its nodes some minutes earlier; finish or "
+            "move their work before then"
         )
         yield subject.warning("RESERVATION_ENDS_SOON", path, message, show)
 
@@ -199,8 +200,8 @@ def _too_small(subject: Subject, reservations: Sequence[Mapping[str, Any]], want
         yield subject.warning(
             "RESERVATION_TOO_SMALL",
             f"{wanted.path}.scaling.max",
-            f"max is {wanted.most}, but {', '.join(ids)} has {total} instances: further nodes never start; lower max "
-            "or enlarge it",
+            f"max is {wanted.most}, but the number of reserved instances is {total} ({', '.join(ids)}): further nodes "
+            "never start; lower max, or reserve more instances",
             subject.command("ec2", "describe-capacity-reservations", capacity_reservation_ids=ids),
         )
 

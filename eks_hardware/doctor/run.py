@@ -1,4 +1,4 @@
-"""Run every check of a strategy, with their probes in parallel."""
+"""Run all checks of a strategy, with their probes in parallel."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _SHOWN = 3
 def examine(loaded: LoadedStrategy, *, profile: str | None = None, aws: Aws | None = None) -> Report:
     """Run all checks for a strategy that passed the rules.
 
-    The profile is by default the strategy's, then the environment's. The account is that of the credentials.
+    ``profile`` defaults to the strategy's profile, then the environment's. The credentials determine the account.
 
     Raises:
         AwsError: AWS cannot be queried.
@@ -82,8 +82,8 @@ def _role_not_assumed(loaded: LoadedStrategy, refused: RoleNotAssumedError) -> D
     return Diagnosis(
         "ROLE_NOT_ASSUMED",
         path,
-        f"{role.role_arn} cannot be assumed ({refused}); Terraform would fail, too; check its trust policy and your "
-        "permission sts:AssumeRole",
+        f"the role {role.role_arn} cannot be assumed ({refused}), so Terraform would fail, too; check the role's trust "
+        "policy and your permission sts:AssumeRole",
         position=loaded.source.locate(path),
         command=aws_command("sts", "assume-role", role_arn=role.role_arn, role_session_name="test"),
         check=account.NAME,
@@ -99,7 +99,7 @@ class _Answer(NamedTuple):
 
 
 def outcomes(subject: Subject, aws: Aws, checks: Iterable[Check]) -> list[Outcome]:
-    """Run some checks.
+    """Run checks, and return their outcomes in the same order.
 
     Raises:
         AwsError: AWS cannot be queried.
@@ -138,7 +138,7 @@ def _denied(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]
         if isinstance(answer.error, DeniedError):
             by_permission.setdefault(answer.error.permission, []).append(answer.probe)
     for permission, probes in by_permission.items():
-        message = f"{_not_checked(probes)}; requires the permission {permission}"
+        message = f"{_not_checked(probes)}; the check requires the permission {permission}"
         yield subject.warning("CHECK_DENIED", _path(probes), message, _simulate(subject.caller, permission))
 
 
@@ -154,7 +154,7 @@ def _failed(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]
 
 
 def _path(probes: list[Probe]) -> str:
-    """Return the field of the only probe; otherwise that of the credentials, so that `ignore` can name it."""
+    """Return the only probe's field; for several probes, the credentials' field, which `ignore` can name."""
     return probes[0].path or CREDENTIALS if len(probes) == 1 else CREDENTIALS
 
 

@@ -22,14 +22,14 @@ _MAKE = "iam:CreateServiceLinkedRole"
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """Yield probes for EC2 Spot for Karpenter, Auto Scaling for volume keys, and roles that a service creates."""
+    """Yield probes for the roles of Spot (Karpenter) and Auto Scaling (volume keys), and those that services create."""
     if spot := [pool.name for pool in subject.pools if "spot" in pool.capacity]:
         path = field_paths.node_pool(spot[0], "capacity")
         why = "Karpenter is not allowed to create it, and cannot launch Spot nodes without it"
         yield _probe("spot", path, partial(_needed, subject, path, "SPOT_ROLE_MISSING", why))
     if keyed := [group.name for group in subject.strategy.node_groups if group.disk.kms_key_arn]:
         path = field_paths.node_group(keyed[0], "disk", "kms_key_arn")
-        why = "the grant on the volume key names it, and KMS refuses a grant for a role that does not exist"
+        why = "the grant on the volume key is for this role, and KMS rejects grants for roles that do not exist"
         yield _probe("autoscaling", path, partial(_needed, subject, path, "AUTOSCALING_ROLE_MISSING", why))
     others = {"eks": True, "nodegroup": True, "autoscaling": not keyed, "fsx": subject.strategy.storage.fsx_lustre}
     for key, used in others.items():
@@ -60,8 +60,8 @@ def _made_on_the_way(subject: Subject, role: ServiceLinkedRole, aws: Aws) -> Ite
         yield subject.warning(
             "SERVICE_ROLE_MISSING",
             CREDENTIALS,
-            f"the account has no role {role['name']}; {role['service']} creates it for a caller with {_MAKE}, which "
-            "you do not seem to have",
+            f"the account has no role {role['name']}; {role['service']} creates it only for callers with {_MAKE}, "
+            "which you do not seem to have",
             _create(role),
         )
 

@@ -44,5 +44,5 @@ def wrapped(text: str, width: int, *, indent: str = "", whole_words: bool = Fals
 
 
 def widest(texts: Iterable[str]) -> int:
-    """Return the length of the longest text; 0 without any."""
+    """Return the length of the longest text; 0 if there are none."""
     return max(map(len, texts), default=0)

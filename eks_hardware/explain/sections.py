@@ -28,12 +28,12 @@ class Row:
 
     @property
     def is_set(self) -> bool:
-        """Whether it has a value."""
+        """Whether the value is set."""
         return not (self.value is None or self.value == "" or self.lines == (EMPTY,))
 
     @property
     def derived(self) -> bool:
-        """Whether the value is derived, not stated in the file."""
+        """Whether the value is derived, not set in the file."""
         return self.reason.origin is not Origin.STRATEGY
 
 

@@ -14,7 +14,7 @@ from eks_hardware import resolve
 from eks_hardware.catalogue import EfaInterface, efa_count
 
 EMPTY = "-"
-"""Shown for no value."""
+"""Text for a missing value."""
 
 
 def lines(value: object) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A project that contains only strategy files: the files that ``eks-hardware init`` writes around them.
+"""The files that ``eks-hardware init`` writes around strategies, so that they form a project.
 
 The templates are in ``files/``. A project is a folder with a ``cdktf.json`` that runs ``python -m eks_hardware``; its
 strategies are in ``strategies/`` (:mod:`eks_hardware.loader.discovery`).
@@ -39,12 +39,12 @@ SCHEMA_FILE = "strategy.schema.json"
 _TEMPLATES = Path(__file__).with_name("files")
 _PUBLISHED_HOOK = "    hooks:\n      - id: eks-hardware-validate\n"
 _LOCAL_COMMENT = (
-    "# This path is on one machine. CI and other machines cannot install it: name a wheel in the repository,\n"
-    "# an index or a Git URL instead. README.md shows how.\n"
+    "# This path exists on one machine only: CI and other machines cannot install it. Replace it with a wheel in the\n"
+    "# repository, a version from an index, or a Git URL. README.md shows how.\n"
 )
 _CI_COMMENT = (
-    "# This workflow fails until requirements.txt names a wheel in the repository, an index or a Git URL. It names a\n"
-    "# path of one machine, which CI cannot install. README.md shows how.\n"
+    "# This workflow fails as long as requirements.txt contains a path on one machine, which CI cannot install.\n"
+    "# Replace it with a wheel in the repository, a version from an index, or a Git URL. README.md shows how.\n"
 )
 BUILD_WHEEL = (
     ".venv/bin/pip wheel --no-deps --wheel-dir wheels -r requirements.txt",
@@ -67,21 +67,21 @@ class ProjectFile:
     needed: str = ""
 
     def status(self, *, written: bool) -> str:
-        """Return what commands say about the file."""
+        """Return the text that commands print after the file's path."""
         return self.purpose if written else f"kept{self.needed and f'; {self.needed}'}"
 
 
 FILES = (
     ProjectFile(PROJECT_FILE, "cdktf.json", "the app: python -m eks_hardware"),
-    ProjectFile("requirements.txt", "requirements.txt", "@source@", "it needs @source@"),
-    ProjectFile("package.json", "package.json", "cdktf-cli 0.21.0", "it needs cdktf-cli 0.21.0"),
+    ProjectFile("requirements.txt", "requirements.txt", "@source@", "must contain @source@"),
+    ProjectFile("package.json", "package.json", "cdktf-cli 0.21.0", "must contain cdktf-cli 0.21.0"),
     ProjectFile(SCHEMA_FILE, "../../config/strategy.schema.json", "completion and checks in editors"),
     ProjectFile("overlays/development.yaml", "development.yaml", "settings for a cheaper cluster"),
     ProjectFile("overlays/production.yaml", "production.yaml", "settings for a protected cluster"),
     ProjectFile(".pre-commit-config.yaml", "pre-commit.yaml", "checks every commit"),
     ProjectFile(".github/workflows/strategies.yml", "strategies.yml", "checks every pull request"),
     ProjectFile(ACTION_FILE, "action.yml", "the steps of that check"),
-    ProjectFile(".gitignore", "gitignore", "environments, output, state", "it needs cdktf.out and *.tfstate"),
+    ProjectFile(".gitignore", "gitignore", "environments, output, state", "must contain cdktf.out and *.tfstate"),
     ProjectFile("README.md", "README.md", "the commands"),
 )
 """In the order of the output."""
@@ -128,7 +128,7 @@ def write_project(folder: Path, name: str, private_in: str | None = None) -> Ite
 
     Args:
         name: the first strategy.
-        private_in: its region, if its Kubernetes API is reachable only from the VPC.
+        private_in: the strategy's region, if its Kubernetes API is reachable only from the VPC.
 
     Raises:
         WriteError: a file cannot be written; earlier files are kept.
@@ -156,8 +156,8 @@ def local_source_notice(source: installed_from.Source) -> str:
     if not source.local:
         return ""
     return (
-        "requirements.txt has a path on this machine. CI and other machines cannot install it. Before you push, "
-        "replace it with a version from an index or a Git URL, or build a wheel and commit wheels/:"
+        "requirements.txt contains a path on this machine, which CI and other machines cannot install. Before you "
+        "push, replace it with a version from an index or a Git URL, or build a wheel and commit wheels/:"
     )
 
 
@@ -197,7 +197,7 @@ def _hook(source: installed_from.Source) -> str:
 
 
 def _copy(wheel: Path, folder: Path) -> bool:
-    """Copy a wheel to a project, where its requirements.txt expects it; return whether it was not there."""
+    """Copy a wheel to where a project's requirements.txt expects it; return whether it was missing there."""
     target = folder / "wheels" / wheel.name
     if target.exists():
         return False

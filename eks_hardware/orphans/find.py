@@ -1,4 +1,4 @@
-"""Run every search, and say how to import or delete what it finds."""
+"""Run every search, and add the commands that import or delete the resources found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def find(
     program: str = "terraform",
     profile: str | None = None,
 ) -> Report:
-    """Return the resources of a strategy's stack that exist in the account, and that its state does not have.
+    """Return the resources of a strategy that exist in the account but not in its stack's state.
 
     Args:
         document: the content of the stack's ``cdk.tf.json``.

@@ -1,4 +1,4 @@
-"""A stack with its state, and what is found in the account."""
+"""A stack with its state, and the resources found in the account."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Found:
     Attributes:
         kind: its Terraform type.
         id: its id for ``terraform import``.
-        address: its address in the stack; empty for one that the stack does not have.
-        delete: the AWS commands that delete it, for one without an address.
+        address: its address in the stack; empty if it is not in the stack.
+        delete: the AWS commands that delete it, if it has no address.
     """
 
     kind: str
@@ -29,7 +29,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Orphan:
-    """A resource that Terraform does not know, and the commands that import or delete it."""
+    """A resource that is not in the Terraform state, and the commands that import or delete it."""
 
     kind: str
     id: str
@@ -39,7 +39,7 @@ class Orphan:
 
 @dataclass(frozen=True)
 class Report:
-    """All orphans, in an order in which they can be deleted. ``not_checked`` has the calls that AWS refused."""
+    """All orphans, in an order in which they can be deleted. ``not_checked`` lists the calls that AWS refused."""
 
     account: str
     region: str
@@ -52,7 +52,7 @@ class Stack:
 
     Args:
         document: the content of ``cdk.tf.json``.
-        state: the output of ``terraform state pull``; empty without a state.
+        state: the output of ``terraform state pull``; empty if there is none.
     """
 
     def __init__(self, document: Mapping[str, Any], state: Mapping[str, Any]) -> None:
@@ -65,7 +65,7 @@ class Stack:
         }
 
     def missing(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield address and arguments of the resources of a type that the state does not have."""
+        """Yield the address and arguments of each resource of a type that is in the stack but not in the state."""
         for name, body in self._resources.get(kind, {}).items():
             address = f"{kind}.{name}"
             if address not in self._attributes:
@@ -76,14 +76,14 @@ class Stack:
         return kind in self._resources or any(attribute.startswith(f"{kind}.") for attribute in self._attributes)
 
     def known(self, kind: str) -> frozenset[str]:
-        """Return the ids of all resources of a type in the state, also of those that the stack no longer has."""
+        """Return the ids of all resources of a type in the state, including those no longer in the stack."""
         attributes_of = {
             each: attributes for each, attributes in self._attributes.items() if each.startswith(f"{kind}.")
         }
         return frozenset(str(attributes.get("id")) for attributes in attributes_of.values())
 
     def value(self, argument: object) -> str | None:
-        """Return the value of an argument, which can refer to another resource; None if that is unknown."""
+        """Return an argument's value, following a reference to another resource; None if the value is unknown."""
         text = str(argument)
         if match := _REFERENCE.fullmatch(text):
             attribute = self._attributes.get(f"{match[1]}.{match[2]}", {}).get(match[3])

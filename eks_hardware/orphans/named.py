@@ -1,4 +1,4 @@
-"""Resources that their arguments in the stack identify: a name, or the ids of what they connect."""
+"""Resources identified by their arguments in the stack: a name, or the ids of the resources that they connect."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _GONE = (
 
 @dataclass(frozen=True)
 class Kind:
-    """A Terraform type, the arguments that identify its resources, and a function of them: the id for the import.
+    """A Terraform type, the arguments that identify its resources, and a function from their values to the import id.
 
-    The function returns nothing if the resource does not exist.
+    The function returns None if the resource does not exist.
     """
 
     type: str
@@ -32,7 +32,7 @@ class Kind:
 
 
 def look(kind: Kind, stack: Stack, aws: Aws) -> Iterator[Found]:
-    """Yield the resources of a type that exist, and that the state does not have."""
+    """Yield the resources of a type that exist in the account but not in the state."""
     for address, body in stack.missing(kind.type):
         values = stack.values(body, kind.arguments)
         if values is not None and (id_ := kind.find(aws, *values)):
@@ -42,7 +42,7 @@ def look(kind: Kind, stack: Stack, aws: Aws) -> Iterator[Found]:
 def _described(
     service: str, operation: str, parameter: str, id_: str | None = None
 ) -> Callable[[Aws, str], str | None]:
-    """Return a function that asks for a resource by its name. Its id is the name, or is under ``id_`` in the answer."""
+    """Return a function that describes a resource by name. The import id is the name, or ``id_`` in the response."""
 
     def find(aws: Aws, name: str) -> str | None:
         answer = aws.found(_GONE, service, operation, **{parameter: name})
@@ -56,7 +56,7 @@ def _described(
 def _listed(
     service: str, operation: str, key: str, name_key: str, id_key: str, **parameters: object
 ) -> Callable[[Aws, str], str | None]:
-    """Return a function that looks for a resource's name in a list."""
+    """Return a function that finds a resource by its name in the response of a list call."""
 
     def find(aws: Aws, name: str) -> str | None:
         items = aws.pages(service, operation, key, **parameters)
@@ -71,7 +71,7 @@ def _log_group(aws: Aws, name: str) -> str | None:
 
 
 def _in_cluster(operation: str, key: str) -> Callable[[Aws, str, str], str | None]:
-    """Return a function that asks for a part of a cluster by its name."""
+    """Return a function that describes a part of a cluster by its name."""
 
     def find(aws: Aws, cluster: str, name: str) -> str | None:
         answer = aws.found(_GONE, "eks", operation, clusterName=cluster, **{key: name})
@@ -139,4 +139,4 @@ KINDS = (
     Kind("aws_kms_alias", ("name",), _listed("kms", "list_aliases", "Aliases", "AliasName", "AliasName")),
     Kind("aws_sqs_queue", ("name",), _described("sqs", "get_queue_url", "QueueName", "QueueUrl")),
 )
-"""All types whose creation fails if the resource exists."""
+"""All types whose creation fails if the resource already exists."""

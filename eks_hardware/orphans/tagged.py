@@ -1,4 +1,4 @@
-"""Resources that the strategy's tag identifies. A second apply can have created them again."""
+"""Resources identified by the strategy's tag. A second apply may have created duplicates of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eks_hardware.doctor.aws import Aws
 from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.orphans.model import Found, Stack
 
-# Tags of resources that others than Terraform create: EKS, Auto Scaling, Karpenter
+# Tags of resources that EKS, Auto Scaling or Karpenter creates, not Terraform
 # (https://karpenter.sh/docs/concepts/nodeclasses/#spectags). The tag karpenter.sh/discovery of private subnets is ours.
 _DEFAULT = "default"
 _OF_OTHERS = ("aws:", "eks:", "karpenter.k8s.aws/", "karpenter.sh/nodeclaim", "karpenter.sh/nodepool")
@@ -26,13 +26,13 @@ class Kind:
     Attributes:
         type: the Terraform type.
         operation: the call that lists its resources.
-        key: the list in the answer.
-        id: the key of the id of each.
-        command: the words of the AWS command that deletes one, and its option for the id.
-        name: the key of its name and the argument in the stack; None for the tag ``Name``.
+        key: the response's key for the list.
+        id: the key of each resource's id.
+        command: the AWS CLI operation that deletes a resource, and its option for the id.
+        name: the key of the name in the response, and its argument in the stack; None if the tag ``Name`` is the name.
         service: the service that lists and deletes them.
-        filters: the parameter for filters; empty if the call has none for tags.
-        only: a key and its value in resources of this type, if the call lists others, too.
+        filters: the call's parameter for filters; empty if it cannot filter by tag.
+        only: a key and its value in resources of this type, for calls that also list other types.
     """
 
     type: str
@@ -145,7 +145,7 @@ KINDS = (
 
 
 def look(kind: Kind, stack: Stack, aws: Aws, strategy: str, region: str) -> Iterator[Found]:
-    """Yield the resources of a type with the strategy's tag, and not in the state."""
+    """Yield the resources of a type that have the strategy's tag but are not in the state."""
     known = stack.known(kind.type)
     missing = _by_name(kind, stack)
     wanted = [{"Name": f"tag:{STRATEGY_TAG}", "Values": [strategy]}]
@@ -159,7 +159,7 @@ def look(kind: Kind, stack: Stack, aws: Aws, strategy: str, region: str) -> Iter
             continue
         name = str(page.get(kind.name[0], "")) if kind.name else tags.get("Name", "")
         if (kind.type, name) == ("aws_security_group", _DEFAULT):
-            continue  # each VPC has one, which is deleted with it; the stack adopts it again
+            continue  # each VPC has one, which is deleted with the VPC; the stack adopts it again
         if address := missing.pop(name, ""):
             yield Found(kind.type, id_, address)
         else:
@@ -168,7 +168,7 @@ def look(kind: Kind, stack: Stack, aws: Aws, strategy: str, region: str) -> Iter
 
 
 def _by_name(kind: Kind, stack: Stack) -> dict[str, str]:
-    """Return the addresses of the missing resources by name, without those whose name another one has."""
+    """Return the addresses of missing resources by name, except those that share a name."""
     ids: dict[str, list[str]] = {}
     for address, body in stack.missing(kind.type):
         name = body.get(kind.name[1], "") if kind.name else body.get("tags", {}).get("Name", "")
@@ -186,7 +186,7 @@ def _delete(kind: Kind, id_: str, item: Mapping[str, Any], region: str) -> Itera
 
 
 def _mount_targets(aws: Aws, file_system_id: str, region: str) -> Iterator[str]:
-    """Yield the commands that delete the mount targets, which keep an EFS file system.
+    """Yield the commands that delete the mount targets: EFS does not delete a file system that has any.
 
     Source: https://docs.aws.amazon.com/efs/latest/ug/API_DeleteFileSystem.html
     """

@@ -1,4 +1,4 @@
-"""The EKS add-ons that are on, and the settings of the VPC CNI that decide the addresses of pods."""
+"""Enabled EKS add-ons, and the VPC CNI settings that determine pod addresses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CUSTOM_NETWORKING = "https://docs.aws.amazon.com/eks/latest/userguide/cni-custom
 
 
 def enabled_addons(cluster: ClusterSpec, needed: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the names of the add-ons that are on: by default, if something needs them, or set in the strategy."""
+    """Return the names of the enabled add-ons: on by default, ``needed``, or enabled in the strategy."""
     given = {str(name): addon for name, addon in cluster.addons.items()}
     return tuple(
         name
@@ -25,7 +25,7 @@ def enabled_addons(cluster: ClusterSpec, needed: Iterable[str] = ()) -> tuple[st
 
 
 def addons_of(strategy: Strategy) -> tuple[str, ...]:
-    """Return the names of a strategy's add-ons, with those that its storage needs."""
+    """Return the names of a strategy's enabled add-ons, including those that its storage needs."""
     needed = storage_addons(strategy.storage, partition=facts.partition(strategy.region))
     return enabled_addons(strategy.cluster, needed)
 
@@ -33,7 +33,7 @@ def addons_of(strategy: Strategy) -> tuple[str, ...]:
 def storage_addons(storage: StorageSpec, *, partition: str) -> Mapping[str, tuple[Statement, ...]]:
     """Return the EKS add-ons that the storage needs, its CSI drivers, each with its permissions.
 
-    No permissions mean the managed policies of the add-on: EFS creates an access point for each claim.
+    An add-on without permissions of its own gets its managed policies, such as EFS: the driver creates access points.
     """
     csi = facts.storage()["csi"]
     needed: dict[str, tuple[Statement, ...]] = {}

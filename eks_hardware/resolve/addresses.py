@@ -1,4 +1,4 @@
-"""The IP budget: how many addresses of each subnet the maximum number of nodes uses, and how many exist.
+"""The IP budget: how many addresses the maximum number of nodes uses in each subnet, and how many exist.
 
 With the CNI's prefix delegation:
 
@@ -9,7 +9,7 @@ With the CNI's prefix delegation:
 - With pod subnets, prefixes and their interfaces are in the pod subnets.
 
 A /28 must be free as a whole; single free addresses between others cannot be used. A subnet therefore runs out of
-prefixes slightly earlier than the sum says.
+prefixes slightly earlier than the total suggests.
 
 Sources: https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md,
 https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html
@@ -87,16 +87,16 @@ class SubnetBudget:
 
     @cached_property
     def own(self) -> int:
-        """Addresses that the node groups' own interfaces use at max, and other resources.
+        """Addresses used by node interfaces when every group is at max, plus those of other resources.
 
-        Limits of pools are not counted: they protect against runaway scaling, and are seldom an intended number of
+        Pools are not counted: their limits protect against runaway scaling, and are seldom an intended number of
         nodes.
         """
         return self.rest + sum(share.nodes * share.own for share in self.shares if isinstance(share.of, NodeGroupSpec))
 
     @cached_property
     def total(self) -> int:
-        """Addresses that groups and pools use at max, with pods on every node, and other resources."""
+        """IP addresses used with every group and pool at max and pods on every node, plus those of other resources."""
         return self.rest + sum(share.total for share in self.shares)
 
 
@@ -107,7 +107,7 @@ def usable(prefix: int) -> int:
 
 
 def nodes_at_limit(pool: NodePoolSpec, types: Sequence[InstanceType]) -> int | None:
-    """Return the nodes of a medium-sized type that a pool's limits allow; None without such a limit.
+    """Return how many nodes of a medium-sized type a pool's limits allow; None if no limit bounds them.
 
     The smallest type would allow many more nodes, but Karpenter launches larger ones if pods fill them.
     """
@@ -123,7 +123,7 @@ def nodes_at_limit(pool: NodePoolSpec, types: Sequence[InstanceType]) -> int | N
 
 
 def strategy_budgets(strategy: Strategy, catalogue: Catalogue) -> tuple[SubnetBudget, ...]:
-    """Return the budget of every subnet of a strategy; groups and pools with unknown types are left out."""
+    """Return the budget of every subnet of a strategy; groups and pools with unknown types are omitted."""
     region, network = strategy.region, strategy.network
     if network.existing:
         return ()
@@ -181,7 +181,7 @@ def _budgets(strategy: Strategy, nodes: Sequence[_Nodes], choice: zones.ZoneChoi
 
 
 def wider(network: str, needed: int, subnet: str) -> str | None:
-    """Return the smallest network around ``network`` in which a proportional ``subnet`` has ``needed`` addresses."""
+    """Return the smallest network containing ``network`` whose proportional ``subnet`` has ``needed`` addresses."""
     given = ipaddress.IPv4Network(network)
     cut = _prefix(subnet) - given.prefixlen
     for prefix in range(given.prefixlen - 1, cidrs.LARGEST_VPC_PREFIX - 1, -1):
@@ -210,7 +210,7 @@ def _own(nodes: _Nodes) -> int:
 
 
 def _places(nodes: _Nodes) -> set[tuple[int, int]]:
-    """Return for every type the slots of an interface, without its own address, and the addresses in a slot."""
+    """Return, for every type, the slots of an interface except its own address, and the addresses per slot."""
     return {(max((kind.ipv4_per_interface or 0) - 1, 1), addresses_per_slot(kind)) for kind in nodes.types}
 
 

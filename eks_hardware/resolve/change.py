@@ -1,4 +1,4 @@
-"""Changes to resolved values that no field of the strategy sets."""
+"""Changes to resolved values for which the strategy has no field."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from eks_hardware.suggestions import did_you_mean
 
 
 def change(resolved: ResolvedStrategy, settings: Mapping[str, object], *, because: str = CHANGED) -> ResolvedStrategy:
-    """Return a copy of a resolved strategy with other values, each with its reason.
+    """Return a copy of a resolved strategy with changed values, each with the given reason.
 
-    Other values are not derived again, and no rule checks the change. If the strategy has a field for a setting, use
-    that field. Do the same for names: addresses and the names of other resources depend on them.
+    Values that depend on them are not derived again, and no rule checks the change. If the strategy has a field for a
+    setting, use that field. Set names in the strategy, too: addresses and the names of other resources depend on them.
 
     Args:
         resolved: the strategy (:func:`resolve`).

@@ -43,7 +43,7 @@ def private(cidr: str, zone_id: str) -> str:
 
 
 def _after_private(cidr: str, zone_id: str, index: int) -> ipaddress.IPv4Network:
-    """Return a part of a zone's block behind the private subnet, by its number there."""
+    """Return a part of a zone's block after the private subnet, by its index."""
     bits = _SPLIT["public_bits"]
     return _parts(zone_block(cidr, zone_id), bits)[(1 << (bits - _SPLIT["private_bits"])) + index]
 

@@ -42,11 +42,11 @@ def resolve_cluster(
     custom_networking: bool = False,
     needed_addons: Mapping[str, Sequence[Statement]] | None = None,
 ) -> ResolvedCluster:
-    """Derive all values of the control plane of the cluster ``name``.
+    """Derive all values of the control plane.
 
     Args:
-        needed_addons: add-ons that are on because of something outside ``cluster``, such as a CSI driver, with the
-            permissions that they need; none means the managed policies of the add-on.
+        needed_addons: add-ons that something outside ``cluster`` requires, such as a CSI driver, with the permissions
+            that they need; an add-on without any gets its managed policies.
     """
     return _Cluster(cluster, name, region, custom_networking, needed_addons or {}).collect()
 
@@ -86,7 +86,7 @@ class _Cluster(Resolver[ResolvedCluster]):
         return rule(entries, "one per principal in admins and access_entries")
 
     def creator_is_admin(self) -> Derived[bool]:
-        otherwise = "access comes from access entries, not from who runs Terraform"
+        otherwise = "access comes from access entries, not from running Terraform"
         row = facts.choices.cite(lambda file: file["cluster_access"]["creator_is_admin"])
         return stated_field(self._spec, "creator_is_admin", row, otherwise)
 
@@ -99,14 +99,14 @@ class _Cluster(Resolver[ResolvedCluster]):
 
     def log_retention_days(self) -> Derived[int]:
         row = facts.choices.cite(lambda file: file["control_plane_logs"]["retention_days"])
-        return stated_field(self._spec.logging, "retention_days", row, "investigations look back that far")
+        return stated_field(self._spec.logging, "retention_days", row, "the period that investigations usually cover")
 
     def log_group_kept(self) -> Derived[bool]:
         row = facts.choices.cite(lambda file: file["log_group"]["kept"])
-        return stated_field(self._spec.logging, "keep_on_destroy", row, "the stack owns it")
+        return stated_field(self._spec.logging, "keep_on_destroy", row, "deleted with the stack, which creates it")
 
     def secrets_encrypted(self) -> Derived[bool]:
-        otherwise = "always on: enabling it later means updating every secret, and it cannot be disabled"
+        otherwise = "always on: enabling it later requires an update of every secret, and EKS cannot disable it"
         row = facts.choices.cite(lambda file: file["secrets_encryption"]["enabled"])
         return stated_field(self._spec.secrets_encryption, "enabled", row, otherwise)
 
@@ -116,14 +116,14 @@ class _Cluster(Resolver[ResolvedCluster]):
     def kms_alias(self) -> Derived[str]:
         most = aws_names.longest("kms_alias")
         name = aws_names.limited("eks", self._name, limit=most.value - len("alias/"))
-        return rule(f"alias/{name}", "contains the cluster's name, to find the key", most)
+        return rule(f"alias/{name}", "contains the cluster's name, so that the key is easy to find", most)
 
     def service_cidr(self) -> Derived[str | None]:
-        return optional(self._spec.service_cidr, "EKS chooses it")
+        return optional(self._spec.service_cidr, "EKS chooses the range")
 
     def deletion_protection(self) -> Derived[bool | None]:
         row = facts.eks.cite(lambda file: file["provider_versions"]["since"]["deletion_protection"]["version"])
-        text = f"not set: needs AWS provider {row.value}"
+        text = f"not set: requires AWS provider {row.value}"
         return optional(self._spec.deletion_protection, text, row)
 
     def support_type(self) -> Derived[str]:
@@ -140,7 +140,7 @@ class _Cluster(Resolver[ResolvedCluster]):
 
     def control_plane_tier(self) -> Derived[str]:
         row = facts.choices.cite(lambda file: file["control_plane_tier"]["tier"])
-        return stated_field(self._spec, "control_plane_tier", row, "standard: EKS scales it with the load")
+        return stated_field(self._spec, "control_plane_tier", row, "EKS scales the standard tier with the load")
 
     def custom_networking(self) -> Derived[bool]:
         text = "pods have their own subnets" if self._custom_networking else "pods share the nodes' subnets"
@@ -222,7 +222,7 @@ class _Addon(Resolver[ResolvedAddon]):
         return bool(self._policies or self._statements)
 
     def _identity(self) -> str:
-        return "its pods call AWS with their own role" if self._calls_aws() else "needs no AWS permission"
+        return "the add-on calls AWS with its own role" if self._calls_aws() else "the add-on needs no AWS permissions"
 
     def name(self) -> Derived[str]:
         return stated_if(self._asked_for, self._name, self._row.value["why"], self._row)
@@ -277,7 +277,7 @@ class _Addon(Resolver[ResolvedAddon]):
             csi = facts.storage()["csi"]
             pages = {csi["fsx_lustre"]["addon"]: policies.PAGES["fsx_lustre"], csi["s3"]["addon"]: policies.PAGES["s3"]}
             return rule(self._statements, "permissions that the strategy's storage needs", pages[self._name])
-        text = "its managed policies are sufficient" if self._policies else self._identity()
+        text = "the add-on's managed policies are sufficient" if self._policies else self._identity()
         return rule((), text, self._row)
 
 

@@ -22,7 +22,7 @@ Source = Cited[object] | str
 """A row of a data file, read by ``DataFile.cite``, or the address of a page."""
 
 
-# Not frozen, because that makes an object take three times as long, and a strategy has a thousand of them.
+# Not frozen: creating a frozen object takes three times as long, and a strategy has a thousand of them.
 @dataclass(slots=True)
 class Derived(Generic[T_co]):
     """A value and the reason for it."""
@@ -36,14 +36,14 @@ def _derived(value: T, origin: Origin, text: str, sources: tuple[Source, ...]) -
     return Derived(value, _reason(origin, text, source))
 
 
-# Most groups and pools of most strategies have the same reasons.
+# Most groups and pools of a strategy have the same reasons.
 @lru_cache(maxsize=4096)
 def _reason(origin: Origin, text: str, source: str | None) -> Reason:
     return Reason(origin, text, source)
 
 
 def stated(value: T, text: str = "as set in the strategy", *sources: Source) -> Derived[T]:
-    """Return a value that the strategy states; ``sources`` are those of the defaults within it."""
+    """Return a value that the strategy states; ``sources`` are the sources of defaults within it."""
     return _derived(value, Origin.STRATEGY, text, sources)
 
 
@@ -53,7 +53,7 @@ def default(value: T, text: str, *sources: Source) -> Derived[T]:
 
 
 def from_catalogue(value: T, text: str, *sources: Source) -> Derived[T]:
-    """Return a value that the catalogue has for an instance type."""
+    """Return an instance type's value from the catalogue."""
     return _derived(value, Origin.CATALOGUE, text, sources)
 
 
@@ -68,12 +68,12 @@ def stated_if(is_set: bool, value: T, otherwise: str, *sources: Source) -> Deriv
 
 
 def chosen(is_set: bool, value: T, row: Cited[T], otherwise: str, *more: Source) -> Derived[T]:
-    """Return a value that the strategy states if ``is_set``, otherwise that of a row with the reason ``otherwise``."""
+    """Return a value that the strategy states if ``is_set``, otherwise a row's value with the reason ``otherwise``."""
     return stated(value) if is_set else default(row.value, otherwise, row, *more)
 
 
 def stated_field(section: StrategyModel, field: str, row: Cited[T], otherwise: str) -> Derived[T]:
-    """Return the value of a section's field if the strategy sets it, otherwise that of a row."""
+    """Return the value of a section's field if the strategy sets it, otherwise a row's value."""
     return chosen(field in section.model_fields_set, getattr(section, field), row, otherwise)
 
 
@@ -83,7 +83,7 @@ def optional(value: T | None, otherwise: str, *sources: Source) -> Derived[T | N
 
 
 def stated_or(value: T | None, row: Cited[T], otherwise: str) -> Derived[T]:
-    """Return a value of the strategy if it has one, otherwise that of a row with the reason ``otherwise``."""
+    """Return the strategy's value if it is set, otherwise a row's value with the reason ``otherwise``."""
     return default(row.value, otherwise, row) if value is None else stated(value)
 
 

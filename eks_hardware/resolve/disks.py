@@ -12,7 +12,7 @@ from eks_hardware.models import NodeTemplate
 from eks_hardware.resolve.derived import Derived, rule, stated_field, stated_or
 from eks_hardware.resolve.values import BlockDevice
 
-_LARGE_IMAGES = "accelerator images are large"
+_LARGE_IMAGES = "container images for accelerators are large"
 
 
 def instance_store(template: NodeTemplate, types: tuple[InstanceType, ...]) -> str:
@@ -39,7 +39,7 @@ def disk_type(template: NodeTemplate) -> Derived[str]:
 
 
 def disk_throughput(template: NodeTemplate, hardware: Hardware) -> Derived[int | None]:
-    """Derive the throughput of the volume for container images in MiB/s; None if its type has no setting for it."""
+    """Derive the throughput of the volume for container images in MiB/s; None if its type has no such setting."""
     disk = template.disk
     if disk.type != "gp3":
         return rule(None, "only gp3 volumes have a throughput setting")

@@ -20,7 +20,7 @@ _CONSOLIDATION_POLICIES = {"when-empty": "WhenEmpty", "when-empty-or-underutiliz
 
 
 class PoolDisruption(Resolver[ResolvedDisruption]):
-    """When Karpenter may remove a node; by default our choice for the pool's purpose."""
+    """When Karpenter may remove a node; by default, the toolkit's choice for the pool's purpose."""
 
     kind = ResolvedDisruption
 
@@ -46,7 +46,7 @@ class PoolDisruption(Resolver[ResolvedDisruption]):
 
     def expire_after(self) -> Derived[str]:
         choice = self._choice(lambda row: row["expire_after"])
-        text = self._why() if choice.value == "Never" else "nodes are replaced regularly, to get patches"
+        text = self._why() if choice.value == "Never" else "nodes are replaced regularly to pick up patches"
         return stated_or(_duration(self._given.expire_after), choice, text)
 
     def termination_grace_period(self) -> Derived[str | None]:

@@ -59,13 +59,13 @@ def mig_profiles(kind: InstanceType) -> Mapping[str, int] | None:
 
 
 def mig_bottlerocket_key(kind: InstanceType) -> str | None:
-    """Return Bottlerocket's name of a type's GPU in ``mig.profile``; None if it has none."""
+    """Return Bottlerocket's key for a type's GPU in ``mig.profile``; None if there is none."""
     fact = _mig(kind)
     return fact["bottlerocket_key"] if fact else None
 
 
 def cite_mig_profiles(kind: InstanceType) -> Cited[list[MigProfile]] | None:
-    """Read the MIG profiles of a type's GPU with their place; None for a GPU without MIG."""
+    """Return the MIG profiles of a type's GPU with their source; None for a GPU without MIG."""
     gpu = _partitionable(kind)
     if gpu is None or _mig(kind) is None:
         return None
@@ -106,7 +106,7 @@ def sharing_settings(
             "time-slicing": {
                 "replicas": shares.shares_per_gpu,
                 "rename-by-default": shares.resource == SHARED_GPU,
-                # Two shares can be of the same GPU, which gives no more time than one share.
+                # Two shares can be of the same GPU, where they get no more time than one share.
                 "fail-requests-greater-than-one": True,
             },
         }

@@ -32,8 +32,8 @@ def huge_pages(
 ) -> HugePages:
     """Return the huge pages that the images of one node with EFA reserve (``config/facts/eks.json``).
 
-    It is unknown how much your own image reserves; it may be as much as EKS's. ``settings`` is the node's user data, in
-    which Bottlerocket settings may set a number of pages.
+    How much your own image reserves is unknown; it may be as much as an EKS image. ``settings`` is the node's user
+    data, in which Bottlerocket settings may set a number of pages.
     """
     of_family = facts.eks()["efa_huge_pages"]["by_family"].get(ami_family)
     given = _pages(settings, of_family.get("setting", ())) if of_family else None
@@ -51,7 +51,7 @@ def stated_huge_pages(number: int, memory_mib: int) -> HugePages:
 
 
 def default_huge_pages(vcpus: int, *, ami_family: str, accelerated: bool, own_image: bool) -> HugePages:
-    """Return the huge pages that the images of a node with EFA reserve if its settings do not name a number."""
+    """Return the huge pages that the images of a node with EFA reserve if its settings set no number."""
     of_family = facts.eks()["efa_huge_pages"]["by_family"].get(ami_family)
     if of_family is None or (of_family["accelerated_only"] and not accelerated):
         return HugePages(0, 0)

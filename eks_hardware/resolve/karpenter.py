@@ -78,9 +78,9 @@ class _Karpenter(Resolver[ResolvedKarpenter]):
 
     def instance_profile_name(self) -> Derived[str | None]:
         if not self._private:
-            return rule(None, "Karpenter creates one for each EC2NodeClass")
+            return rule(None, "Karpenter creates an instance profile for each EC2NodeClass")
         name = self._name("karpenter-node", limit="instance_profile")
-        text = "IAM has no VPC endpoint, so Karpenter cannot create one itself"
+        text = "IAM has no VPC endpoint, so Karpenter cannot create the instance profile itself"
         return rule(name, text, aws_names.longest("instance_profile"))
 
     def queue_name(self) -> Derived[str | None]:

@@ -49,7 +49,7 @@ def resolve_kubernetes(
     node_pools: Sequence[ResolvedNodePool],
     catalogue: Catalogue | None = None,
 ) -> ResolvedKubernetes:
-    """Derive the charts and objects on the cluster; groups and pools are those of the strategy, resolved."""
+    """Derive the charts and objects on the cluster from a strategy and its resolved groups and pools."""
     needs = [*_needs("node_groups", node_groups), *_needs("karpenter.node_pools", node_pools)]
     overlays = any(pool.overlays for pool in node_pools)
     prices = dict(_overlay_prices(strategy, node_pools, catalogue or load()))
@@ -108,10 +108,10 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         }
         value = {name: each for name, each in chosen.items() if each is not None}
         if not self._overlays:
-            return rule(value, "only the strategy's")
+            return rule(value, "only those that the strategy sets")
         return rule(
             value,
-            "the strategy's; nodeOverlay makes shared GPUs, huge pages and prices visible to Karpenter",
+            "those that the strategy sets; nodeOverlay makes shared GPUs, huge pages and prices visible to Karpenter",
             _NODE_OVERLAYS,
         )
 
@@ -119,7 +119,7 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         if not self._prices:
             return rule({}, "Karpenter has every price that it needs")
         prices = {name: price.usd_per_hour for name, price in self._prices.items()}
-        text = "a private network has no pricing service, and this release has no price for these types"
+        text = "a private network cannot reach the pricing service, and Karpenter has no built-in price for these types"
         lacking = facts.karpenter.cite(lambda file: file["private"]["no_builtin_price"])
         return rule(prices, text, lacking, *dict.fromkeys(price.source for price in self._prices.values()))
 
@@ -156,7 +156,7 @@ class _Chart(Resolver[ResolvedChart]):
         self._why = why
         self._row = facts.charts.cite(lambda file: file["charts"][key])
         self._given = charts.get(key, Chart())
-        # The CRDs have the controller's version.
+        # The CRDs have the same version as the controller.
         self._versioned = charts.get("karpenter", Chart()) if key == "karpenter-crd" else self._given
         karpenter = strategy.karpenter if key in ("karpenter", "karpenter-crd") else None
         self._namespace = karpenter.namespace if karpenter else None
@@ -166,13 +166,13 @@ class _Chart(Resolver[ResolvedChart]):
 
     def chart(self) -> Derived[str]:
         row = self._row.part(lambda chart: chart["chart"])
-        return rule(row.value, "its name in the repository", row)
+        return rule(row.value, "the chart's name in its repository", row)
 
     def repository(self) -> Derived[str]:
         return stated_or(
             self._given.repository,
             self._row.part(lambda chart: chart["repository"]),
-            "the repository that publishes it",
+            "the repository that publishes the chart",
         )
 
     def version(self) -> Derived[str]:

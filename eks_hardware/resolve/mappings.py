@@ -27,7 +27,7 @@ def frozen(value: object) -> Any:
     >>> frozen({"env": ["A"]})["env"]
     ('A',)
     """
-    if value is None or isinstance(value, (str, int)):  # most values: asking for a mapping first takes longer
+    if value is None or isinstance(value, (str, int)):  # most values: checking for a mapping first takes longer
         return value
     if isinstance(value, Mapping):
         return MappingProxyType({key: frozen(each) for key, each in value.items()})

@@ -10,7 +10,7 @@ from eks_hardware.models import NodeTemplate
 
 
 def pod_interfaces(kind: InstanceType, *, efa: bool, custom_networking: bool) -> int | None:
-    """Return the first card's network interfaces whose addresses pods get; None if the catalogue lacks them.
+    """Return how many interfaces of the first network card provide pod addresses; None if unknown.
 
     An ``efa-only`` interface has no address, and with custom networking no pod uses the primary interface:
     https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html
@@ -24,7 +24,7 @@ def pod_interfaces(kind: InstanceType, *, efa: bool, custom_networking: bool) ->
 
 
 def pod_addresses(kind: InstanceType, *, efa: bool, custom_networking: bool) -> int | None:
-    """Return how many pods of a node can have addresses, with prefix delegation; None if the catalogue lacks them.
+    """Return how many pods of a node can have addresses, with prefix delegation; None if unknown.
 
     Two pods of every node, the CNI's and kube-proxy's, use the node's own address.
     """
@@ -52,7 +52,7 @@ def recommended_pods(kind: InstanceType) -> int:
 
 
 def pods_per_node(template: NodeTemplate, types: Sequence[InstanceType], *, custom_networking: bool) -> int | None:
-    """Return a node's maximum number of pods: from the strategy, otherwise the smallest of the group's types.
+    """Return a node's maximum number of pods: the strategy's, otherwise the lowest of the group's types.
 
     It must be set, because EKS ignores prefix delegation when it computes the number for a managed node group
     (https://github.com/aws/containers-roadmap/issues/138).

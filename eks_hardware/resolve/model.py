@@ -69,7 +69,7 @@ class ResolvedNetwork(Resolved):
         nat_zone_by_zone: for each zone, the zone of the NAT gateway that its private subnet uses.
         gateway_endpoints: services with a gateway endpoint.
         interface_endpoints: services with an interface endpoint.
-        flow_log_interval_seconds: longest time for which EC2 collects traffic into one record.
+        flow_log_interval_seconds: longest time that one flow log record covers.
 
     Examples:
         >>> resolved.network.zone_ids
@@ -204,8 +204,8 @@ class ResolvedNodes(Resolved):
         instance_types: every type of the group, or every type that the pool can launch, by name.
         image_id: id of your own image; None for an EKS image.
         efa_interfaces: network interfaces of a node with EFA; empty without EFA.
-        user_data: NodeConfig spec or Bottlerocket settings. In a group, ``resolve.user_data`` writes them as text, and
-            empty leaves all settings to EKS; in a pool, Karpenter adds its own.
+        user_data: NodeConfig spec or Bottlerocket settings. For a group, ``resolve.user_data`` writes them as text;
+            if they are empty, EKS chooses all settings. For a pool, Karpenter adds its own.
         shell: shell script lines that run before the node joins (AL2023 only).
 
     Examples:

@@ -59,7 +59,7 @@ class ReservationSelector:
 
 @dataclass(frozen=True)
 class CapacityOverlay:
-    """Resources that nodes of some types advertise and Karpenter would compute differently (a NodeOverlay).
+    """Resources that nodes of some types advertise but Karpenter would compute differently (a NodeOverlay).
 
     Examples:
         >>> overlay = resolved.node_pools[0].overlays[0]
@@ -77,7 +77,7 @@ class ResolvedNodePool(ResolvedNodes):
     """A Karpenter NodePool with its EC2NodeClass; both have the pool's name.
 
     Attributes:
-        architectures: of all types; ``architecture``, to which manifests select nodes, is the first type's.
+        architectures: architectures of all types; ``architecture``, which manifests select, is the first type's.
         ami_version: release of EKS's AMIs, such as ``v20260820``, or ``latest``; None with your own image.
         capacity_types: values of ``karpenter.sh/capacity-type``.
         subnet_ids: subnets by zone id, for an existing VPC whose subnets are not tagged; empty selects by tag.
@@ -179,7 +179,7 @@ class ServiceRole(Resolved):
 
 @dataclass(frozen=True)
 class ResolvedTeam:
-    """A namespace with its quota, in the names of a ResourceQuota (``requests.nvidia.com/gpu``).
+    """A namespace and its quota, with the resource names of a ResourceQuota (``requests.nvidia.com/gpu``).
 
     Examples:
         >>> resolved.kubernetes.teams[0].name
@@ -199,8 +199,8 @@ class ResolvedKubernetes(Resolved):
     Attributes:
         charts: charts to install, by key, in the order of installation.
         feature_gates: Karpenter's feature gates, by their names in its chart (``nodeOverlay``).
-        overlay_prices: On-Demand prices in USD per hour that Karpenter lacks, by instance type; in a private network.
-        service_roles: IAM roles of charts that call AWS, without Karpenter's.
+        overlay_prices: On-Demand prices in USD per hour, by instance type, that Karpenter needs in a private network.
+        service_roles: IAM roles of charts that call AWS, except Karpenter's.
         neuron_monitor: whether Neuron metrics are exported; the exporter has no chart.
 
     Examples:

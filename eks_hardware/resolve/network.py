@@ -37,7 +37,7 @@ _NONE = "none: the strategy uses an existing VPC"
 def resolve_network(
     network: NetworkSpec, *, name: str, region: str, zones: ZoneChoice, addons: Sequence[str] = ()
 ) -> ResolvedNetwork:
-    """Derive all values of the network of the cluster ``name``.
+    """Derive all values of the network.
 
     ``addons`` are the cluster's add-ons. Without NAT gateways the interface endpoints depend on them.
     """
@@ -95,7 +95,7 @@ class _Network(Resolver[ResolvedNetwork]):
         count = facts.choices.cite(lambda file: file["control_plane_zones"]["count"])
         excluded = control_plane_excluded()
         zone_ids = tuple(zone for zone in self._zones.base if can_have_control_plane(zone))[: count.value]
-        text = "the first two that EKS allows; they cannot change once the cluster exists"
+        text = "the first two zones that EKS allows; they cannot change once the cluster exists"
         return rule(zone_ids, text, count, excluded)
 
     def subnets(self) -> Derived[tuple[ResolvedSubnet, ...]]:
@@ -141,7 +141,7 @@ class _Network(Resolver[ResolvedNetwork]):
         if nat_mode(self._spec) != "none":
             return default(services, "none: nodes reach AWS through NAT gateways")
         row = facts.eks.cite(lambda file: file["interface_endpoints"])
-        return default(services, "all that nodes need: there is no NAT gateway", row)
+        return default(services, "all services that nodes need, because there is no NAT gateway", row)
 
     def endpoint_zone_ids(self) -> Derived[tuple[str, ...]]:
         if self._spec.existing:
@@ -160,13 +160,13 @@ class _Network(Resolver[ResolvedNetwork]):
         logs, row = self._spec.flow_logs, facts.choices.cite(lambda file: file["flow_logs"])
         value = logs if logs.enabled else None
         if "flow_logs" not in self._spec.model_fields_set:
-            return default(value, "rejected traffic shows scans and misconfiguration", row)
+            return default(value, "rejected traffic reveals scans and misconfiguration", row)
         if value is None or logs.model_fields_set == set(FlowLogs.model_fields):
             return stated(value)
-        return stated(value, "as set in the strategy, and by default for the rest", row)
+        return stated(value, "as set in the strategy, with defaults for the other fields", row)
 
     def flow_log_group_name(self) -> Derived[str]:
-        return rule(f"/aws/vpc/{self._name}/flow-logs", "contains the cluster's name, to find the group")
+        return rule(f"/aws/vpc/{self._name}/flow-logs", "contains the cluster's name, so it is easy to find")
 
     def flow_log_interval_seconds(self) -> Derived[int]:
         row = facts.choices.cite(lambda file: file["flow_log_interval"]["seconds"])

@@ -45,7 +45,7 @@ def ami_family(node: NodeGroupSpec | NodePoolSpec) -> str:
 
 
 def default_repair(group: NodeGroupSpec) -> Cited[bool]:
-    """Return whether EKS repairs the nodes of a group whose strategy does not set it."""
+    """Return whether EKS repairs a group's nodes by default."""
     if group.reservation:
         return facts.choices.cite(lambda file: file["node_repair"]["in_reservations"])
     return facts.choices.cite(lambda file: file["node_repair"]["enabled"])
@@ -54,7 +54,7 @@ def default_repair(group: NodeGroupSpec) -> Cited[bool]:
 def system_settings(
     template: NodeTemplate, kind: InstanceType, *, bottlerocket: bool, max_pods: int | None, store: str
 ) -> dict[str, object]:
-    """Return the spec of an AL2023 NodeConfig, or Bottlerocket settings; the strategy's override derived ones."""
+    """Return the spec of an AL2023 NodeConfig, or Bottlerocket settings; strategy settings override derived ones."""
     kubelet = user_data.kubelet_settings(template.kubelet, max_pods)
     if bottlerocket:
         neuron = kind.hardware.is_neuron

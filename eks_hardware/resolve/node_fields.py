@@ -91,7 +91,7 @@ _USER_DATA_PAGES = {
 
 @dataclass(frozen=True)
 class _NodeContext:
-    """Values from outside of one group or pool: its cluster's name and settings, its zones, and the stack's tags."""
+    """Values from outside a group or pool: its cluster's name and settings, its zones, and the stack's tags."""
 
     cluster_name: str
     zone_ids: tuple[str, ...]
@@ -114,7 +114,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         self._shares = gpu_shares(spec, self._types, bottlerocket=self._bottlerocket)
 
     def _reservations(self) -> Sequence[Reservation | PoolReservation]:
-        """Return the reservations in which its nodes may be launched."""
+        """Return the reservations in which nodes may be launched."""
         if isinstance(self._spec, NodeGroupSpec):
             return (self._spec.reservation,) if self._spec.reservation else ()
         return self._spec.reservations
@@ -177,14 +177,14 @@ class NodeFields(Resolver[R], Generic[R, S]):
         if self._spec.zones:
             return stated(zone_ids)
         if reserved and reserved >= set(zone_ids):
-            return stated(zone_ids, "the zones of its reservations")
+            return stated(zone_ids, "the zones of the reservations")
         rows = self._offerings(zone_ids)
         if self._spec.efa:
             return default(zone_ids, "one zone: EFA traffic cannot cross zones", *rows, _EFA_ONE_ZONE)
         if not rows:
-            return default(zone_ids, "the cluster's zones: no source says which of them offer its types")
-        more = ", and those of its reservations" if reserved else ""
-        return default(zone_ids, f"the zones that offer its types{more}", *rows)
+            return default(zone_ids, "the cluster's zones; the catalogue has no zone data for these types")
+        more = ", and those of the reservations" if reserved else ""
+        return default(zone_ids, f"the zones that offer the instance types{more}", *rows)
 
     def _offerings(self, zone_ids: Sequence[str]) -> list[Source]:
         """Return for each zone the offering of the first type that the zone offers, without duplicates."""
@@ -315,9 +315,10 @@ class NodeFields(Resolver[R], Generic[R, S]):
         )
         if value is None:
             return from_catalogue(
-                None, f"the kubelet's own number: the catalogue lacks the addresses of {least.name}", row
+                None, f"the kubelet's own number: the catalogue has no interface data for {least.name}", row
             )
-        delegated = "with prefix delegation" if least.nitro else "without prefix delegation, which needs a Nitro type"
+        without = "without prefix delegation, which requires a Nitro type"
+        delegated = "with prefix delegation" if least.nitro else without
         text = f"addresses of the first network card {delegated}, up to EKS's limit"
         return from_catalogue(value, text, row, facts.eks.cite(lambda file: file["max_pods"]))
 
@@ -343,7 +344,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
 
     def gpu_shares(self) -> Derived[GpuShares | None]:
         if self._shares and self._shares.mig_profile and (profiles := cite_mig_profiles(self._first)):
-            return stated(self._shares, "as set in the strategy, with as many slices as each GPU has", profiles)
+            return stated(self._shares, "as set in the strategy, with as many slices as each GPU supports", profiles)
         return stated_if(self._shares is not None, self._shares, "pods get whole accelerators")
 
     def _cite_purchase(self) -> Cited[str]:
@@ -419,7 +420,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         return optional(self._spec.ami.image_id, f"the EKS image of {self.ami_type().value}")
 
     def release_version(self) -> Derived[str | None]:
-        text = "the latest when the group is created or its launch template changes"
+        text = "the latest release when the group is created or its launch template changes"
         return optional(self._spec.ami.release_version, text, f"{_CREATE_NODE_GROUP} (releaseVersion)")
 
     def kubernetes_version(self) -> Derived[str]:
@@ -440,7 +441,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         if self._is_capacity_block():
             text = "Capacity Blocks have their own market type"
             return rule("capacity-block", text, _CAPACITY_TYPES_PAGE)
-        return rule(None, "only Capacity Blocks have one", _CAPACITY_TYPES_PAGE)
+        return rule(None, "only Capacity Blocks have a market type", _CAPACITY_TYPES_PAGE)
 
     def capacity_target(self) -> Derived[CapacityTarget | None]:
         given = self._spec.reservation
@@ -450,7 +451,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
     def instance_type_in_launch_template(self) -> Derived[bool]:
         if self._is_capacity_block():
             return rule(True, "EKS requires a Capacity Block's type in the launch template", _LAUNCH_TEMPLATES)
-        return rule(False, "the group lists the types, so it can have several", _LAUNCH_TEMPLATES)
+        return rule(False, "the group lists the types, so that it can have several", _LAUNCH_TEMPLATES)
 
     def min_size(self) -> Derived[int]:
         row = facts.choices.cite(lambda file: file["group_size"]["min"])
@@ -518,14 +519,14 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         )
 
     def launch_template_name(self) -> Derived[str]:
-        # The separator is that of the placement group.
+        # The separator is the same as in names of placement groups.
         names = self._context.cluster_name, self._spec.name
         return limited_name("cluster and group", *names, limit="launch_template", separator="/")
 
     def tags(self) -> Derived[Mapping[str, str]]:
         return rule(
             {**self._autoscaler_tags(), **self._spec.tags},
-            "the strategy's tags, and with an autoscaler the resources of a node",
+            "the strategy's tags; for an autoscaled group, also the resources of a node",
             _AUTOSCALER_TAGS,
         )
 
@@ -630,7 +631,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         if given := getattr(self._ami_versions, ami.family):
             return stated(given, "the release in karpenter.ami_versions", _ALIASES)
         row = facts.karpenter.cite(lambda file: file["ami_aliases"]["suggested"][ami.family])
-        text = "a release without known problems, pinned so that images never change by themselves"
+        text = "a release without known problems, pinned so that images do not change on their own"
         return default(row.value, text, row)
 
     def image_id(self) -> Derived[str | None]:
@@ -652,7 +653,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         named = self._subnet_ids
         return rule(
             {zone: each for zone, each in named.items() if zone in self._context.zone_ids},
-            "listed by id, because they are not tagged" if named else "selected by their discovery tag",
+            "selected by id, because they are not tagged" if named else "selected by their discovery tag",
             "https://karpenter.sh/docs/concepts/nodeclasses/#specsubnetselectorterms",
         )
 
@@ -684,7 +685,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
 
         Without them, Karpenter treats every EFA-capable type as one with EFA, and attaches EFA interfaces when pods
         request them. Such a node has no EFA security group and no device plugin: its pods stay pending, and Karpenter
-        never gives the node up (pkg/providers/instancetype/types.go, efas, in 1.14.1).
+        never removes the node (pkg/providers/instancetype/types.go, efas, in 1.14.1).
         """
         with_efa = next((kind for kind in self._types if kind.supports_efa), None)
         if self._spec.efa:
@@ -693,16 +694,15 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             return rule(self._first.efa_interfaces, text, layout, _NETWORK_INTERFACES)
         row = self._catalogue.cite(with_efa or self._first, lambda row: row["max_efa_interfaces"])
         if with_efa:
-            text = "one interface: otherwise Karpenter would offer EFA, which the pool does not have"
+            text = "one interface: otherwise Karpenter would offer EFA, which is off in this pool"
             return rule((EfaInterface(0, 0, "interface"),), text, row, _NETWORK_INTERFACES)
-        return rule((), "the one default interface: no type of the pool supports EFA", row)
+        return rule((), "the default interface alone: none of the pool's types supports EFA", row)
 
     def efa_security_group_name(self) -> Derived[str | None]:
         """Derive the name of the strategy's EFA security group: an EC2NodeClass selects it by name."""
         if self.efa_interfaces().value:
-            return rule(
-                self._efa_security_group_name, "EFA needs a group that allows all traffic from and to itself", EFA_GROUP
-            )
+            text = "EFA requires a group that allows all traffic from and to itself"
+            return rule(self._efa_security_group_name, text, EFA_GROUP)
         return rule(None, "without EFA the cluster security group is enough", EFA_GROUP)
 
     def kubelet(self) -> Derived[Mapping[str, Any]]:
@@ -746,7 +746,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         )
 
     def _relabelled(self) -> list[InstanceType]:
-        """Return the types whose nodes advertise other GPUs than EC2 reports."""
+        """Return the types whose nodes advertise GPUs differently than EC2 reports them."""
         return [
             kind
             for kind in self._types

@@ -1,7 +1,7 @@
 """The instance types that a Karpenter node pool can launch, and what its limits count.
 
 The pool lists single types, not requirements on families or GPU names. The types of a pool are therefore known here,
-can be priced and simulated, and cannot grow to other hardware (docs/adr/0010).
+can be priced and simulated, and never extend to other hardware (docs/adr/0010).
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ def counted_by_karpenter(kind: InstanceType, shares: GpuShares | None) -> Mappin
 def pool_types(pool: NodePoolSpec, region: str, catalogue: Catalogue) -> tuple[str, ...]:
     """Return the names of the instance types that a pool can launch, by family and size.
 
-    Types that the pool lists are used unchanged; if the catalogue lacks one of them, the result is empty. Families and
-    accelerators leave out types that the region does not offer, withdrawn and bare metal types, and types that
-    Karpenter does not know. They leave out types with a fraction of an accelerator, unless the pool names the family.
-    They also leave out types without an image of the pool's operating system, or without EFA if the pool needs it.
+    Types that the pool lists are used unchanged; if the catalogue lacks one of them, the result is empty. For families
+    and accelerators, some types are omitted: those that the region does not offer, withdrawn and bare metal types, and
+    types that Karpenter does not know. Types with a fraction of an accelerator are omitted unless the pool names the
+    family. Types without an image for the pool's operating system are omitted, too, and types without EFA if the pool
+    uses EFA.
     """
     if pool.instance_types:
         known = tuple(name for name in pool.instance_types if catalogue.find(name))
@@ -56,7 +57,7 @@ def pool_types(pool: NodePoolSpec, region: str, catalogue: Catalogue) -> tuple[s
 
 
 def lacks_price(type_name: str, capacity: Iterable[str], network: NetworkSpec) -> bool:
-    """Return whether Karpenter needs a price for a pool's type, and has none: in a private network.
+    """Return whether Karpenter has no price for a pool's type but needs one, as in a private network.
 
     Reserved capacity needs no price, and Spot prices come from EC2.
     """
@@ -82,7 +83,7 @@ def left_out(pool: NodePoolSpec, kind: InstanceType, region: str, catalogue: Cat
         "Karpenter does not know its accelerator": not known_to_karpenter(kind),
         "a fraction of the accelerator": bool(pool.accelerator and kind.accelerator and kind.accelerator.fraction),
         "no EFA": pool.efa and not kind.supports_efa,
-        f"no {family_name} image of EKS supports it": not pool.ami.image_id and not _has_image(pool, kind),
+        f"no {family_name} image from EKS supports it": not pool.ami.image_id and not _has_image(pool, kind),
     }
     return next((reason for reason, applies in why_not.items() if applies), None)
 

@@ -21,7 +21,7 @@ def _since(setting: str) -> Cited[str]:
 def cited_floor(strategy: Strategy) -> tuple[Cited[str], str]:
     """Like :func:`provider_floor`, with the source of the version."""
     floor = facts.eks.cite(lambda file: file["provider_versions"]["lowest"])
-    reason = "the lowest release that the tests run"
+    reason = "the lowest release that the tests cover"
     groups = [field_paths.item("node_groups", group.name) for group in strategy.node_groups if group.update.strategy]
     fields = {
         "deletion_protection": None if strategy.cluster.deletion_protection is None else "cluster.deletion_protection",
@@ -33,5 +33,5 @@ def cited_floor(strategy: Strategy) -> tuple[Cited[str], str]:
     for setting in facts.eks()["provider_versions"]["since"]:
         since = _since(setting)
         if fields[setting] and numbers(since.value) > numbers(floor.value):
-            floor, reason = since, f"{fields[setting]} needs it"
+            floor, reason = since, f"{fields[setting]} requires it"
     return floor, reason

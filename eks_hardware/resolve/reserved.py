@@ -1,4 +1,4 @@
-"""CPU and memory that an EKS image keeps from pods by default: see :mod:`eks_hardware.kubernetes.allocatable`."""
+"""CPU and memory that an EKS image reserves by default: see :mod:`eks_hardware.kubernetes.allocatable`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pods_with_addresses(interfaces: int, ipv4_per_interface: int) -> int:
 
 
 def assumed_pods(kind: InstanceType) -> int | None:
-    """Return the pods that AL2023 assumes: the number without prefix delegation, whatever ``maxPods`` says."""
+    """Return the pods that AL2023 assumes: the number without prefix delegation, regardless of ``maxPods``."""
     interfaces = kind.network_cards[0].max_interfaces if kind.network_cards else None
     if interfaces is None or not kind.ipv4_per_interface:
         return None

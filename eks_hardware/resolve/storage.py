@@ -23,7 +23,7 @@ from eks_hardware.resolve.model_kubernetes import ResolvedBucket, ResolvedEfs, R
 def resolve_storage(
     storage: StorageSpec, *, name: str, zone_ids: tuple[str, ...], fsx_zone_id: str | None
 ) -> ResolvedStorage:
-    """Derive the file systems of the cluster ``name``; its network has the zones ``zone_ids``."""
+    """Derive the file systems of a cluster; ``zone_ids`` are the zones of its network."""
     return _Storage(storage, name, zone_ids, fsx_zone_id).collect()
 
 
@@ -50,7 +50,7 @@ class _Storage(Resolver[ResolvedStorage]):
         if all("read_only" in bucket.model_fields_set for bucket in self._spec.s3_buckets):
             return stated_if(bool(buckets), buckets, "not in the strategy")
         row = facts.choices.cite(lambda file: file["mounted_bucket"]["read_only"])
-        return stated(buckets, "as set in the strategy; read-only unless it says otherwise", row)
+        return stated(buckets, "as set in the strategy; read-only by default", row)
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
     _zone_id: str
 
     def name(self) -> Derived[str]:
-        return rule(aws_names.limited(self._name, "lustre", limit="tag_value"), "its Name tag")
+        return rule(aws_names.limited(self._name, "lustre", limit="tag_value"), "the file system's Name tag")
 
     def zone_id(self) -> Derived[str]:
-        otherwise = "the zone of the training nodes: traffic between zones costs money and time"
+        otherwise = "the zone of the training nodes: traffic between zones costs money and adds latency"
         return stated_if(self._spec.zone is not None, self._zone_id, otherwise)
 
     def size_gib(self) -> Derived[int]:
         row = facts.choices.cite(lambda file: file["fsx_lustre_size"]["size_gib"])
-        return stated_field(self._spec, "size_gib", row, "the smallest size of FSx")
+        return stated_field(self._spec, "size_gib", row, "the smallest size that FSx offers")
 
     def deployment(self) -> Derived[str]:
         row = facts.choices.cite(lambda file: file["fsx_lustre_deployment"]["deployment"])
@@ -90,7 +90,7 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
 
     def security_group_name(self) -> Derived[str]:
         name, most = aws_names.security_group(self._name, "lustre"), aws_names.longest("security_group")
-        return rule(name, f"the group of clients and servers, at most {most.value} characters", most)
+        return rule(name, f"the security group of clients and servers, at most {most.value} characters", most)
 
     def ports(self) -> Derived[tuple[tuple[int, int], ...]]:
         row = facts.storage.cite(lambda file: file["lustre_ports"]["tcp"])
@@ -105,7 +105,8 @@ class _Efs(Resolver[ResolvedEfs]):
     _zone_ids: tuple[str, ...]
 
     def name(self) -> Derived[str]:
-        return rule(aws_names.limited(self._name, "efs", limit="efs_token"), "its Name tag and creation token")
+        text = "the file system's Name tag and creation token"
+        return rule(aws_names.limited(self._name, "efs", limit="efs_token"), text)
 
     def throughput_mode(self) -> Derived[str]:
         row = facts.choices.cite(lambda file: file["efs_throughput"]["throughput"])
@@ -116,7 +117,7 @@ class _Efs(Resolver[ResolvedEfs]):
 
     def security_group_name(self) -> Derived[str]:
         name, most = aws_names.security_group(self._name, "efs"), aws_names.longest("security_group")
-        return rule(name, f"the group for NFS from the nodes, at most {most.value} characters", most)
+        return rule(name, f"the security group for NFS from the nodes, at most {most.value} characters", most)
 
     def zone_ids(self) -> Derived[tuple[str, ...]]:
         return rule(self._zone_ids, "a mount target in every zone that has nodes")

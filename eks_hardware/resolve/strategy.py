@@ -178,7 +178,7 @@ class _Strategy(Resolver[ResolvedStrategy]):
     def efa_security_group_name(self) -> Derived[str | None]:
         if any(nodes.efa for nodes in (*self._spec.node_groups, *self._pools)):
             name = aws_names.security_group(self._name, "efa")
-            return rule(name, "EFA needs a group that allows all traffic from and to itself", EFA_GROUP)
+            return rule(name, "EFA requires a group that allows all traffic from and to itself", EFA_GROUP)
         return rule(None, "no group or pool uses EFA", EFA_GROUP)
 
     def karpenter(self) -> Derived[ResolvedKarpenter | None]:

@@ -1,6 +1,6 @@
-"""The requests of the cluster's own pods: recorded ones, and those that values set.
+"""Resource requests of the cluster's own pods.
 
-They are recorded in ``config/facts/system_pods.json``.
+They are recorded in ``config/facts/system_pods.json``. Values of charts and add-ons override them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Requests(NamedTuple):
 
 
 def requests(values: Mapping[str, object], row: SystemPods | None = None) -> Requests:
-    """Return what one pod requests: the recorded amounts, or those that the values set.
+    """Return the requests of one pod: the recorded amounts, or those that the values set.
 
     Args:
         values: the values of its Deployment or DaemonSet.
@@ -58,11 +58,11 @@ def daemonset_pods(
 
 
 def replicas(values: Mapping[str, object], default: int) -> int:
-    """Return the replicas that values set; those of a Deployment that scales itself are the fewest.
+    """Return the number of replicas that values set; for an autoscaled Deployment, the minimum.
 
     Args:
         values: the values of its Deployment.
-        default: the replicas if the values do not say.
+        default: the number if the values do not set it.
     """
     given = values.get("replicaCount", values.get("replicas"))
     scaling = values.get("autoScaling")
@@ -86,7 +86,7 @@ def values_if_on(values: Mapping[str, object], path: str) -> Mapping[str, object
 
 
 def _of_container(values: Mapping[str, object], millicores: int, mib: int) -> Requests:
-    # The container of some charts is one level deeper.
+    # Some charts nest the container one level deeper.
     manager = values.get("manager")
     resources = values.get("resources") or (manager.get("resources") if isinstance(manager, Mapping) else None)
     given = resources.get("requests") if isinstance(resources, Mapping) else None

@@ -34,13 +34,13 @@ _SCRIPT_START = ("#!/bin/bash", "set -o errexit -o nounset -o pipefail")
 def node_config(spec: Mapping[str, object], shell: Sequence[str] = ()) -> str:
     """Write a NodeConfig as MIME multipart user data, with an optional shell script that runs before the node joins.
 
-    nodeadm reads the NodeConfig before cloud-init, wherever it is. Then cloud-init runs the script. When cloud-init is
-    done, nodeadm joins the node, even if the script failed (https://github.com/awslabs/amazon-eks-ami,
-    ``nodeadm-run.service``: ``After=``, not ``Requires=``).
+    Before cloud-init runs, nodeadm reads the NodeConfig, wherever it is in the user data. Then cloud-init runs the
+    script. When cloud-init is done, nodeadm joins the node, even if the script failed
+    (https://github.com/awslabs/amazon-eks-ami, ``nodeadm-run.service``: ``After=``, not ``Requires=``).
 
     Schema: https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/ (``node.eks.aws/v1alpha1``)
 
-    The script's lines must be ASCII. With a script, an empty spec is left out.
+    The script's lines must be ASCII. With a script, an empty spec is omitted.
     """
     parts: list[tuple[str, str]] = []
     if spec or not shell:
@@ -56,7 +56,7 @@ def node_config(spec: Mapping[str, object], shell: Sequence[str] = ()) -> str:
 
 
 def kubelet_settings(kubelet: Kubelet, max_pods: int | None) -> dict[str, object]:
-    """Return the settings of ``KUBELET_NAMES`` that the strategy sets, with the derived number of pods."""
+    """Return the settings of ``KUBELET_NAMES`` that the strategy sets, with the given maximum number of pods."""
     stated = {**dict(kubelet), "max_pods": max_pods}
     return {name: stated[name] for name in KUBELET_NAMES if stated[name] not in (None, {})}
 
@@ -108,7 +108,7 @@ def bottlerocket_toml(settings: Mapping[str, object]) -> str:
 
 
 def _toml(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
-    """Write a table and its sub-tables. TOML has no null, so null values are left out."""
+    """Write a table and its sub-tables. TOML has no null, so null values are omitted."""
     plain = {key: value for key, value in table.items() if value is not None and not isinstance(value, Mapping)}
     if plain:
         yield f"[{'.'.join(_toml_key(key) for key in path)}]"
@@ -141,5 +141,5 @@ def _toml_key(key: str) -> str:
 
 
 def node_shell(storage: StorageSpec) -> tuple[str, ...]:
-    """Return the shell lines that an AL2023 node runs before it joins: the EKS image lacks the Lustre client."""
+    """Return the shell lines that an AL2023 node runs before it joins: EKS images do not include the Lustre client."""
     return tuple(facts.storage()["lustre_client"]["al2023"]) if storage.fsx_lustre else ()

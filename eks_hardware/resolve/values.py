@@ -78,7 +78,7 @@ class Resolved:
         return [(name, getattr(self, name), self.reasons[name]) for name in field_names(type(self))]
 
     def changed(self: R, *, because: str = CHANGED, place: str = "", **values: Any) -> R:
-        """Return a copy with other values and their reason; other values are not derived again.
+        """Return a copy with changed values and their reason; values that depend on them are not derived again.
 
         Args:
             because: the reason.
@@ -109,7 +109,7 @@ class Resolved:
             return frozen(adapter.validate_python(value))
         except ValidationError as error:
             faults = "; ".join(f"{_inside(fault['loc'])}{fault['msg'].lower()}" for fault in error.errors())
-            raise ValueError(f"SETTING_TYPE {place}: {value!r} does not fit: {faults}") from None
+            raise ValueError(f"SETTING_TYPE {place}: must have the field's type, got {value!r}: {faults}") from None
 
 
 def after(name: str) -> Mapping[str, str]:

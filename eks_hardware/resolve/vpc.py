@@ -14,7 +14,7 @@ def has_pod_subnets(network: NetworkSpec) -> bool:
 
 
 def nat_mode(network: NetworkSpec) -> str:
-    """Return how nodes reach the internet in a VPC that the stack creates."""
+    """Return the NAT gateways of a VPC that the stack creates: ``none``, ``single`` or ``one-per-zone``."""
     if network.nat_gateways is not None:
         return network.nat_gateways
     return "none" if network.private else "single"

@@ -19,7 +19,7 @@ from eks_hardware.models import NetworkSpec, NodeGroupSpec, NodePoolSpec, NodeTe
 
 
 class ZoneChoice(NamedTuple):
-    """The zones of a network: listed ones in that order or the region's first ones, and added ones with the group."""
+    """The zones of a network: those listed or the region's first ones, and each added zone with its group."""
 
     base: tuple[str, ...]
     added: dict[str, str]
@@ -38,7 +38,7 @@ def control_plane_excluded() -> Cited[list[str]]:
 def is_edge(zone_id: str) -> bool:
     """Return whether a zone is a Local Zone (``use1-dfw2-az1``) or a Wavelength Zone (``use1-wl1-bos-wlz1``).
 
-    It can have nodes, but neither control planes nor file systems of EFS:
+    Such a zone can have nodes, but neither control planes nor EFS file systems:
     https://docs.aws.amazon.com/eks/latest/userguide/local-zones.html
     """
     return zone_id.count("-") > 1
@@ -51,7 +51,7 @@ def is_wavelength(zone_id: str) -> bool:
 
 @cache
 def edge_groups(region: str) -> dict[str, str]:
-    """Return the network border groups of a region's Local Zones and Wavelength Zones, by their part of zone IDs.
+    """Return the network border groups of a region's Local and Wavelength Zones, by the part that zone IDs contain.
 
     Examples:
         >>> edge_groups("us-west-2")["lax1"], edge_groups("us-west-2")["wl1-den-wlz1"]
@@ -80,7 +80,7 @@ def edge_zone_ids(code: str, places: Iterable[str]) -> tuple[str, ...]:
 
 
 def edge_group(zone_id: str, region: str) -> str | None:
-    """Return the network border group of a Local Zone or Wavelength Zone; None if no source lists it."""
+    """Return the network border group of a Local Zone or Wavelength Zone; None if it is unknown."""
     return edge_groups(region).get(edge_place(zone_id))
 
 
@@ -127,7 +127,7 @@ def of_node_group(group: NodeGroupSpec) -> Demand:
 
 
 def of_node_pool(pool: NodePoolSpec, instance_types: tuple[str, ...]) -> Demand:
-    """Return the demand of a node pool: Karpenter chooses a type and a zone that has it."""
+    """Return the demand of a node pool: Karpenter chooses a type and a zone that offers it."""
     reserved = tuple(dict.fromkeys(reservation.zone for reservation in pool.reservations if reservation.zone))
     only_reserved = not {"on-demand", "spot"} & set(pool.capacity) and all(
         reservation.zone for reservation in pool.reservations
@@ -176,7 +176,7 @@ def choose(network: NetworkSpec, demands: Sequence[Demand], region: str, catalog
 
 
 def _best_first(zone_ids: Sequence[str]) -> tuple[str, ...]:
-    """Sort by id; zones where the control plane cannot be come last, because they can still have nodes."""
+    """Sort by id; zones that cannot have control plane interfaces come last, but can still have nodes."""
     return tuple(sorted(zone_ids, key=lambda zone: (not can_have_control_plane(zone), zone)))
 
 
@@ -207,4 +207,4 @@ def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]])
     training = [zones for workload, zones in nodes if workload == "training"]
     others = [zones for workload, zones in nodes if workload != "system"]
     found = training or others or [zones for _, zones in nodes]
-    return found[0][0] if found else None  # No zone of the network is one of the region.
+    return found[0][0] if found else None  # None: the network has no zone in the region.

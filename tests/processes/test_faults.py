@@ -67,7 +67,7 @@ RUN = {
     "instances": Command(("--family", "g6")),
     "prices": Command(()),
     "schema": Command(()),
-    "doctor": Command(("strategy.yaml",), offline="error: no credentials for AWS"),
+    "doctor": Command(("strategy.yaml",), offline="error: no AWS credentials"),
     "orphans": Command(("strategy.yaml",), offline="run cdktf synth"),
     "demo": Command(("strategy.yaml",), offline="error: "),
     "completion": Command(("bash",)),

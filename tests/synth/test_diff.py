@@ -316,9 +316,7 @@ def test_encryption(before: dict[str, Any], after: dict[str, Any], expected: str
     changes = compared(with_cluster(**before), with_cluster(**after))
     [said] = [each for each in sentences_of(changes, UPDATE) if "EKS" in each]
     assert said.endswith(f"the control plane is updated in place: {expected}")
-    assert ["removes the cluster role's access to it" in each for each in changes.notes] == (
-        [] if before == KEPT else [True]
-    )
+    assert ["role's access to the current key" in each for each in changes.notes] == ([] if before == KEPT else [True])
 
 
 VERSIONS = {

@@ -53,7 +53,7 @@ class Settings:
     """Settings of the cluster around the groups."""
 
     public_cidrs: tuple[str, ...]  # networks with access to the Kubernetes API; empty for the private endpoint alone
-    admins: tuple[str, ...] = ()  # ARNs of IAM roles or users, besides the one that deploys
+    admins: tuple[str, ...] = ()  # ARNs of IAM roles or users, in addition to the deploying role
     state_bucket: str | None = None  # S3 bucket of the Terraform state; None for a local file
     max_usd_per_month: float | None = None  # spending limit with every group at its maximum
 

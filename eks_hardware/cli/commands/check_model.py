@@ -72,7 +72,7 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
         message = error.message.replace(MUST, "must be a config.json or a public model", 1)
         fail_with([Finding(error.code, "CONFIG", message)])
     fields: Any = {"task": task, "framework": framework}
-    # All purchasing options: the check does not look at prices.
+    # All purchasing options: the check ignores prices.
     fields |= {"purchase": ("on-demand", "spot", "capacity-block"), "interruptible": True}
     workload = WorkloadSpec(model=ModelShape(parameters=str(shape.parameters)), **fields)
     return Request(workload=workload, shape=shape, regions=())

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "--charts",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="With --cluster, use the charts in this folder, which pull-charts.sh fills, in place of stand-ins.",
+    help="With --cluster, use the charts that pull-charts.sh wrote to this folder, in place of stand-ins.",
 )
 def demo(stack: str | None, keep: bool, stop: bool, cluster: bool, charts: Path | None) -> None:
     """Deploy a stack with Terraform to a local AWS emulator, show its resources, and destroy it.
@@ -63,7 +63,7 @@ def demo(stack: str | None, keep: bool, stop: bool, cluster: bool, charts: Path 
     from eks_hardware.local.demo_folder import DemoError, find_root, known_stack
 
     if charts and not cluster:
-        raise click.UsageError("--charts needs --cluster")
+        raise click.UsageError("--charts requires --cluster")
     console = Console()
     named = stack
     if stack and Path(stack).suffix in SUFFIXES and not stop:
@@ -92,7 +92,7 @@ def demo(stack: str | None, keep: bool, stop: bool, cluster: bool, charts: Path 
 
 
 def _options(root: Path, stack: str, charts: Path | None) -> Options:
-    """Return what to run on the local cluster. A stack that is not made from a strategy file ends the command."""
+    """Return what to run on the local cluster. End the command if the stack is not built from a strategy file."""
     from eks_hardware.loader.discovery import OVERLAY_VARIABLE, read_environment
     from eks_hardware.local.demo import overlay_environment
     from eks_hardware.local.demo_cluster import Options, differences
@@ -100,7 +100,7 @@ def _options(root: Path, stack: str, charts: Path | None) -> Options:
 
     file = strategy_file(root, stack, os.environ)
     if file is None:
-        fail(f"--cluster needs a stack made from a strategy file; {stack} has none in {root}")
+        fail(f"--cluster requires a stack that is built from a strategy file; {stack} has none in {root}")
     overlays = overlay_environment(os.environ)[OVERLAY_VARIABLE].split(",")
     here, own = (validated(str(file), names) for names in (overlays, read_environment(os.environ).overlays))
     if here.errors:

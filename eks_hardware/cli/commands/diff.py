@@ -111,7 +111,7 @@ def _strategies(
     from eks_hardware.validation import validate_variants
 
     named = None if all_overlays else overlays or tuple(read_environment(os.environ).overlays)
-    # A folder without strategies is one before the first or after the last of them.
+    # A folder without strategies is the state before the first one was added, or after the last was removed.
     variants = validate_variants([folder], overlays=named)
     strategies: dict[Key, Strategy | None] = {}
     for variant in variants.each:

@@ -35,7 +35,7 @@ def _only(option: str, parameter: str, complete: completers.Completer, text: str
     completers.parts_of_strategy,
     f"Only this part, or all parts of a kind; can be repeated. Kinds: {_KINDS}.",
 )
-@click.option("--derived", is_flag=True, help="Omit values that the file states.")
+@click.option("--derived", is_flag=True, help="Omit values that the file sets.")
 @parameters.output_format()
 def explain(
     strategy: str,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def _valid_name(context: click.Context, _: click.Parameter, name: str) -> str:
-    """Return the name of a cluster; refuse any other before the first question."""
+    """Return a valid cluster name; refuse any other before the first question."""
     from eks_hardware.advisor.strategies.strategy_text import WriteError, refuse_name
 
     try:
@@ -72,7 +72,7 @@ _SECTIONS = {
     "--pick",
     type=click.IntRange(1, SHOWN),
     metavar="N",
-    help="Number in the table of hardware; default: 1, or the first within the spending limit.",
+    help="Row number in the hardware table; default: 1, or the first within the spending limit.",
 )
 @api_access_option()
 @click.option(
@@ -80,7 +80,7 @@ _SECTIONS = {
     "admin_roles",
     multiple=True,
     metavar="ARN",
-    help="IAM role of administrators, besides the one that deploys; can be repeated.",
+    help="IAM role of administrators, in addition to the deploying role; can be repeated.",
 )
 @click.option("--state", metavar="local|BUCKET", help="Terraform state: a local file, or an S3 bucket; default: local.")
 @parameters.output(
@@ -141,7 +141,7 @@ def init(
         text = chosen.text(name, settings)
         file.parent.mkdir(parents=True, exist_ok=True)
         with_line = place == "new" or has_schema(file)
-        # First the project: with --project, the same command then goes on after an interruption or a full disk.
+        # The project first: after an interruption or a full disk, the same command with --project then continues.
         if place == "new" or (project and runs_strategies(output)):
             around.extend(write_project(output, name, private_in))
         write_new(file, with_schema(text) if with_line else text, force=force)
@@ -158,7 +158,7 @@ def init(
 def _settings(
     chosen: Hardware, api_access: str | None, admin_roles: Sequence[str], state: str | None, *, asks: bool
 ) -> tuple[Settings, str]:
-    """Return the settings of the cluster, and a sentence about a detected address."""
+    """Return the cluster's settings, and a sentence about a detected address."""
     settings, reach = with_api_access(api_access, chosen.region, asks=asks, confirms=True)
     settings = with_admins(settings, admin_roles, chosen.region, asks=asks)
     settings = with_state(settings, state, chosen.region, asks=asks)

@@ -160,7 +160,9 @@ def _accelerator(item: InstanceType) -> str:
     help="Only import prices, from this file; can be repeated.",
 )
 @click.option(
-    "--as-of", metavar="DAY", help="Day of the prices in the files; default: as in the file, or its last change."
+    "--as-of",
+    metavar="DAY",
+    help="Date of the prices in the files; default: the date in the file, or of its last change.",
 )
 @parameters.output("FOLDER", "Folder to write to; default: the catalogue's.")
 def refresh(
@@ -168,14 +170,14 @@ def refresh(
 ) -> None:
     """Rebuild the catalogue's data files.
 
-    With --from aws it calls DescribeRegions, DescribeInstanceTypes, DescribeInstanceTypeOfferings,
+    With --from aws, the command calls DescribeRegions, DescribeInstanceTypes, DescribeInstanceTypeOfferings,
     DescribeSpotPriceHistory, GetProducts and DescribeSavingsPlansOfferingRates. All calls are read-only.
-    `eks-hardware prices refresh` asks only for prices.
+    `eks-hardware prices refresh` reads only prices.
 
-    --prices-from takes the output of `aws pricing get-products`, `aws ec2 describe-spot-price-history` and `aws
-    savingsplans describe-savings-plans-offering-rates`. It also takes the spot.json of AWS's page of Spot prices, the
-    instances.json of instances.vantage.sh, and CSV files with the columns InstanceType, Region, Price and SpotPrice. A
-    price of a later day is kept.
+    --prices-from accepts the output of `aws pricing get-products`, `aws ec2 describe-spot-price-history` and `aws
+    savingsplans describe-savings-plans-offering-rates`. It also accepts spot.json from AWS's Spot pricing page,
+    instances.json from instances.vantage.sh, and CSV files with the columns InstanceType, Region, Price and SpotPrice.
+    Newer prices in the catalogue are kept.
 
     \b
     Examples:
@@ -219,7 +221,7 @@ def _day(given: str) -> str:
     try:
         return date.fromisoformat(given).isoformat()
     except ValueError:
-        fail(f'--as-of: must be a day such as 2026-11-25, got "{given}"')
+        fail(f'--as-of: must be a date such as 2026-11-25, got "{given}"')
 
 
 def _ask_aws(prices: bool) -> Ec2Data:
@@ -232,4 +234,4 @@ def _ask_aws(prices: bool) -> Ec2Data:
     try:
         return from_aws(boto3.Session(), prices=prices)
     except (exceptions.BotoCoreError, exceptions.ClientError) as error:
-        raise BuildError(f"AWS did not answer: {error}") from error
+        raise BuildError(f"the request to AWS failed: {error}") from error

@@ -38,8 +38,8 @@ def lock(
 ) -> None:
     """Choose hardware for `workload: {...}`, and write it to FILE.lock.json next to the strategy.
 
-    Locked choices stay: a newer catalogue changes them only with --upgrade. Commit the lock file: validate and cdktf
-    synth read it. After errors, nothing is written.
+    Locked choices are kept: a newer catalogue changes them only with --upgrade. Commit the lock file: validate and
+    cdktf synth read it. If there are errors, nothing is written.
 
     \b
     Examples:
@@ -142,7 +142,7 @@ def _show_written(loaded: LoadedStrategy, relocked: Relocked, *, changed: bool) 
 
 
 def _is_changed(relocked: Relocked) -> bool:
-    """Return whether the new lock file has other choices than the old one."""
+    """Return whether the choices in the new lock file differ from those in the old one."""
     return bool(relocked.removed) or any(choice.state != "kept" for choice in relocked.choices)
 
 

@@ -1,4 +1,4 @@
-"""``eks-hardware orphans``: what exists in the account, but not in Terraform's state. Reads only."""
+"""``eks-hardware orphans``: resources in the account that are not in the Terraform state. Read-only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _JSON_VERSION = 1
 _STACKS = Path("cdktf.out") / "stacks"
 
 
-@click.command(epilog=exit_codes("errors in the strategy, or resources that Terraform does not know"))
+@click.command(epilog=exit_codes("errors in the strategy, or resources that are not in the Terraform state"))
 @parameters.strategy()
 @parameters.overlays("the file")
 @click.option("--profile", metavar="NAME", help="AWS profile; default: the strategy's, then AWS_PROFILE.")
@@ -39,10 +39,10 @@ _STACKS = Path("cdktf.out") / "stacks"
 def orphans(
     strategy: str, overlays: tuple[str, ...], profile: str | None, stack_dir: Path | None, format_: str
 ) -> None:
-    """List resources that exist in your AWS account but not in Terraform's state, after an interrupted apply.
+    """List resources that exist in your AWS account but not in the Terraform state, after an interrupted apply.
 
-    Each has the command that imports or deletes it. Run the commands, then this command again: some resources are only
-    found when the state has those they belong to. All calls are read-only.
+    Prints the command that imports or deletes each resource. Run these commands, then `orphans` again: some resources
+    are found only after the state contains the resources they belong to. All calls are read-only.
 
     \b
     Examples:
@@ -131,7 +131,7 @@ def _is_json(file: Path) -> bool:
 
 
 def _state(program: Path, folder: Path) -> dict[str, object]:
-    """Return the state of a stack; empty without one."""
+    """Return the state of a stack; empty if there is none."""
     done = subprocess.run(
         [program, "state", "pull"], capture_output=True, check=False, cwd=folder, stdin=subprocess.DEVNULL, text=True
     )
@@ -156,7 +156,7 @@ def _lines(report: Report, name: str) -> Iterator[str]:
         yield from (f"not checked: {each}" for each in report.not_checked)
     yield ""
     found = counted(len(report.orphans), "resource") if report.orphans else "no resources"
-    yield f"{found} that Terraform does not know; nothing was changed"
+    yield f"{found} missing from the Terraform state; nothing was changed"
 
 
 def _as_json(report: Report, name: str) -> dict[str, object]:

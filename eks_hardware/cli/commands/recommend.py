@@ -97,7 +97,7 @@ _SECTIONS = {
     is_eager=True,
     expose_value=False,
     callback=_print_policy,
-    help="Print the shipped decision trees, to change them for --policy, and exit.",
+    help="Print the shipped decision trees, as a start for a --policy file, and exit.",
 )
 @click.option(
     "--top", type=click.IntRange(1, 100), metavar="N", default=5, show_default=True, help="Number of families to show."
@@ -140,8 +140,8 @@ def recommend(
 ) -> None:
     """Recommend hardware for a model: what fits, what it costs, and why other types do not fit.
 
-    A workload file has the same fields and more: method, latency, framework, maturity of the software, hardware to
-    choose from. Options override the file.
+    A workload file has the same fields and more: method, latency, framework, software maturity, hardware to choose
+    from. Options override the file.
 
     If nothing fits, the closest types are shown.
 
@@ -260,7 +260,7 @@ def _read(file: Path, defaults: dict[str, Any]) -> Document[WorkloadFile]:
 def _written(
     recommendation: Recommendation, file: Path, pick: int, api_access: str | None, force: bool
 ) -> tuple[str, str | None] | UnknownAddressError:
-    """Write the strategy as ``_write`` does; return the error if only the address is missing: the ranking is shown."""
+    """Write the strategy as ``_write`` does; return the error if only the address is missing."""
     try:
         return _write(recommendation, file, pick, api_access, force)
     except UnknownAddressError as error:

@@ -26,8 +26,8 @@ _DOCTYPE = b"<!doctype html"
 def report(strategy: str, output: Path, overlays: tuple[str, ...]) -> None:
     """Write an HTML page with a diagram of the cluster, its cost and quotas, and every derived setting.
 
-    The page works offline. The same strategy produces the same page until facts or prices change. A strategy with
-    errors has no page, unless its only error is a cost above its budget.
+    The page works offline. The same strategy produces the same page until facts or prices change. No page is
+    written for a strategy with errors, unless the only error is a cost above its budget.
 
     \b
     Example:

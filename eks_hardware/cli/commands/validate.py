@@ -64,7 +64,7 @@ def validate(
     if sarif and sarif.suffix.lower() in (".yaml", ".yml"):
         raise click.UsageError(f"--sarif {sarif} must not have a strategy's suffix (.yaml, .yml); use .sarif")
     if format_ == "json" and str(sarif) == "-":
-        raise click.UsageError("--format json and --sarif - cannot both go to stdout")
+        raise click.UsageError("--format json and --sarif - cannot both write to stdout")
     named, default_overlays = read_environment(os.environ)
     chosen = [named_strategy(file, named) for file in files] or named
     if all_overlays:

@@ -36,7 +36,7 @@ _PADDING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$", re.MULTILINE)
 
 
 def print_json(content: Mapping[str, object]) -> None:
-    """Print a document as JSON on stdout, with its ``version`` first. Kubernetes objects have their own."""
+    """Print a document as JSON on stdout, with ``version`` first. Kubernetes objects have ``apiVersion`` instead."""
     errors = record_document()
     versioned = content if "apiVersion" in content else {"version": _JSON_VERSION, **content, **errors}
     click.echo(json.dumps(rounded(versioned), indent=2, ensure_ascii=False))
@@ -58,7 +58,7 @@ def _digits(key: str, inherited: int | None) -> int | None:
 
 
 class _Unpadded(io.TextIOBase):
-    """Stdout without spaces at the ends of lines, with which Rich fills the last column of a table."""
+    """Stdout without trailing spaces, with which Rich pads the last column of a table."""
 
     def __init__(self) -> None:
         self._stream = sys.stdout
@@ -82,9 +82,9 @@ def console(*, highlight: bool = False) -> Console:
     from rich.console import Console
 
     columns = width()
-    # With both, Rich also uses them on a terminal that it calls dumb. No output depends on the number of lines.
+    # Given width and height, Rich uses them even on a dumb terminal. No output depends on the height.
     height = None if columns is None else _LINES
-    # Text such as `:key:` is a user's, not a name of an emoji.
+    # Text such as `:key:` is a user's, not an emoji's name.
     return Console(highlight=highlight, emoji=False, file=cast("IO[str]", _Unpadded()), width=columns, height=height)
 
 

@@ -43,7 +43,7 @@ _PARTS = 16
 _PARTS_PER_NODE = 3
 """Number of groups, pools and sections that fit on a screen."""
 _NOT_IN_JSON = ("short_name", "capacity_types")
-"""Fields that only say again what ``name`` says."""
+"""Fields that repeat a part of ``name``."""
 _COMMITMENTS: dict[str, dict[Purchase, str]] = {
     "reserved": {"reserved-1y": "1 year", "reserved-3y": "3 years"},
     "Savings Plans": {"savings-plan-1y": "1 year", "savings-plan-3y": "3 years"},
@@ -123,7 +123,7 @@ def _purchase_content(type_name: str, region: str) -> Iterator[tuple[str, object
 
 
 def _types(resolved: ResolvedStrategy, cost: StrategyCost) -> list[str]:
-    """Return every type of the node groups, and of each pool the type that the cost uses."""
+    """Return all instance types of the node groups, and the type of each pool that its cost is based on."""
     groups = [name for group in resolved.node_groups for name in group.instance_types]
     counted = [line.instance_type for line in cost.lines if line.instance_type]
     return list(dict.fromkeys([*groups, *counted]))
@@ -144,7 +144,7 @@ def show(resolved: ResolvedStrategy, cost: StrategyCost, *, everything: bool) ->
     if starting := _starting_at_0(cost):
         _print_list(out, "Cost at the minimum size", starting)
     bounded = cost.usd_per_hour_at_most("max") is not None
-    title = 'Price unknown; "at most" has the On-Demand price' if bounded else "Not in the totals: the price is unknown"
+    title = 'Price unknown; "at most" uses On-Demand prices' if bounded else "Not in the totals: the price is unknown"
     _print_list(out, title, _unpriced(cost, _PARTS))
     _print_list(out, "With a commitment, no upfront", list(_commitments(cost)))
     _print_list(out, "Not shown without --all", [_left_out(resolved, cost)])
@@ -205,7 +205,7 @@ def _add_totals(lines_table: Table, cost: StrategyCost) -> None:
 
 
 def _parts_table(cost: StrategyCost) -> Table:
-    """Return a row for each group, pool and section. The least expensive of many parts share a row."""
+    """Return a row for each group, pool and section. If there are many, the least expensive ones share a row."""
     parts: dict[str, list[CostLine]] = {}
     for line in cost.lines:
         parts.setdefault(_label(line.path), []).append(line)
@@ -223,12 +223,12 @@ def _parts_table(cost: StrategyCost) -> Table:
 
 
 def _named(lines: Sequence[CostLine]) -> str:
-    """Return the first line of a part without its volumes, and the number of the others."""
+    """Return the name of a part's first line, and the number of other lines except volumes."""
     first = lines[0]
     more = sum(line.kind != "volumes" for line in lines[1:])
     if first.kind != "instances":
         return f"{first.short_name} + {more} more" if more else first.short_name
-    # The cost at max is that of On-Demand nodes, also for pools that prefer Spot.
+    # The cost at max is that of On-Demand nodes, even for pools that prefer Spot.
     if "on-demand" in first.capacity_types:
         return first.short_name
     return f"{first.short_name} {capacity_words(first.capacity_types)}"
@@ -299,7 +299,7 @@ def _unknowns(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
 
 
 def _commitments(cost: StrategyCost) -> Iterator[str]:
-    """Yield one line: what the On-Demand nodes cost with each commitment, if one of its prices is known."""
+    """Yield one line with the cost of the On-Demand nodes under each commitment, if any of these prices is known."""
     committed = commitment(cost, load())
     if committed is None or not any(committed.by_term.values()):
         return
@@ -322,7 +322,7 @@ def _commitment_words(found: Commitment, title: str, terms: Mapping[Purchase, st
 
 
 def _starting_at_0(cost: StrategyCost) -> list[str]:
-    """Return what is always on, and what each node adds of groups and pools that start without nodes."""
+    """Return the always-on cost, and the price of each node of groups and pools that start without nodes."""
     later = [line for line in cost.lines if line.kind == "instances" and line.units["max"] and not line.units["min"]]
     if not later:
         return []
@@ -342,7 +342,7 @@ def _starting_at_0(cost: StrategyCost) -> list[str]:
 
 
 def _unpriced(cost: StrategyCost, most: int | None = None) -> list[str]:
-    """Return the items whose price is unknown, at ``most`` so many, with estimates."""
+    """Return the items whose price is unknown, with estimates; ``most`` limits their number."""
     estimates = _estimates(cost)
     items = [
         f"{_label(line.path)}: {', '.join(_about(name, estimates) for name in line.unpriced) or line.name}"
@@ -368,7 +368,7 @@ def _about(name: str, estimates: Mapping[str, PriceEstimate]) -> str:
 def _of_block(line: CostLine) -> str:
     """Return what is unknown about a Capacity Block without an AWS account."""
     if line.capacity_types == ("reserved",) and line.figure:
-        return " as a Capacity Block, which you pay for when you buy it; the totals have the On-Demand price"
+        return " as a Capacity Block, which you pay for when you buy it; the totals use the On-Demand price"
     if "capacity-block" not in line.capacity_types:
         return ""
     return "; you pay for the block when you buy it, and only `eks-hardware doctor` reads its size from AWS"
@@ -384,7 +384,7 @@ def _sources(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
         for purchase in PURCHASES:
             if figure := instance_figure(load(), name, cost.region, purchase):
                 said = notes.setdefault((figure.as_of, figure.source), [])
-                # The note of a Spot price is about its zones, that of a block is an assumption.
+                # Notes on Spot prices are about zones, and notes on Capacity Blocks are assumptions.
                 if figure.note and purchase not in ("spot", "capacity-block") and figure.note not in said:
                     said.append(figure.note)
     for as_of, source in sorted(notes, key=lambda key: (key[0] == _UNDATED, key)):

@@ -58,7 +58,7 @@ def show(chosen: Sequence[Section], *, derived: bool) -> None:
 
 
 def show_parts(sections: Sequence[Section]) -> None:
-    """Print one line per part after the last part, where a reader of a long output is."""
+    """Print one line per part at the end, where the reader of a long output sees it."""
     import shutil
 
     from eks_hardware.explain.columns import wrapped
@@ -77,7 +77,7 @@ def show_parts(sections: Sequence[Section]) -> None:
 
 
 def _table(rows: Sequence[Row], notes: dict[str, int], width: int) -> Iterator[str]:
-    """Yield the lines of field, value and reason. Sources are numbered in ``notes`` and listed below.
+    """Yield lines with each field, its value and its reason. Sources are numbered in ``notes`` and listed below.
 
     On a narrow terminal, values and reasons are below the fields.
     """
@@ -102,7 +102,7 @@ def _table(rows: Sequence[Row], notes: dict[str, int], width: int) -> Iterator[s
 
 
 def _mark(row: Row, notes: dict[str, int]) -> str:
-    """Return the number of a row's source in ``notes`` after a space, or nothing without a source."""
+    """Return the number of a row's source in ``notes`` after a space, or an empty text if it has none."""
     return f" [{notes.setdefault(row.reason.source, len(notes) + 1)}]" if row.reason.source else ""
 
 

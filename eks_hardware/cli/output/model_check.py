@@ -104,7 +104,7 @@ def _of_chip(chip: ChipCheck) -> Iterator[tuple[str, str]]:
     yield from ((marks[gate.passed], gate.text) for gate in chip.gates)
     yield from (("", library) for library in chip.libraries[1:])
     degrees = ", ".join(map(str, chip.degrees))
-    alone = "NeuronCores cannot share its attention heads evenly: each core needs memory for the whole model"
+    alone = "NeuronCores cannot share the attention heads evenly: each core needs memory for the whole model"
     yield marks[bool(degrees)], f"attention heads can be split over {degrees} NeuronCores" if degrees else alone
     mark = {"mature": marks[True], "unknown": marks[None]}.get(chip.maturity, "[yellow]![/]")
     yield mark, f"{chip.maturity}: {chip.maturity_text}"

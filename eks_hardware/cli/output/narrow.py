@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _INDENT = "  "
 _UNLIMITED = 10_000
 _UNBROKEN = 24
-"""Characters up to which a figure stays on one line with its header."""
+"""Longest field, in characters, that stays on one line with its header."""
 _NO_BREAK = "\u00a0"
 
 
@@ -35,7 +35,7 @@ def whole(table: Table, out: Console) -> RenderableType | None:
     from rich.segment import Segments
 
     wanted = Measurement.get(out, out.options.update_width(_UNLIMITED), table)
-    if not wanted.minimum <= out.width < wanted.maximum:  # not rendered: that takes seconds for a thousand rows
+    if not wanted.minimum <= out.width < wanted.maximum:  # not rendered, which takes seconds for a thousand rows
         return table if out.width >= wanted.maximum else None
     lines = out.render_lines(table, pad=False, new_lines=True)
     parts = [part for line in lines for part in line]

@@ -123,7 +123,8 @@ def _label(path: str) -> str:
 _NOTES = {
     "updating": "+update: extra nodes while EKS updates every node group at once; "
     "`update: {strategy: minimal}` starts none",
-    "default": "default: quota of a new account; * too low. `eks-hardware doctor FILE` checks the quotas of yours",
+    "default": "default: quota of a new account; * means too low. `eks-hardware doctor FILE` checks your account's "
+    "quotas",
     "both": "a pool with Spot and On-Demand capacity counts in full toward both quotas, with its largest type; "
     "Karpenter can exceed a pool's limits when it starts many nodes at once",
     "?": "?: the default quota is unknown",

@@ -87,7 +87,7 @@ def show(
 
 
 def _off(measured: Measured, best: Sequence[Candidate]) -> Iterator[str]:
-    """Yield by how much the estimates were off for the user."""
+    """Yield how far the estimates are from the user's measurements."""
     off = [
         f"{chip} {'' if work.startswith('memory') else 'speed of '}{work} {factor.value:.2f} "
         f"({counted(factor.rows, 'row')})"
@@ -96,14 +96,14 @@ def _off(measured: Measured, best: Sequence[Candidate]) -> Iterator[str]:
     yield f"Measured / estimated in {measured.file}: {', '.join(off) or 'no row has an estimate'}."
     wrong = [row.outcome.row["id"] for row in measured.rows if _is_wrong(row)]
     if wrong:
-        yield f"The estimate is wrong about what fits in {', '.join(wrong)}."
+        yield f"The estimate of whether the model fits is wrong for {', '.join(wrong)}."
     chips = {row.outcome.chip for row in measured.rows if row.ratio}
     if not any(candidate.fit.kind.accelerator and candidate.fit.kind.accelerator.name in chips for candidate in best):
         yield "No candidate has a measured accelerator: speeds are unchanged."
 
 
 def _is_wrong(each: Compared) -> bool:
-    """Return whether the estimate disagrees about what fits."""
+    """Return whether the estimate contradicts a measurement of whether a model fits."""
     estimate, row = each.outcome.estimate, each.outcome.row
     return row["kind"] == "fits" and estimate is not None and (estimate <= 1) is not row["figure"]
 
@@ -301,7 +301,7 @@ def _without_price(best: Sequence[Candidate]) -> Iterator[str]:
     if names := [f"{each.fit.kind.name} in {each.region}" for each in unknown if each.about]:
         yield f"Price unknown: {', '.join(names)}. ~ is an estimate from the prices of other regions."
     if names := [each.fit.kind.name for each in unknown if not each.about]:
-        yield f"Price unknown: {', '.join(names)}. Ranked at the usual price of its memory."
+        yield f"Price unknown: {', '.join(names)}. Ranked at the usual price for the same memory."
 
 
 def _in_fp16(best: Sequence[Candidate], chosen: Candidate, request: Request) -> Iterator[str]:
@@ -314,7 +314,7 @@ def _in_fp16(best: Sequence[Candidate], chosen: Candidate, request: Request) -> 
 
 
 def _dates(best: Sequence[Candidate], *, more: int, everything: bool) -> str:
-    """Return the dates of the prices, and where the rest is."""
+    """Return the dates of the prices, and the options that show more."""
     dates = sorted({candidate.price_as_of for candidate in best if candidate.price_as_of})
     sentence = f"Prices: {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, no tax" if dates else "No prices"
     at_most = " (<=: On-Demand)" if any(candidate.price_at_most for candidate in best) else ""

@@ -280,7 +280,7 @@ def test_the_output_says_by_how_much_the_estimate_was_off(tmp_path: Path) -> Non
     assert off is not None
     own = read_measurements(file)
     assert off.groups() == (f"{ratio(own):.2f}", f"{ratio(own, 1):.2f}")
-    assert "The estimate is wrong about what fits in fits." in said
+    assert "The estimate of whether the model fits is wrong for fits." in said
     assert "✓ 1 g6e.xlarge" not in said, "it ran out of memory there"
     assert "✓ 1 g6e.xlarge" in " ".join(run(*ASKED).out.split())
 

@@ -111,7 +111,7 @@ def test_what_is_unknown_is_not_in_the_sum(tmp_path: Path) -> None:
     assert "group block: p5.48xlarge" in stdout
     short = run(file).out
     assert (
-        'Price unknown; "at most" has the On-Demand price\n- group block: p5.48xlarge; you pay for the block when '
+        'Price unknown; "at most" uses On-Demand prices\n- group block: p5.48xlarge; you pay for the block when '
         "you buy it, and only\n  `eks-hardware doctor` reads its size from AWS\n"
     ) in short
 
@@ -150,7 +150,7 @@ def test_a_pool_of_reservations_may_use_capacity_blocks(tmp_path: Path) -> None:
     }
     said = " ".join(run(_in_canada(tmp_path, karpenter={"node_pools": [pool]})).out.split())
     assert (
-        "- pool blocks: p5.48xlarge as a Capacity Block, which you pay for when you buy it; the totals have the "
+        "- pool blocks: p5.48xlarge as a Capacity Block, which you pay for when you buy it; the totals use the "
         "On-Demand price"
     ) in said
 

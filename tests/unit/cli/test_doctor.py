@@ -164,7 +164,7 @@ def test_shipped_strategy_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
 @in_one_test(
     ("environment", "word"),
     [
-        ({}, "no credentials"),
+        ({}, "no AWS credentials"),
         ({"AWS_PROFILE": "nobody"}, "nobody"),
         (
             {
@@ -172,7 +172,7 @@ def test_shipped_strategy_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
                 "AWS_SECRET_ACCESS_KEY": "test",
                 "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
             },
-            "does not answer",
+            "no response from AWS",
         ),
     ],
 )

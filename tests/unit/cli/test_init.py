@@ -134,9 +134,9 @@ def test_lists_have_the_order_of_the_schema_and_name_their_default() -> None:
     assert f"Precision of the weights ({', '.join(trained)}) [bf16]: " in training
     for command in ("init", "recommend"):
         said = " ".join(cli.run(command, "-h").out.split()).replace(" or ", ", ")
-        assert [words in said for words in (f"{tasks}.", f"{formats}; default: bf16", f"{priorities}; default: b")] == [
-            True
-        ] * 3
+        assert [
+            words in said for words in (f"{tasks}; ", f"{formats}; default: bf16", f"{priorities}; default: b")
+        ] == [True] * 3
     shared = [each for each in get_args(Precision) if each in get_args(WeightFormat)]
     assert shared == [each for each in get_args(WeightFormat) if each in shared]
 

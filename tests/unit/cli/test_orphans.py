@@ -59,7 +59,7 @@ def test_nothing_is_found(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert out.splitlines() == [
         f"demo: account {ACCOUNT}, us-west-2",
         "",
-        "no resources that Terraform does not know; nothing was changed",
+        "no resources missing from the Terraform state; nothing was changed",
     ]
     assert asked == [{"region": "us-west-2", "profile": "production", "assume_role": None}]
 
@@ -72,7 +72,7 @@ def test_each_has_its_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> No
         "aws_launch_template lt-1 is aws_launch_template.it",
         f"    terraform -chdir={STACK} import aws_launch_template.it lt-1",
         "",
-        "1 resource that Terraform does not know; nothing was changed",
+        "1 resource missing from the Terraform state; nothing was changed",
     ]
 
 

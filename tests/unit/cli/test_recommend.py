@@ -129,7 +129,7 @@ def test_the_on_demand_price_is_the_ceiling_and_an_unknown_price_is_shown(priori
     assert "(<=: On-Demand)" in shown
     assert "at most" in shown.splitlines()[-1]
     shown = run(*f"{options} --region us-west-2 --capacity on-demand".split(), COLUMNS="200").out
-    assert re.search(r"Price unknown: .*p5e\.48xlarge.*Ranked at the usual price of its memory", shown)
+    assert re.search(r"Price unknown: .*p5e\.48xlarge.*Ranked at the usual price for the same memory", shown)
 
 
 def test_an_estimated_price_ranks_and_is_marked_everywhere() -> None:

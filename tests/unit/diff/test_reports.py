@@ -241,7 +241,7 @@ def test_a_change_to_or_from_unpriced_nodes_is_never_a_saving(back: bool, pooled
     names = ["p5.48xlarge", "p5e.48xlarge"]
     pair = [strategy(**pools(gpu_pool(instance_types=[name]))) if pooled else strategy(group(name)) for name in names]
     found = compared(*(reversed(pair) if back else pair))
-    words = rf"[{'+' if back else '-'}]\$[\d,]+ without the unknown price of p5e\.48xlarge"
+    words = rf"[{'+' if back else '-'}]\$[\d,]+, excluding p5e\.48xlarge \(price unknown\)"
     assert re.search(rf"\({words}\)$", as_markdown(found).splitlines()[0])
     assert re.search(rf"\| {words} \|$", as_markdown(found), re.MULTILINE)
     assert "saves" not in as_text(found) + as_markdown(found)
@@ -259,7 +259,7 @@ def test_a_change_names_few_of_many_unpriced_items() -> None:
     unpriced = [group(f"g7e.{size}xlarge", f"g7e-{size}", scaling={"max": 1}) for size in (2, 4, 8, 12)]
     known = group("g5.48xlarge", scaling={"max": 8})
     first = as_markdown(compared(strategy(known, **where), strategy(*unpriced, **where))).splitlines()[0]
-    assert first.endswith(" without the unknown price of g7e.2xlarge, g7e.4xlarge and 2 more)")
+    assert first.endswith(", excluding g7e.2xlarge, g7e.4xlarge and 2 more (price unknown))")
 
 
 def test_nodes_without_a_price_that_stay_leave_the_change_known() -> None:

@@ -73,13 +73,13 @@ def test_profile_stands_in_the_commands(given: str | None, profile: str) -> None
     ("error", "word"),
     [
         (RefusedError("ExpiredToken"), "expired"),
-        (RefusedError("InvalidClientTokenId"), "does not accept the credentials"),
-        (RefusedError("AuthFailure"), "does not accept the credentials"),
+        (RefusedError("InvalidClientTokenId"), "rejected the credentials"),
+        (RefusedError("AuthFailure"), "rejected the credentials"),
         (RefusedError("Throttling"), "throttles"),
-        (botocore.exceptions.NoCredentialsError(), "no credentials"),
-        (botocore.exceptions.EndpointConnectionError(endpoint_url="https://sts"), "does not answer"),
-        (botocore.exceptions.ConnectTimeoutError(endpoint_url="https://sts"), "does not answer"),
-        (botocore.exceptions.ReadTimeoutError(endpoint_url="https://sts"), "does not answer"),
+        (botocore.exceptions.NoCredentialsError(), "no AWS credentials"),
+        (botocore.exceptions.EndpointConnectionError(endpoint_url="https://sts"), "no response"),
+        (botocore.exceptions.ConnectTimeoutError(endpoint_url="https://sts"), "no response"),
+        (botocore.exceptions.ReadTimeoutError(endpoint_url="https://sts"), "no response"),
         (botocore.exceptions.UnauthorizedSSOTokenError(), "sign-in has expired"),
     ],
 )
@@ -102,7 +102,7 @@ def test_without_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_credentials() -> None:
-    with pytest.raises(AwsError, match="no credentials"):
+    with pytest.raises(AwsError, match="no AWS credentials"):
         examine(loaded())
 
 

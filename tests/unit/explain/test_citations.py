@@ -320,7 +320,7 @@ def _zones_of_nodes(case: Case) -> bool:
     named = {at.partition(" ")[2].rpartition(".")[0] for at in cited}
     offered = {zone for zones in cited.values() for zone in zones}
     # Zones of reservations, which a pool tries first, are listed with those of its types.
-    fits = set(case.value) <= offered or "those of its reservations" in case.text
+    fits = set(case.value) <= offered or "those of the reservations" in case.text
     return fits and named <= set(case.types) and all(set(zones) & set(case.value) for zones in cited.values())
 
 

@@ -64,7 +64,7 @@ def test_sources(name: str) -> None:
         if (kind, row.field) in fields
         and row.derived
         and not row.reason.source
-        and not (row.field == "zone_ids" and "no source says" in row.reason.text)
+        and not (row.field == "zone_ids" and "no zone data" in row.reason.text)
     ]
     assert without == []
 

@@ -95,7 +95,7 @@ REFUSED = {
     "node_groups[gpu-trainin].max_size": (1, "SETTING_UNKNOWN", r"did you mean node_groups\[gpu-training\]"),
     "node_groups[gpu-training].max_sice": (1, "SETTING_UNKNOWN", "did you mean max_size"),
     "node_groups[gpu-training].reasons": ({}, "SETTING_UNKNOWN", "no such field"),
-    "node_groups[gpu-training].max_size": ("many", "SETTING_TYPE", "'many' does not fit: .*integer"),
+    "node_groups[gpu-training].max_size": ("many", "SETTING_TYPE", "must have the field's type, got 'many': .*integer"),
     "node_groups[gpu-training].taints": ([{"key": "a"}], "SETTING_TYPE", r"taints: .*\[0\]\.value: field required"),
     "node_groups[gpu-training]": (1, "SETTING_UNKNOWN", "name one of its fields"),
     "node_groups[gpu-training].labels.team": (

@@ -189,14 +189,14 @@ def test_keys_of_admins_are_unique_and_stay() -> None:
 @in_one_test(
     ("fields", "floor", "reason"),
     [
-        ({}, "5.100.0", "the lowest release that the tests run"),
-        ({"deletion_protection": False}, "6.9.0", "cluster.deletion_protection needs it"),
+        ({}, "5.100.0", "the lowest release that the tests cover"),
+        ({"deletion_protection": False}, "6.9.0", "cluster.deletion_protection requires it"),
         (
             {"deletion_protection": True, "control_plane_tier": "tier-xl"},
             "6.23.0",
-            "cluster.control_plane_tier needs it",
+            "cluster.control_plane_tier requires it",
         ),
-        ({"control_plane_tier": "standard"}, "5.100.0", "the lowest release that the tests run"),
+        ({"control_plane_tier": "standard"}, "5.100.0", "the lowest release that the tests cover"),
     ],
 )
 def test_provider_range(fields: dict[str, Any], floor: str, reason: str) -> None:

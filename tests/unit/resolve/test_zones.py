@@ -53,8 +53,8 @@ def test_every_group_has_zones_that_offer_its_types(name: str, overlay: str | No
 @pytest.mark.parametrize(
     ("region", "text"),
     [
-        ("us-west-2", "the zones that offer its types"),
-        ("mx-central-1", "the cluster's zones: no source says which of them offer its types"),
+        ("us-west-2", "the zones that offer the instance types"),
+        ("mx-central-1", "the cluster's zones; the catalogue has no zone data for these types"),
     ],
 )
 def test_the_reason_claims_no_offering_without_a_source(region: str, text: str) -> None:
