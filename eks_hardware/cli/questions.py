@@ -1,4 +1,4 @@
-"""Questions at a terminal. Each has a default, and is asked again after a wrong answer."""
+"""Questions at a terminal. Each has a default, and is asked again after a rejected answer."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ _DECORATORS = (
         "--nodes",
         type=int,
         metavar="N",
-        help="Training: number of nodes; default: the fewest that finish in time.",
+        help="Training: number of nodes; default: the smallest number that finishes in time.",
     ),
     click.option(
         "--precision",

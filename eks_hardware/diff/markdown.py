@@ -22,7 +22,7 @@ MOST = 62_000
 Source: https://github.com/google/go-github/pull/440
 """
 _MOST_POINTS, _MOST_HARDWARE, _MOST_CAPACITY, _MOST_UNPRICED = 24_000, 14_000, 8_000, 2_000
-"""Maximum characters of each part. The table of resources gets the rest."""
+"""Maximum characters of each part. The remaining characters are for the resource table."""
 _AROUND = 2_000
 """Characters reserved around the rows of the table of resources."""
 _MOST_IN_SPAN = 1_000

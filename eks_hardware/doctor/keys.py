@@ -57,6 +57,6 @@ def _key(subject: Subject, path: str, arn: str, aws: Aws) -> Iterator[Diagnosis]
         yield subject.error(
             "KEY_CANNOT_ENCRYPT",
             path,
-            f"key {name} is a {spec} key for {usage}; AWS services need a symmetric encryption key",
+            f"key {name} must be a symmetric encryption key, got {spec} for {usage}; choose another key",
             subject.command("kms", "describe-key", key_id=arn),
         )

@@ -109,10 +109,11 @@ def _room(
     at_once, at_most = _addresses(subject, role, zone)
     message = f"{subnet['SubnetId']} has {free} free addresses; "
     if free < at_once:
-        message += f"the control plane and the first nodes need {at_once}"
+        message += f"the control plane and the first nodes need {at_once}; choose a larger subnet"
         yield subject.error("SUBNET_FULL", path, message, command)
     elif free < at_most:
         message += f"with every group at max and every node full of pods, {zone} needs about {at_most}"
+        message += "; choose a larger subnet"
         yield subject.warning("SUBNET_SMALL", path, message, command)
 
 

@@ -163,7 +163,7 @@ def _faults(subject: Subject, reservation: Mapping[str, Any], wanted: _Wanted) -
         message = f"{name} is in {zone}, not in {', '.join(wanted.zone_ids)}; set zone: {zone}"
         yield subject.error("RESERVATION_OTHER_ZONE", path, message, show)
     if (platform := reservation.get("InstancePlatform", _LINUX)) != _LINUX:
-        message = f"{name} is for {platform}; EKS AMIs need {_LINUX}"
+        message = f"{name} must be for {_LINUX}, the platform of EKS AMIs, got {platform}; choose another reservation"
         yield subject.error("RESERVATION_PLATFORM", path, message, show)
     yield from _dates(subject, reservation, wanted, show)
 

@@ -189,7 +189,7 @@ def _requirement(source: installed_from.Source) -> str:
 
 
 def _hook(source: installed_from.Source) -> str:
-    """Return the pre-commit hook: of the repository at the same commit, or of the project's environment."""
+    """Return the pre-commit hook: the repository's at the installed commit, or one for the project's environment."""
     if source.commit:
         repository, commit = source.commit
         return f"  - repo: {repository}\n    rev: {commit}   # as in requirements.txt\n" + _PUBLISHED_HOOK

@@ -214,7 +214,7 @@ class _Addon(Resolver[ResolvedAddon]):
         self._given = given or AddonSpec()
         self._row = facts.addons_file.cite(lambda file: file["addons"][name])
         row = self._row.value
-        # An add-on that the strategy names gets all its permissions, such as creating file systems for claims.
+        # An add-on that the strategy names gets all of its permissions, such as creating file systems for claims.
         self._policies = row.get("policies", ()) if self._asked_for or not statements else ()
         self._statements = () if self._policies else tuple(statements)
 

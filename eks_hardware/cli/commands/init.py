@@ -91,7 +91,7 @@ _SECTIONS = {
     default=None,
     help="Create a CDKTF project for the strategy, or not; default: create one unless a cdktf.json exists.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask; use defaults for missing options.")
+@click.option("--yes", is_flag=True, help="Do not ask questions; use defaults for omitted options.")
 @parameters.force("Overwrite NAME.yaml if it exists.")
 def init(
     name: str,

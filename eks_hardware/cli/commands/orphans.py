@@ -148,7 +148,8 @@ def _lines(report: Report, name: str) -> Iterator[str]:
     yield f"{name}: account {report.account}, {report.region}"
     for orphan in report.orphans:
         yield ""
-        yield f"{orphan.kind} {orphan.id} " + (f"is {orphan.address}" if orphan.address else "is not in the stack")
+        place = f"is {orphan.address} in the stack" if orphan.address else "is not in the stack"
+        yield f"{orphan.kind} {orphan.id} {place}"
         # Not wrapped, to be copied.
         yield from (f"    {command}" for command in orphan.commands)
     if report.not_checked:

@@ -123,7 +123,7 @@ _SECTIONS = {
 @click.option(
     "--project/--no-project",
     default=None,
-    help="Write the strategy into a new CDKTF project, or not; default: ask at a terminal where there is none.",
+    help="Write the strategy into a new CDKTF project, or not; default: ask at a terminal if there is no project.",
 )
 @parameters.force("Overwrite the output file.")
 def recommend(

@@ -39,9 +39,9 @@ _CHECKS = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective", "all")
     "--accelerators",
     type=int,
     metavar="K",
-    help="GPUs or Neuron devices per pod; default: 1 for a deployment, otherwise all of a node.",
+    help="GPUs or Neuron devices per pod; default: 1 for a deployment, otherwise all on a node.",
 )
-@click.option("--image", help="Container image; default: one with PyTorch for the hardware.")
+@click.option("--image", help="Container image; default: a PyTorch image for the hardware.")
 @click.option("--command", help="Command of the container, quoted as in a shell.")
 @click.option("--port", type=int, metavar="N", help="Port of a deployment's server, for its Service and probe.")
 @click.option("--env-from", metavar="SECRET", help="Secret whose keys become environment variables, such as HF_TOKEN.")

@@ -290,7 +290,7 @@ def _notes(cost: StrategyCost) -> Iterator[str]:
 
 
 def _unknowns(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
-    """Yield items left out of the totals, and types with outdated reserved prices."""
+    """Yield items that the totals exclude, and types with outdated reserved prices."""
     yield from _unpriced(cost)
     for name in _types(resolved, cost):
         if why := why_outdated(load(), name):

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _COLUMN = 9
 _NUMBERS = 3 * _COLUMN + 2
-"""Columns of the three numbers of a row and its mark."""
+"""Width of a row's three numbers and its mark."""
 _NARROWEST = 30
-"""Columns that names need in a table. On a narrower terminal, rows become paragraphs."""
+"""Minimum width of the names in a table. On a narrower terminal, rows become paragraphs."""
 _HEADERS = ("maximum", "+update", "default")
 _MORE = "*"
 

@@ -305,7 +305,7 @@ def _without_price(best: Sequence[Candidate]) -> Iterator[str]:
 
 
 def _in_fp16(best: Sequence[Candidate], chosen: Candidate, request: Request) -> Iterator[str]:
-    """Yield a sentence about candidates that train in fp16 for lack of bf16. The choice has a caution of its own."""
+    """Yield a sentence about candidates that train in fp16, not bf16. The chosen candidate has its own caution."""
     if request.workload.precision or not request.workload.learns:
         return
     others = [each.fit.kind for each in best if each is not chosen]

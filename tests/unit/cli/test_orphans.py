@@ -69,7 +69,7 @@ def test_each_has_its_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> No
     code, out, err = run(file)
     assert (code, err) == (1, "")
     assert out.splitlines()[2:] == [
-        "aws_launch_template lt-1 is aws_launch_template.it",
+        "aws_launch_template lt-1 is aws_launch_template.it in the stack",
         f"    terraform -chdir={STACK} import aws_launch_template.it lt-1",
         "",
         "1 resource missing from the Terraform state; nothing was changed",

@@ -38,8 +38,8 @@ node_groups:
     strategy = "version: 1\nname: block\nregion: us-west-2\ncluster: {creator_is_admin: true}" + groups
     (tmp_path / "block.yaml").write_text(strategy, encoding="utf-8")
     wanted = (
-        r"block needs the AWS provider >= 6\.26\.0, < 7\.0\.0 \(node_groups\[h100\]\.update\.strategy requires it\), but "
-        r"the demo uses .* \(5\.100\.0\); remove that setting, or set TF_PLUGIN_MIRROR to a mirror with a newer one"
+        r"block needs the AWS provider >= 6\.26\.0, < 7\.0\.0 \(node_groups\[h100\]\.update\.strategy requires it\), "
+        r"but the demo uses .* \(5\.100\.0\); remove that setting, or set TF_PLUGIN_MIRROR to a mirror with a newer one"
     )
     with pytest.raises(DemoError, match=wanted):
         demo._check_provider(demo._document(), MIRROR)
