@@ -30,7 +30,7 @@ NOT_RUN = 2
 """Exit code for wrong usage, as in Click, and for commands that could not run."""
 
 _ASKED = 3
-"""Most names that a suggestion asks about; more are listed."""
+"""Maximum number of names in a suggestion; more are listed."""
 
 
 def exit_codes(failure: str = "", more: str = "") -> str:

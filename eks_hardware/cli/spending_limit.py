@@ -124,8 +124,8 @@ def _sufficient_amount(text: str, offers: Sequence[Offer], region: str) -> float
         cheapest = ", the cheapest of these types" if len(offers) > 1 else ""
         raise WrongAnswerError(
             f"must be at least {_usd(lowest)}, the monthly cost at maximum size with "
-            f"{bounds[lowest].name}{cheapest}, got {text}; raise the limit, choose cheaper hardware, or use {NONE} and lower "
-            "scaling.max in the file"
+            f"{bounds[lowest].name}{cheapest}, got {text}; raise the limit, choose cheaper hardware, or use {NONE} and "
+            "lower scaling.max in the file"
         )
     accepted(Settings(public_cidrs=(), max_usd_per_month=amount), region)
     return amount

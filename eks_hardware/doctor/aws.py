@@ -63,7 +63,7 @@ class Caller:
 
 
 class Aws:
-    """API calls to one account; thread-safe."""
+    """A thread-safe client for the APIs of one account."""
 
     def __init__(self, client: Callable[[str], object]) -> None:
         self._make = client  # by service name
@@ -156,7 +156,7 @@ class RoleNotAssumedError(Exception):
 
 
 def connect(region: str, *, profile: str | None = None, assume_role: AssumeRole | None = None) -> Aws:
-    """Return API calls to the account that Terraform would deploy to.
+    """Return a client for the account that Terraform would deploy to.
 
     The credentials are those of the profile or the environment, and of the assumed role if there is one.
 

@@ -45,7 +45,7 @@ def huge_pages(
 
 
 def stated_huge_pages(number: int, memory_mib: int) -> HugePages:
-    """Return what a node reserves if its settings state a number of pages: as many as fit in memory."""
+    """Return the huge pages that a node's settings request. The kernel reserves as many as fit in memory."""
     mib = min(number * facts.eks()["efa_huge_pages"]["page_mib"], memory_mib)
     return HugePages(mib, mib)
 

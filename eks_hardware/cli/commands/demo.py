@@ -63,7 +63,7 @@ def demo(stack: str | None, keep: bool, stop: bool, cluster: bool, charts: Path 
     from eks_hardware.local.demo_folder import DemoError, find_root, known_stack
 
     if charts and not cluster:
-        raise click.UsageError("--charts requires --cluster")
+        raise click.UsageError("--charts requires --cluster; add --cluster")
     console = Console()
     named = stack
     if stack and Path(stack).suffix in SUFFIXES and not stop:

@@ -57,7 +57,7 @@ def diff(old: str, new: str, overlays: tuple[str, ...], all_overlays: bool, form
     if len(folders) == 1:
         raise click.UsageError(f"{folders[0]} is a folder; the other side must be a folder, too")
     if all_overlays and not folders:
-        raise click.UsageError("--all-overlays compares folders; name the overlay of a file with --overlay")
+        raise click.UsageError("--all-overlays requires two folders; for files, use --overlay")
     start_node()
     if folders:
         _diff_folders(Path(old), Path(new), overlays, all_overlays, format_, fail_on)

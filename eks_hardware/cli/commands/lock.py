@@ -52,7 +52,7 @@ def lock(
     if check and upgrade:
         raise click.UsageError("--check and --upgrade cannot be combined: --check writes nothing; remove one of them")
     if groups and not upgrade:
-        raise click.UsageError("--group requires --upgrade; add it")
+        raise click.UsageError("--group requires --upgrade; add --upgrade")
     strategies, laid_over = _read(files, overlays)
     _refuse_unknown(groups, strategies)
     relocked = _relocked(strategies, laid_over, upgrade=groups or ("all" if upgrade else ()), compare=check)

@@ -79,7 +79,7 @@ def _read_outputs(text: str, name: str) -> dict[Reference, str]:
     try:
         read = json.loads(text)
     except ValueError as error:
-        fail(f"--outputs: not valid JSON: {error}")
+        fail(f"--outputs must be JSON: {error}")
     found: object = read.get(name, read) if isinstance(read, dict) else None
     if not isinstance(found, dict):
         fail("--outputs: contains no outputs; run `terraform output -json` in the stack's folder")

@@ -149,7 +149,7 @@ def test_a_long_comment_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
     ("arguments", "said"),
     [
         (("strategies/demo.yaml", "strategies"), "is a folder; the other side must be a folder, too"),
-        (("strategies/demo.yaml", "strategies/same.yaml", "--all-overlays"), "--all-overlays compares folders"),
+        (("strategies/demo.yaml", "strategies/same.yaml", "--all-overlays"), "--all-overlays requires two folders"),
         (("before/strategies", "strategies", "--all-overlays", "--overlay", "dev"), "cannot be combined"),
     ],
 )
