@@ -8,14 +8,14 @@ from eks_hardware.models import WorkloadSpec
 
 
 def context_length(workload: WorkloadSpec) -> int:
-    """Return the tokens of prompt and output together."""
+    """Return the context length in tokens: prompt and output."""
     return workload.context_length or facts.memory()["inference"]["defaults"]["context_length"]
 
 
 def context_of(request: Request) -> int:
-    """Return the tokens of prompt and output together, or of an encoder's input, at most those that the model supports.
+    """Return the context length in tokens, or an encoder's input length, capped at the model's maximum.
 
-    Users may ask a generating model for more on purpose.
+    A context length that the workload sets for a generating model is not capped.
     """
     workload, shape = request.workload, request.shape
     length = context_length(workload)
@@ -24,10 +24,10 @@ def context_of(request: Request) -> int:
 
 
 def answer_tokens(request: Request) -> int:
-    """Return the tokens of an answer.
+    """Return the length of an answer in tokens; 0 for a model that does not generate.
 
-    With users it is the average: the workload's, or a typical number, at most half of the context. Otherwise it is half
-    of the context.
+    With users, this is the average: the workload's, or a typical length of at most half of the context. Without users,
+    it is half of the context.
     """
     workload, context = request.workload, context_of(request)
     if request.shape.generates is False:
@@ -38,10 +38,10 @@ def answer_tokens(request: Request) -> int:
 
 
 def prompt_tokens(request: Request) -> int:
-    """Return the tokens of a prompt.
+    """Return the length of a prompt in tokens.
 
-    With users it is the average: the workload's, or a typical number, at most what an answer leaves of the context.
-    Otherwise it is half of the context.
+    With users, this is the average: the workload's or a typical length, capped at the context that the answer leaves.
+    Without users, it is half of the context.
     """
     workload, context = request.workload, context_of(request)
     if not workload.users:
@@ -58,11 +58,11 @@ def concurrent_sequences(workload: WorkloadSpec) -> int:
 
 
 def batch_size(workload: WorkloadSpec) -> int:
-    """Return the sequences of a training step on one device."""
+    """Return the number of sequences per device in a training step."""
     return workload.batch_size or facts.memory()["inference"]["defaults"]["batch_size"]
 
 
 def sequence_length(request: Request) -> int:
-    """Return the tokens of a training sequence: the workload's, or the default if the model supports it."""
+    """Return the tokens of a training sequence: the workload's, or the default capped at the model's maximum."""
     default = facts.memory()["inference"]["defaults"]["sequence_length"]
     return request.workload.sequence_length or min(default, request.shape.max_context_length or default)

@@ -20,10 +20,10 @@ _DEGREES = (1, 2, 4, 8, 16)
 
 
 def available(kind: InstanceType, *, training: bool) -> float | None:
-    """Return the GiB that a device has for a model; None if unknown.
+    """Return the GiB of a device's memory that a model can use; None if unknown.
 
-    The driver, the framework and the node need part of the memory. For GPUs it is the memory that software sees, less
-    the CUDA context; for inference it is less the share that vLLM leaves free. For CPUs it is the memory of the node.
+    The driver, the framework and the node reserve part of the memory. On GPUs, that is the CUDA context or, for
+    inference, the share that vLLM leaves free if it is larger. On CPUs, the model can use what a pod can.
     """
     if kind.accelerator is None:
         return host_gib(kind)
@@ -37,7 +37,7 @@ def available(kind: InstanceType, *, training: bool) -> float | None:
 
 
 def usable_gib(chip: Accelerator) -> float | None:
-    """Return the GiB that software sees of an accelerator; None if its memory is unknown."""
+    """Return the GiB of an accelerator's memory that software sees; None if its memory is unknown."""
     each = chip.memory_gib_each
     if each is None or chip.kind == "neuron":
         return each
@@ -59,7 +59,7 @@ def host_gib(kind: InstanceType) -> float:
 
 @cache
 def cores_of(kind: InstanceType) -> int:
-    """Return the cores of a device that software sees, each with its own memory; 1 for GPUs and CPUs."""
+    """Return the number of cores per device that software sees, each with its own memory; 1 for GPUs and CPUs."""
     chip = _neuron_chip(kind)
     return 1 if chip is None else chip["cores"]
 
@@ -71,7 +71,7 @@ def _neuron_chip(kind: InstanceType) -> NeuronChip | None:
 
 
 def ways(request: Request, kind: InstanceType) -> tuple[int, ...]:
-    """Return how many cores of a device share one copy, in the order to try. A NeuronCore can have its own copy."""
+    """Return the numbers of cores per model copy to try, in order. A NeuronCore can have its own copy."""
     cores = cores_of(kind)
     if cores == 1:
         return (1,)
@@ -85,8 +85,8 @@ def pool_of(request: Request, kind: InstanceType, *, available_gib: float, cores
     Args:
         request: the request.
         kind: the instance type.
-        available_gib: memory of a device.
-        cores: cores of a device that share a copy; if fewer than it has, each share has a part of its memory.
+        available_gib: GiB of a device's memory that a model can use.
+        cores: cores of a device that share a copy; with fewer than all, a copy has only their share of its memory.
         many: whether nodes can be joined.
     """
     training, neuron, fact = request.workload.learns, kind.hardware.is_neuron, facts.memory()
@@ -115,10 +115,10 @@ def pool_of(request: Request, kind: InstanceType, *, available_gib: float, cores
 def _expert_degrees(request: Request, kind: InstanceType, most_nodes: int) -> tuple[int, ...]:
     """Return how many devices can share the experts of a mixture, ascending: numbers that divide the experts.
 
-    Nodes are joined only if NVLink connects their GPUs: the exchange between nodes is measured on such nodes, and its
-    libraries need it (https://github.com/deepseek-ai/DeepEP, requirements).
+    Nodes are joined only if NVLink connects their GPUs: the exchange between nodes was measured on such nodes, and its
+    libraries require NVLink (https://github.com/deepseek-ai/DeepEP, requirements).
 
-    Neuron shares experts among the devices of tensor parallelism, which exchange the same as without
+    Neuron divides experts among its tensor-parallel devices, which exchange as much data as without expert parallelism
     (https://awsdocs-neuron.readthedocs-hosted.com/en/latest/_sources/vllm-neuron/docs/design/parallelism/expert_parallelism.md).
     """
     count, experts = kind.accelerator.count if kind.accelerator else 1, request.shape.experts
@@ -139,11 +139,13 @@ def pads_heads(request: Request) -> bool:
 
 
 def degrees(kind: InstanceType, heads: int, *, cores: int, padded: bool = False) -> tuple[int, ...]:
-    """Return tensor parallel degrees in devices that a node has and that divide the attention heads.
+    """Return the tensor parallel degrees, in devices, that fit in a node and divide the attention heads.
 
-    Source for Neuron: ``config/facts/memory.json`` (neuron); for other hardware the heads decide
-    (https://docs.vllm.ai/en/latest/serving/parallelism_scaling/). With ``padded``, Neuron adds empty heads until the
-    cores share all heads evenly, but no core gets only empty heads.
+    Source for Neuron: ``config/facts/memory.json`` (neuron). Other hardware only requires a divisor of the heads
+    (https://docs.vllm.ai/en/latest/serving/parallelism_scaling/).
+
+    With ``padded``, Neuron adds empty heads until all
+    cores have the same number, but no core gets only empty heads.
     """
     count = kind.accelerator.count if kind.accelerator else 1
     chip = _neuron_chip(kind)

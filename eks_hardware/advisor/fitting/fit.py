@@ -44,7 +44,7 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class _Software:
-    """The verdict of the software on a request. It is the same for all types of a family and accelerator."""
+    """The software's support for a request. It is the same for all types of a family and accelerator."""
 
     refusing: tuple[Gate, ...]
     notes: tuple[str, ...]
@@ -52,14 +52,14 @@ class _Software:
 
 @dataclass(frozen=True, kw_only=True)
 class _Missed:
-    """By how much the best layout misses. It is the same for all types with the same devices."""
+    """How far the best layout falls short. It is the same for all types with the same devices."""
 
     missing_gib: float | None
     text: str
 
 
 class Fitter:
-    """Fits one request on many types, and computes what types share only once.
+    """Fits one request on many types, and computes results that types share only once.
 
     ``choose`` selects one of the layouts that fit; the default is the one on the fewest nodes.
     """
@@ -102,9 +102,9 @@ class Fitter:
         return found.layout.nodes if isinstance(found, _Found) else None
 
     def on_nodes(self, kind: InstanceType, nodes: int) -> Fit | None:
-        """Return a fit of training on exactly so many nodes of a type that the request fits on; None if there is none.
+        """Return a training fit on exactly ``nodes`` nodes of a type that the request fits on; None if there is none.
 
-        If a layout for fewer nodes is all that fits, as with a pipeline, several copies of it train together.
+        If only a layout for fewer nodes fits, as with a pipeline, several copies of that layout train together.
         """
         found = self._found.get(self._key(kind))
         if not isinstance(found, _Found) or not isinstance(found.memory, TrainingMemory):
@@ -210,7 +210,7 @@ class Fitter:
         return _Missed(missing_gib=missing, text=text)
 
     def _pools_of(self, kind: InstanceType, room: float, many: bool) -> tuple[tuple[int, Pool], ...]:
-        """Return how many cores can share a copy, each with the devices of a type as the layout search uses them."""
+        """Return pairs: a number of cores that share a copy, and the type's devices for the layout search."""
         key = (*self._key(kind), many)
         if key not in self._pools:
             request = self.request
@@ -229,7 +229,7 @@ class Fitter:
         return self._memories[key]
 
     def _fits_of(self, kind: InstanceType, found: _Found) -> Iterator[Fit]:
-        """Yield the smallest layout, and for training others that can be faster."""
+        """Yield the fit with the smallest layout and, for training, fits that can be faster."""
         memory = found.memory
         yield self._fit_of(kind, found, found.layout)
         if isinstance(memory, TrainingMemory):
@@ -271,7 +271,7 @@ class Fitter:
     # --- notes on a layout that fits
 
     def _layout_notes(self, kind: InstanceType, layout: Layout, cores: int) -> Iterator[str]:
-        """Yield notes on a layout. ``cores`` of a device share a copy."""
+        """Yield notes on a layout in which ``cores`` cores of a device share a copy."""
         yield from _experts_note(self.request, layout.parallelism)
         if not kind.hardware.is_neuron:
             return
@@ -305,7 +305,7 @@ def fit(request: Request, kind: InstanceType, region: str) -> Fit | Miss:
 
 
 def beyond_context(request: Request) -> str | None:
-    """Return a sentence if a request has more tokens of context than its model supports; None if not, or unknown."""
+    """Return a sentence if a request's context exceeds its model's maximum; None if not, or if that is unknown."""
     workload, longest = request.workload, request.shape.max_context_length
     asked = workload.sequence_length if workload.learns else workload.context_length
     if not asked or not longest or asked <= longest:
@@ -322,7 +322,7 @@ def _notes_on_model(request: Request) -> Iterator[str]:
 
 
 def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory:
-    """Return the memory that a request needs on a device under any layout, if ``cores`` of its cores share a copy."""
+    """Return the memory per device that a request needs, for any layout in which ``cores`` cores share a copy."""
     return _memory_for(_work_of(request, kind, cores))
 
 
@@ -362,7 +362,7 @@ def _work_of(request: Request, kind: InstanceType, cores: int) -> TrainingRun | 
 
 
 def _experts_note(request: Request, layout: Parallelism) -> Iterator[str]:
-    """Yield where the experts of a mixture are, if it is on several devices."""
+    """Yield a note on how a mixture's experts are divided, if the model is on several devices."""
     shape = request.shape
     if layout.devices == 1 or shape.active_parameters >= shape.parameters:
         return
@@ -400,7 +400,7 @@ def _refused(kind: InstanceType, *gates: Gate) -> Miss:
 
 
 def _short_text(request: Request, kind: InstanceType, short: Short, many: bool) -> str:
-    """Return why the best layout misses. ``many`` is whether nodes can be joined."""
+    """Return why the best layout does not fit. ``many`` is whether nodes can be joined."""
     trains, chip, heads = request.workload.learns, kind.accelerator, request.shape.attention_heads
     if short.missing_gib == float("inf"):
         if trains and request.workload.sharding:

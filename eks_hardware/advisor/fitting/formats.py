@@ -1,4 +1,4 @@
-"""Number formats and methods that need less memory than a request's."""
+"""Number formats and fine-tuning methods that need less memory than those of a request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _METHODS = {
 
 
 def narrower(request: Request, kind: InstanceType) -> Iterator[tuple[Request, str, str]]:
-    """Yield requests that need less memory, the closest to the request first, each with its option and its caveat."""
+    """Yield variants of a request that need less memory, closest first, each with its option and a caveat."""
     workload = request.workload
     if workload.task == "fine-tuning":
         method = workload.method or "full"

@@ -61,7 +61,7 @@ def weight_format(request: Request, kind: InstanceType) -> str:
 def type_gates(kind: InstanceType, purchase: tuple[str, ...], learns: bool) -> tuple[Gate, ...]:
     """Return failed gates that depend on the type itself: withdrawn, without an AMI, or with a fraction of a GPU.
 
-    They are the same for every request with these purchasing options, and searches ask for those of all types.
+    They are the same for every request with these purchasing options, and every search needs them for all types.
     """
     gates = list(_unusable(kind))
     if kind.hardware is Hardware.OTHER:
@@ -77,7 +77,7 @@ def type_gates(kind: InstanceType, purchase: tuple[str, ...], learns: bool) -> t
 
 @cache
 def _unusable(kind: InstanceType) -> tuple[Gate, ...]:
-    """Return the failed gates of a type that no request changes."""
+    """Return a type's failed gates that are the same for every request."""
     unusable = []
     if kind.withdrawn:
         unusable.append(Gate("WITHDRAWN", False, f"{kind.name}: {kind.withdrawn}", kind.source))
@@ -93,7 +93,7 @@ def _unusable(kind: InstanceType) -> tuple[Gate, ...]:
 
 @cache
 def sold_as(wanted: tuple[str, ...], kind: InstanceType) -> tuple[str, ...]:
-    """Return those of the wanted purchasing options that a type has."""
+    """Return the requested purchasing options that are available for a type."""
     return tuple(name for name in wanted if CAPACITY[name].usage_class in kind.usage_classes)
 
 
@@ -185,7 +185,7 @@ def _qlora(kind: InstanceType) -> Gate:
 
 
 def _cache(kind: InstanceType, kept: str) -> Gate:
-    """Return whether a device's attention kernels read a KV cache in a format: known if it computes in it."""
+    """Return whether a device's attention kernels read a KV cache in a format; yes if it computes in the format."""
     weights = _quantized(kind, kept)
     passed = True if software.computes(kind, kept) else False if weights.passed is False else None
     verb = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[passed]
@@ -290,7 +290,7 @@ def maturity(request: Request, kind: InstanceType) -> tuple[Maturity, str]:
 
 
 def _frameworks(request: Request) -> list[str]:
-    """Return the frameworks that count if the request names none."""
+    """Return the frameworks to consider if the request names none."""
     usual = facts.ranking()["frameworks"]
     if request.workload.learns:
         return usual["training"]
@@ -300,7 +300,7 @@ def _frameworks(request: Request) -> list[str]:
 
 
 def _stand(kind: InstanceType, framework: str, purpose: str) -> tuple[Maturity, str] | None:
-    """Return the maturity of a framework on a Neuron chip in the newest SDK; None if the chip never had it."""
+    """Return a framework's maturity on a Neuron chip in the newest SDK; None if no SDK supported it on this chip."""
     fact = facts.software()["frameworks"]
     ranges = software.sdk_ranges(kind, framework, purpose)
     if not ranges:

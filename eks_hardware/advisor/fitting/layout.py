@@ -15,7 +15,7 @@ from eks_hardware.advisor.fitting.memory_training import TrainingMemory
 from eks_hardware.advisor.model import Parallelism
 from eks_hardware.units import GIB
 
-# About this many numbers of nodes are tried, from the fewest to twice as many.
+# Approximate number of node counts to try, from the smallest to twice the smallest.
 _NODE_STEPS = 8
 
 
@@ -25,12 +25,12 @@ class Pool(NamedTuple):
     devices: int  # per node
     degrees: tuple[int, ...]  # tensor parallel degrees that divide the heads, in devices, ascending
     available_gib: float  # per device
-    host_gib: float  # of the node, per device
+    host_gib: float  # node memory per device
     most_nodes: int  # maximum number of nodes that can be joined
     pipeline: bool  # whether pipeline stages can be spread over nodes
     stages_in_node: bool  # whether one node can run several stages
-    shardings: tuple[str, ...]  # sharding levels, the least first; training only
-    # Numbers of devices that can share the experts of a mixture, ascending: of a node, and of several nodes.
+    shardings: tuple[str, ...]  # sharding levels, least sharding first; training only
+    # Numbers of devices that can share a mixture's experts, ascending: within a node, then over several nodes.
     expert_degrees: tuple[int, ...] = ()
 
 
@@ -43,15 +43,15 @@ class Layout(NamedTuple):
 
 
 class Short(NamedTuple):
-    """By how much the best layout misses."""
+    """How far the best layout falls short."""
 
     missing_gib: float  # per device
     devices: int  # devices of that layout
-    of_node: bool = False  # whether the node's memory misses, not that of the devices
+    of_node: bool = False  # whether the node's memory is too small, rather than that of the devices
 
 
 def train(memory: TrainingMemory, pool: Pool) -> Layout | Short:
-    """Return the first layout that fits on the fewest nodes, and uses all of their devices."""
+    """Return the first layout that fits on all devices of the fewest nodes, or how far the best layout falls short."""
     if not pool.shardings:
         return Short(missing_gib=float("inf"), devices=pool.devices)
     if not pool.degrees:
@@ -83,9 +83,9 @@ def on_nodes(
 ) -> Iterator[Layout]:
     """Yield training layouts that fit on a number of nodes.
 
-    Includes every tensor parallel degree with the least sharding that fits. If each pass gathers weights, the experts
-    of a mixture can be spread over data-parallel devices. If ``larger_batches`` are allowed, the batch is then the
-    largest power of two that fits the remaining memory. There is no pipeline if ``smallest``, the layout from
+    Includes every tensor parallel degree with the least sharding that fits. With ZeRO-3, where each pass gathers
+    weights, a mixture's experts can also be spread over data-parallel devices. ``larger_batches`` then allows the
+    largest batch, a power of two, that fits the remaining memory. There is no pipeline if ``smallest``, the layout from
     :func:`train`, needs none.
     """
     tried: set[tuple[int, int]] = set()
@@ -122,12 +122,12 @@ def _fits(memory: TrainingMemory, pool: Pool, layout: Parallelism) -> bool:
 
 
 def _on_device(memory: TrainingMemory, pool: Pool, layout: Parallelism) -> float:
-    """Return the GiB that a device lacks."""
+    """Return how many GiB a layout needs beyond a device's memory; at most 0 if it fits."""
     return sum(memory.need(layout)) / GIB - pool.available_gib
 
 
 def _on_host(memory: TrainingMemory, pool: Pool, layout: Parallelism) -> float:
-    """Return the GiB that a node lacks for a device's offloaded data."""
+    """Return how many GiB a device's offloaded state needs beyond its share of node memory; at most 0 if it fits."""
     return memory.host_bytes(layout) / GIB - pool.host_gib if memory.run.offload else float("-inf")
 
 
@@ -142,14 +142,14 @@ def _training_layouts(memory: TrainingMemory, pool: Pool, nodes: int) -> Iterato
                 yield _layout(data, tensor, pipeline, sharding)
 
 
-# The search over types and numbers of nodes meets the same layouts again and again.
+# The search over types and node counts creates the same layouts many times.
 @lru_cache(maxsize=4096)
 def _layout(data: int, tensor: int, pipeline: int, sharding: str) -> Parallelism:
     return Parallelism(data=data, tensor=tensor, pipeline=pipeline, sharding=sharding)
 
 
 def _stages(pool: Pool, nodes: int, *, layers: int) -> Iterator[int]:
-    """Yield numbers of stages: one; one per node; and if a node can run several, all of equal size."""
+    """Yield stage counts: 1; one stage per node; and, if a node can run several, every count with equal stages."""
     yield 1
     if not pool.pipeline:
         return
@@ -164,9 +164,10 @@ def _stages(pool: Pool, nodes: int, *, layers: int) -> Iterator[int]:
 
 
 def serve(memory: InferenceMemory, pool: Pool) -> Layout | Short:
-    """Return the layout on the fewest devices of one node that fit a replica, or on several nodes.
+    """Return the layout with the fewest devices that fits a replica on one node, or else on the fewest nodes.
 
-    On the same devices, tensor parallelism comes before spread experts. On several nodes, stages come first.
+    If none fits, return how far the best layout falls short. On the same devices, tensor parallelism comes before
+    spread experts. On several nodes, pipeline stages come first.
     """
     room = pool.available_gib * GIB
     best = Short(missing_gib=float("inf"), devices=0)
@@ -180,7 +181,7 @@ def serve(memory: InferenceMemory, pool: Pool) -> Layout | Short:
 
 
 def spread(memory: InferenceMemory, pool: Pool, smallest: Layout) -> Iterator[Layout]:
-    """Yield layouts that fit and spread the experts, on the nodes of ``smallest`` and on at least its devices."""
+    """Yield layouts that fit and spread the experts, on as many nodes and at least as many devices as ``smallest``."""
     least = smallest.parallelism.devices
     for layout in _spread(memory, pool, smallest.nodes):
         fits = sum(memory.need(layout.parallelism)) <= pool.available_gib * GIB
@@ -201,7 +202,7 @@ def _serving_layouts(memory: InferenceMemory, pool: Pool) -> Iterator[Layout]:
 
 
 def _spread(memory: InferenceMemory, pool: Pool, nodes: int) -> Iterator[Layout]:
-    """Yield layouts in which each device of so many nodes has its own sequences and a part of the experts."""
+    """Yield layouts on the given number of nodes; each device has its own sequences and a part of the experts."""
     for degree in pool.expert_degrees:
         needed = -(-degree // pool.devices)
         if needed == nodes and 1 < degree <= memory.serving.sequences:

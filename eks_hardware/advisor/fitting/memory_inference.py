@@ -2,7 +2,7 @@
 
 Formulas and their sources: ``config/facts/memory.json`` (formats, inference). In short, it is the sum of the
 weights in their format, the KV cache and the activations. The KV cache is 2 x layers x key-value heads x head size x
-bytes x tokens x sequences, and less with windows and with latent attention.
+bytes x tokens x sequences, or less with sliding-window or latent attention.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ def weight_bytes(shape: Shape, weight_format: str) -> float:
 
 
 def weight_bytes_of_tables(weight_format: str) -> float:
-    """Return the bytes of a number in the token tables."""
+    """Return the bytes per value in the token tables."""
     fact = facts.memory()["formats"]
     return fact["bytes"]["bf16" if weight_format in fact["quantized"] else weight_format]
 
 
 def kv_value_bytes(weight_format: str, kv_format: str | None = None) -> int:
-    """Return the bytes of a number in the KV cache: by default of the compute format, 16 bits for quantized weights."""
+    """Return the bytes per value in the KV cache, by default in the compute format: 16 bits for quantized weights."""
     if kv_format == "fp8":
         return 1
     return 4 if weight_format == "fp32" else 2
 
 
 def cache_share(shape: Shape, tensor: int, cores: int = 1) -> float:
-    """Return the share of the KV cache on one of ``tensor`` devices. Each core keeps its heads whole."""
+    """Return the share of the KV cache on one of ``tensor`` devices. No head is split between cores."""
     return cores * _heads_held(shape, tensor * cores)[1] / (tensor * cores * shape.kv_heads)
 
 
@@ -63,7 +63,7 @@ class Serving:
 
 
 class Bytes(NamedTuple):
-    """Bytes of one device, by part."""
+    """Memory of one device in bytes, by part."""
 
     weights: float
     cache: float
@@ -106,8 +106,8 @@ class InferenceMemory:
     def padding(self, tensor: int) -> float:
         """Return the bytes of padded or repeated heads on all devices together.
 
-        Padded query heads are in two matrices of a layer: queries and output. Repeated key-value heads are in two
-        others. Latent attention has other matrices and is not counted.
+        Padded query heads enlarge two matrices per layer: queries and output. Repeated key-value heads enlarge two
+        others: keys and values. Latent attention has other matrices, whose padding is not counted.
         """
         shape = self.serving.shape
         if shape.latent_width:
@@ -116,7 +116,7 @@ class InferenceMemory:
         return self._attention_head * 2 * (queries - shape.attention_heads + keys - shape.kv_heads)
 
     def need(self, layout: Parallelism) -> Bytes:
-        """Return the bytes of one device under a layout."""
+        """Return the memory of one device in bytes, under a layout."""
         if layout not in self._needs:
             self._needs[layout] = self._need(layout)
         return self._needs[layout]
@@ -133,13 +133,13 @@ class InferenceMemory:
         return Bytes(weights, cache, active, self._graphs)
 
     def tokens(self, layout: Parallelism) -> int:
-        """Return the most tokens of a device in one pass."""
+        """Return the maximum number of tokens per device in one pass."""
         tokens = self.serving.context_length * self._sequences(layout)
         # Neuron compiles an encoder for all sequences.
         return min(tokens, self._batched) if self._caches or self.serving.graphs else tokens
 
     def _sequences(self, layout: Parallelism) -> int:
-        """Return the sequences of a device: with experts spread over devices, each has its own."""
+        """Return the number of sequences per device: with spread experts, each device has its own."""
         return -(-self.serving.sequences // layout.data)
 
     def _share_of_cache(self, layout: Parallelism) -> float:
@@ -176,11 +176,11 @@ class InferenceMemory:
 
 
 def _heads_held(shape: Shape, shares: int) -> tuple[int, int]:
-    """Return the query heads and the key-value heads of all shares of a tensor parallel model together.
+    """Return the total query heads and key-value heads in all shares of a tensor parallel model.
 
-    Query heads are padded until every share has the same number. A key-value head is never split. If there are fewer
-    than shares, they are repeated, once for each share; if neither number is a multiple of the other, once per query
-    head.
+    Query heads are padded until every share has the same number. A key-value head is never split. If the number of
+    shares is a multiple of the key-value heads, every share has one of them. If neither number is a multiple of the
+    other, there is one key-value head per query head.
 
     Source: https://github.com/huggingface/optimum-neuron/blob/main/optimum/neuron/models/inference/backend/modules/attention/gqa.py
     """

@@ -1,9 +1,9 @@
 """The memory that a device needs for training.
 
-Formulas and their sources: ``config/facts/memory.json`` (training, activations, adapters). In short, for P parameters
-with AdamW in mixed precision 18 bytes per parameter: 2 weights, 4 gradients, 12 optimizer (fp32 weights, two moments).
+Formulas and their sources: ``config/facts/memory.json`` (training, activations, adapters). In short, AdamW in mixed
+precision needs 18 bytes per parameter: 2 for weights, 4 for gradients, 12 for the optimizer (fp32 weights, 2 moments).
 ZeRO-1, 2 and 3 spread optimizer, gradients and weights over the data-parallel devices. With full recomputation,
-activations are 2 sbh bytes per layer, and the working set of one layer. Offloaded parts are in the memory of the node.
+activations need 2 sbh bytes per layer, plus the working set of one layer. Offloaded state is in the node's memory.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class TrainingRun:
     batch_size: int  # sequences per device
     checkpointing: Checkpointing  # whether activations are recomputed
     fused_attention: bool  # whether the attention kernel does not keep the score matrix
-    chunked_loss: bool = False  # whether the loss converts a chunk of scores at a time to fp32
-    rank: int | None = None  # of adapters; None for the default
+    chunked_loss: bool = False  # whether the loss converts scores to fp32 one chunk at a time
+    rank: int | None = None  # rank of adapters; None for the default
     mixed: bool = True  # whether weights have fp32 copies, and gradients and optimizer states are in fp32
-    offload: tuple[Offload, ...] = ()  # what is in the memory of the node
+    offload: tuple[Offload, ...] = ()  # state offloaded to the node's memory
 
 
 class Bytes(NamedTuple):
-    """Bytes of one device, by part."""
+    """Memory of one device in bytes, by part."""
 
     weights: float
     gathered: float
@@ -48,12 +48,12 @@ class Bytes(NamedTuple):
 
 
 class _Activations(NamedTuple):
-    """Bytes of activations before tensor parallelism."""
+    """Memory of activations in bytes, before tensor parallelism divides it."""
 
     kept: float  # until the backward pass
-    working: float  # of the layer that is computed
+    working: float  # of the layer being computed
     output: float
-    offloaded: float  # kept in the memory of the node
+    offloaded: float  # kept in the node's memory
 
 
 class TrainingMemory:
@@ -74,7 +74,7 @@ class TrainingMemory:
         self._optimizer_each: float = numbers["optimizer"][run.optimizer]
         self._gradient_each: float = numbers["gradients"]
         self._adapter_weights = 0.0
-        # Full sharding keeps only the fp32 weights, and 16-bit ones of the layer that it gathers.
+        # Full sharding keeps only fp32 weights, plus 16-bit weights of the layer being gathered.
         master = fact["master_weights"][run.precision] if run.mixed else 0
         self._gathered_only = run.method == "full" and master > 0
         if run.method == "full":
@@ -94,7 +94,7 @@ class TrainingMemory:
         self._parts: dict[tuple[Parallelism, int], tuple[MemoryPart, ...]] = {}
 
     def need(self, layout: Parallelism, *, batches: int = 1) -> Bytes:
-        """Return the bytes of one device under a layout. One pass processes ``batches`` of the run's size."""
+        """Return the memory of one device in bytes, under a layout. One pass processes ``batches`` of the run's size."""
         key = layout, batches
         if key not in self._needs:
             self._needs[key] = self._need(layout, batches)
@@ -106,7 +106,7 @@ class TrainingMemory:
         gathered = self._unit * self._gathered_each / layout.tensor if over > 1 else 0.0
         weights, gradients, optimizer = states
         if over > 1 and self._gathered_only and "optimizer" not in offload:
-            weights = 0.0  # the optimizer has fp32 ones
+            weights = 0.0  # the optimizer state includes fp32 weights
         if "weights" in offload:
             # Layers are copied to the device one at a time.
             gathered = gathered or min(weights, self._unit * self._gathered_each / layout.tensor)
@@ -115,7 +115,7 @@ class TrainingMemory:
             gradients = 0.0 if gathered else min(gradients, self._unit * self._gradient_each / layout.tensor)
             optimizer = 0.0
         # The first stage has one batch in flight per stage, so stages save nothing here.
-        # A recomputed layer needs its memory after the output has released its own; kept ones have it all the time.
+        # A recomputed layer allocates its memory after the output is freed; otherwise both are in use.
         working, output = activations.working, activations.output
         both = max(working, output) if self.run.checkpointing else working + output
         active = batches * (activations.kept + both) / layout.tensor
@@ -123,17 +123,17 @@ class TrainingMemory:
         return Bytes(weights, gathered, gradients, optimizer, active, self._reserve * held_in_all)
 
     def host_bytes(self, layout: Parallelism, *, batches: int = 1) -> float:
-        """Return the bytes that one device needs of its node's memory: what is offloaded, with buffers."""
+        """Return the bytes of node memory that one device needs: offloaded state and buffers."""
         weights, gradients, optimizer = self._states(layout)
         offload = self.run.offload
         states = (weights if "weights" in offload else 0.0) + (gradients + optimizer if "optimizer" in offload else 0.0)
         return self._buffers * states + batches * self._activations.offloaded / layout.tensor
 
     def host_traffic(self, layout: Parallelism, *, batches: float = 1) -> float:
-        """Return the bytes of a pass between a device and its node, in the busier direction.
+        """Return the bytes that a pass copies between a device and its node's memory, in the busier direction.
 
-        Weights are copied to the device in the forward and in the backward pass, and 16-bit gradients from it.
-        Activations are copied from it in the forward pass, and to it in the backward pass.
+        Weights are copied to the device in the forward and backward passes, and 16-bit gradients from the device.
+        Activations are copied to the node in the forward pass, and back in the backward pass.
         """
         weights, gradients, _ = self._states(layout)
         offload, activations = self.run.offload, batches * self._activations.offloaded / layout.tensor
@@ -143,7 +143,7 @@ class TrainingMemory:
         return max(to_device, from_device) + activations
 
     def _states(self, layout: Parallelism) -> tuple[float, float, float]:
-        """Return the bytes of weights, gradients and optimizer of one device, wherever they are."""
+        """Return the bytes of a device's weights, gradients and optimizer state, offloaded or not."""
         sharded, shape, data, tensor = self._shards[layout.sharding], self.run.shape, layout.data, layout.tensor
         stage = -(-shape.layers // layout.pipeline) / shape.layers
         held = (self._layers_parameters * stage + self._tables) / tensor
@@ -156,12 +156,12 @@ class TrainingMemory:
         )
 
     def most_batches(self, layout: Parallelism, room: float, host_room: float) -> int:
-        """Return the most batches of the run's size, a power of two, that one pass fits.
+        """Return how many batches of the run's size fit in one pass, rounded down to a power of two.
 
         Args:
             layout: the layout.
-            room: bytes of a device.
-            host_room: bytes of the node for each device.
+            room: bytes available on a device.
+            host_room: bytes of node memory available per device.
         """
         need = self.need(layout)
         left = room - sum(need)
@@ -214,7 +214,7 @@ def _over(devices: int, what: str) -> str:
 def _activations(run: TrainingRun) -> _Activations:
     """Return the bytes of activations.
 
-    Without checkpointing, layers keep all their activations, which include their boundaries. For fp32, 16-bit sizes are
+    Without checkpointing, layers keep all their activations, including their inputs. For fp32, the 16-bit sizes are
     doubled.
     """
     fact, shape = facts.memory()["activations"], run.shape
@@ -233,7 +233,7 @@ def _activations(run: TrainingRun) -> _Activations:
 
 
 def _kept_of_token(run: TrainingRun) -> float:
-    """Return the 16-bit bytes of a token that a recomputed layer keeps."""
+    """Return the bytes per token that a recomputed layer keeps, in a 16-bit format."""
     fact, shape = facts.memory()["activations"], run.shape
     if run.checkpointing != "selective":
         return fact["boundary"] * shape.hidden_size

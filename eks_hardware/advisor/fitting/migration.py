@@ -53,8 +53,8 @@ class ModelCheck:
     verdict: Verdict
     reason: str  # the verdict in a sentence
     chips: tuple[ChipCheck, ...]  # accelerators of the target, those that fit first
-    fits: tuple[Fit, ...]  # instance types that fit it, smallest first; for GPUs one of each family
-    misses: tuple[Miss, ...]  # instance types that do not fit it
+    fits: tuple[Fit, ...]  # instance types that the model fits on, smallest first; for GPUs, one per family
+    misses: tuple[Miss, ...]  # instance types that the model does not fit on
     changes: tuple[str, ...]  # required changes in code and containers, one sentence each
 
 
@@ -137,7 +137,7 @@ def _chips(request: Request, kinds: Sequence[InstanceType], fitting: set[str]) -
 
 
 def _by_library(request: Request, kind: InstanceType) -> Request:
-    """Return the request with the framework of the first library that lists the model, unless it names one."""
+    """Return the request with the framework of the first library that lists the model, unless one is already set."""
     rows = neuron_libraries(request, kind)
     if request.workload.framework or not rows:
         return request

@@ -15,7 +15,7 @@ _SHORTEST = 256
 _FORMATS = ("fp8", "int8", "int4")
 
 Fits = Callable[[Request, bool], Layout | None]
-"""Fits a request on a type; with True as if its nodes could be joined. None if it does not fit."""
+"""Fits a request on a type; True assumes that its nodes can be joined. None if the request does not fit."""
 
 _Change = tuple[Request, str]
 
@@ -40,7 +40,7 @@ def _devices(layout: Layout, kind: InstanceType) -> str:
 
 
 def _halves(value: int, least: int) -> Iterator[int]:
-    """Yield the powers of two below a value, descending, at most a dozen."""
+    """Yield up to 12 powers of two below a value, descending."""
     power = 1 << (max(value - 1, 1).bit_length() - 1)
     for _ in range(12):
         if power < least or power >= value:

@@ -1,1 +1,1 @@
-"""Measurements next to the advisor's estimates, and what a user's own ones change."""
+"""Measurements compared with the advisor's estimates, and how a user's own measurements correct these."""

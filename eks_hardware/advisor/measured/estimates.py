@@ -30,7 +30,7 @@ _PROMPT, _AVERAGE = 0.5, 0.75
 
 
 def outcome(row: MeasurementRow, shape: Shape | None = None) -> Outcome:
-    """Return the estimate for a row, or why the advisor has none; by default, of a model that the project knows."""
+    """Return the estimate for a row, or why there is none. ``shape`` is by default that of the model in the row."""
     kind = load().get(row["instance_type"])
     chip = kind.accelerator.name if kind.accelerator else "CPU"
     reason = row.get("not_expressed")
@@ -130,7 +130,7 @@ class _Setup:
         return room * GIB
 
     def _need(self, sequences: int) -> float:
-        """Return the bytes that a device needs, with the overheads that the row's figure counts."""
+        """Return the bytes that a device needs, with the overheads that the row's figure includes."""
         context = self.row["input_tokens"] + self.row.get("output_tokens", 0)
         request = self._training_request() if self.trains else self._serving_request(context, sequences)
         need = memory_of(request, self.kind, cores=cores_of(self.kind)).need(self.layout)
@@ -181,9 +181,8 @@ class _Setup:
     def _serving(self) -> float | None:
         """Return the speed for the measured lengths of prompt and answer.
 
-        A workload has one length for both. The advisor is asked twice: with the length at which it assumes the measured
-        prompt, and with the one at which it assumes the measured average of tokens in the KV cache. On Neuron, all of
-        them are in the cache.
+        A workload has one context length for both, so the advisor is asked twice. For one length, it assumes the
+        measured prompt; for the other, the measured average KV cache. On Neuron, the cache always counts in full.
         """
         row = self.row
         prompt, answer = row["input_tokens"], row.get("output_tokens", 1)

@@ -1,4 +1,4 @@
-"""The effect of a user's measurements: factors of speed and memory, from the rows that are closest to a request."""
+"""Correction factors for speed and memory, from the rows of a user's measurements that are closest to a request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORK: dict[str, Work] = {
     "encoder-throughput": "encoder",
     "training-speed": "training",
 }
-_EDGE = 1.0001  # the smallest factor with which something does not fit
+_EDGE = 1.0001  # the smallest ratio of needed to available memory that does not fit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +36,12 @@ class Compared:
 
     @property
     def kind(self) -> InstanceType:
-        """Its instance type."""
+        """The row's instance type."""
         return load().get(self.outcome.row["instance_type"])
 
     @property
     def work(self) -> Work:
-        """The kind of work that it measures; `answer` is prompt and generation together."""
+        """The kind of work that the row measures; `answer` is prompt and generation together."""
         row = self.outcome.row
         if row["kind"] == "fits":
             return "memory of training" if trains(row) else "memory of inference"
@@ -58,7 +58,7 @@ class Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Factor:
-    """Measured divided by estimated, and the number of rows that it is from."""
+    """Measured divided by estimated, and the number of rows that the ratio is based on."""
 
     value: float
     rows: int
@@ -72,10 +72,10 @@ class Measured:
     rows: tuple[Compared, ...]
 
     def speed(self, work: Work, request: Request, kind: InstanceType) -> Factor | None:
-        """Return measured / estimated speed on a type's accelerator: the median of the closest rows; None without any.
+        """Return measured / estimated speed on a type's accelerator: the median of the closest rows; None without rows.
 
-        The closest rows are those of the same model, else of the same precision, else all of the same accelerator.
-        Rows of whole answers count for prompts and generation without rows of their own.
+        The closest rows have the same model, method, precision and KV cache, as far as any row does. Without rows for
+        prompts or generation, rows for whole answers are used.
         """
         of_chip = [row for row in self.rows if row.ratio and _chip(row.kind) == _chip(kind)]
         rows = [row for row in of_chip if row.work == work]
@@ -86,8 +86,8 @@ class Measured:
     def memory(self, request: Request, kind: InstanceType, *, training: bool) -> Factor | None:
         """Return measured / estimated memory on the same kind of hardware: the median of the closest rows.
 
-        Memory depends more on the software than on the accelerator: without a row of the same accelerator, rows of
-        others count. Rows that say what fits move the factor to where the estimate agrees with them.
+        Memory depends more on the software than on the accelerator: without a row for the same accelerator, rows for
+        others are used. Rows of kind ``fits`` move the factor just far enough for the estimate to agree with them.
         """
         work: Work = "memory of training" if training else "memory of inference"
         rows = [
@@ -117,7 +117,7 @@ class Measured:
 def measured_difference(
     request: Request, kind: InstanceType, parts: Sequence[MemoryPart], *, training: bool
 ) -> tuple[MemoryPart, ...]:
-    """Return the memory that measurements add to an estimate, or take from it; empty without any."""
+    """Return the memory that measurements add to an estimate or subtract from it; empty without measurements."""
     factor = request.measured.memory(request, kind, training=training) if request.measured else None
     if factor is None:
         return ()
@@ -137,7 +137,7 @@ def _median(rows: Sequence[Compared]) -> Factor | None:
 
 
 def _closest(rows: Sequence[Compared], request: Request) -> Sequence[Compared]:
-    """Return the rows of the same model, else all; then of those the ones of the same method, precision and cache."""
+    """Return the rows with the same model, method, precision and KV cache; skip a condition that no row meets."""
     workload, shape = request.workload, request.shape
     alike: tuple[Callable[[Compared], bool], ...] = (
         lambda row: _dimensions(row.shape) == _dimensions(shape),

@@ -1,4 +1,4 @@
-"""A user's measurements in a file: its format, and the comparison with the estimates."""
+"""A file of a user's measurements: its format, and the comparison with the estimates."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ class Row(StrategyModel):
     expert: Degree = Field(
         default=1, description="Devices that share the experts of a mixture, each with its own sequences."
     )
-    sharding: Sharding | None = Field(default=None, description="Training: what data-parallel devices share.")
+    sharding: Sharding | None = Field(
+        default=None, description="Training: level of sharding over data-parallel devices."
+    )
     precision: WeightFormat = Field(description="Format of the weights.")
     kv_cache: Literal["fp8"] | None = Field(default=None, description="Format of the KV cache; default: 16 bits.")
     method: Literal["full", "lora", "qlora"] | None = Field(default=None, description="Fine-tuning: the method.")
@@ -89,23 +91,21 @@ class Row(StrategyModel):
     mixed_precision: bool | None = Field(
         default=None, description="Training: false if gradients and optimizer states are in 16 bits too."
     )
-    offload: tuple[Offload, ...] | None = Field(
-        default=None, description="Training: what is in the memory of the node."
-    )
+    offload: tuple[Offload, ...] | None = Field(default=None, description="Training: state offloaded to host memory.")
     gradient_accumulation: Degree | None = Field(
-        default=None, description="Training: batches of a device in an optimizer step."
+        default=None, description="Training: batches per device in an optimizer step."
     )
-    lora_rank: Degree | None = Field(default=None, description="Fine-tuning with adapters: their rank.")
+    lora_rank: Degree | None = Field(default=None, description="Fine-tuning with adapters: rank of the adapters.")
     counted: Literal["allocated", "reserved", "process"] | None = Field(
         default=None,
-        description="Memory of training: what the figure counts: allocated memory (the default), the gaps that the "
-        "allocator reserves too, or all of the process, as nvidia-smi shows it.",
+        description="Training memory: what the figure includes: allocated memory (the default), also the gaps that the "
+        "allocator reserves, or all memory of the process, as nvidia-smi shows it.",
     )
     chunked_loss: bool | None = Field(default=None, description="Training: whether the loss is computed in chunks.")
     sequences: Degree | None = Field(
-        description="Sequences of a device in a training pass, or of a replica at once; null: as many as fit."
+        description="Sequences per device in a training pass, or concurrent ones per replica; null: as many as fit."
     )
-    requests: Degree | None = Field(default=None, description="If `sequences` is null: requests sent at once.")
+    requests: Degree | None = Field(default=None, description="If `sequences` is null: number of concurrent requests.")
     input_tokens: Tokens = Field(description="Tokens of a prompt, or of a sequence in training and for encoders.")
     output_tokens: Tokens | None = Field(default=None, description="Tokens of an answer; serving only.")
     figure: Annotated[float, Field(gt=0)] | bool = Field(description="The figure; for `fits`, whether it ran.")
@@ -146,12 +146,12 @@ def _wrong(field: str, message: str) -> Exception:
 
 
 class MeasurementsFile(StrategyModel):
-    """Measurements of a user: the format of ``config/performance/measurements``, and own models."""
+    """A user's measurements: the format of ``config/performance/measurements``, plus models of the user."""
 
     about: Text | None = Field(default=None, alias="_about", description="Anything about the file.")
     source: Text | None = Field(default=None, description="Where the figures are from.")
-    published: Day | None = Field(default=None, description="Day of the measurement.")
-    as_of: Day = Field(description="Day of the measurement, or on which its source was read.")
+    published: Day | None = Field(default=None, description="Date of the measurement.")
+    as_of: Day = Field(description="Date of the measurement, or the date when its source was read.")
     software: Text = Field(description="Software and its versions.")
     note: Text | None = Field(default=None, description="Hardware, and anything else.")
     models: dict[Text, ModelShape] = Field(
@@ -161,7 +161,7 @@ class MeasurementsFile(StrategyModel):
 
 
 def read_measurements(source: Path | str, *, file: str = "<string>") -> Measured:
-    """Return the measurements of a file, or of a text that findings call ``file``, compared with the estimates.
+    """Return the measurements in a file, or in text that findings call ``file``, compared with the estimates.
 
     Raises:
         StrategyError: with every finding, each with its line and column.
@@ -208,7 +208,7 @@ def _same_ids(document: Document[MeasurementsFile]) -> Iterator[Finding]:
 def _unknown_models(
     document: Document[MeasurementsFile], shapes: dict[str, Shape], folder: Path | None
 ) -> Iterator[Finding]:
-    """Add the shapes of the models to ``shapes``, and yield the faults."""
+    """Add the shapes of the models to ``shapes``, and yield a finding for each model without one."""
     for name, model in document.value.models.items():
         try:
             shapes[name] = shape_of(model, folder=folder)

@@ -28,7 +28,7 @@ class Outcome:
 
     @property
     def speed_ratio(self) -> float | None:
-        """Estimated / measured speed: more than 1 is too fast, for times too."""
+        """Estimated / measured speed: above 1 the estimate is too fast, also in rows that measure a time."""
         return 1 / self.ratio if self.ratio and self.row["unit"].startswith("ms") else self.ratio
 
     def within(self, factor: float) -> bool:
@@ -39,5 +39,5 @@ class Outcome:
 
 
 def trains(row: MeasurementRow) -> bool:
-    """Return whether a row is of training."""
+    """Return whether a row measures training."""
     return row["kind"] in _TRAINING or (row["kind"] == "fits" and "output_tokens" not in row)
