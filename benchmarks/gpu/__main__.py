@@ -45,7 +45,7 @@ def arguments(said: Sequence[str]) -> argparse.Namespace:
     if options.steps < 1:
         parser.error(f"--steps must be at least 1, got {options.steps}")
     if options.instance_type and options.instance_type not in load():
-        parser.error(f"--instance-type must be an EC2 type of the catalogue, got {options.instance_type}")
+        parser.error(f"--instance-type must be an EC2 type in the catalogue, got {options.instance_type}")
     if not options.out.parent.is_dir():
         parser.error(f"--out must be in an existing folder, got {options.out}")
     for model in options.models:

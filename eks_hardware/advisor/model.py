@@ -1,6 +1,6 @@
 """Data model of the advisor: shape, memory, gates, fit, candidates. Frozen plain data.
 
-``None`` always means that no source was found or that nothing was given. It never means "no" or zero. Types that
+``None`` always means unknown or not given. It never means "no" or zero. Types that
 a search creates by the thousand are named tuples, because a frozen dataclass takes several times as long to create.
 """
 
@@ -42,18 +42,18 @@ class Shape:
     architecture: str | None  # Hugging Face model_type
     max_context_length: int | None
     generates: bool | None  # whether it generates tokens one by one, with a KV cache
-    layers_with_cache: int  # layers with keys and values of the whole context
+    layers_with_cache: int  # layers that cache keys and values of the whole context
     quantized_to: str | None  # format of the checkpoint's weights: int4, fp8; None if not quantized
     estimated: tuple[str, ...]  # estimated dimensions, one sentence each: derived figures are rough
     source: str  # config.json, the repository of a public model, or the workload
-    layers_with_window: int = 0  # further layers, with keys and values of only the last `window` tokens
+    layers_with_window: int = 0  # further layers, which cache only the last `window` tokens
     window: int | None = None
     latent_width: int | None = None  # MLA: numbers per token in a layer's cache, instead of keys and values
     # Parameters in tables before and after the layers. Quantized formats do not quantize them.
     embedding_parameters: int | None = None
     intermediate_size: int | None = None  # width of the MLP for one token, all its experts together
-    experts: int | None = None  # of a layer; None in other models, and if unknown
-    experts_of_token: int | None = None  # of these, those that one token uses
+    experts: int | None = None  # per layer; None without experts, or if unknown
+    experts_of_token: int | None = None  # experts per layer that one token uses
     expert_layers: int = 0  # layers with experts
     gated_mlp: bool | None = None  # whether that MLP has a gate (SwiGLU, GeGLU)
 
@@ -63,7 +63,7 @@ class Shape:
         return self.latent_width or 2 * self.kv_heads * self.head_dim
 
     def kv_values(self, tokens: int) -> int:
-        """Return how many numbers a sequence of ``tokens`` has in the KV cache of all layers; 0 without a cache."""
+        """Return how many numbers the KV cache of all layers has for a sequence of ``tokens``; 0 without a cache."""
         windowed = min(tokens, self.window or tokens)
         return self.kv_width * (self.layers_with_cache * tokens + self.layers_with_window * windowed)
 
@@ -74,13 +74,13 @@ class Shape:
 
     @property
     def output_parameters(self) -> int:
-        """Parameters of the output of a generating model: they turn the last layer's vector into a token."""
+        """Parameters of a generating model's output matrix, which turns the last layer's vector into a token."""
         made = (self.vocabulary or 0) * self.hidden_size if self.generates is not False else 0
         return min(made, self.embedding_parameters or 0)
 
     @property
     def looked_up(self) -> int:
-        """Parameters of tables from which a token takes one row: nothing is multiplied by the others."""
+        """Parameters of lookup tables: a token reads one row, and no computation uses the other rows."""
         return (self.embedding_parameters or 0) - self.output_parameters
 
     @property
@@ -90,14 +90,14 @@ class Shape:
 
     @property
     def routed_parameters(self) -> float:
-        """Parameters of the experts that not every token uses; 0 in other models, and if unknown."""
+        """Parameters of the experts that only some tokens use; 0 without such experts, or if unknown."""
         if not self.experts or not self.experts_of_token or self.experts_of_token >= self.experts:
             return 0.0
         return (self.parameters - self.active_parameters) / (1 - self.experts_of_token / self.experts)
 
 
 class ShapeError(ValueError):
-    """A model with an unknown or contradictory shape.
+    """Raised when a model's shape is unknown or contradictory.
 
     Attributes:
         code: ``MODEL_NAME``, ``MODEL_TYPE_UNKNOWN``, ``MODEL_SIZE`` or ``HF_CONFIG_...``.
@@ -121,11 +121,11 @@ class MemoryPart(NamedTuple):
 class Parallelism(NamedTuple):
     """How one model or replica is spread over devices."""
 
-    data: int  # copies that process different sequences; with sharding they share its tensors
+    data: int  # copies that process different sequences; with sharding, copies split the state
     tensor: int  # devices that share every layer
     pipeline: int  # stages of layers
     sharding: str  # none, zero-1, zero-2 or zero-3 (FSDP); none for inference
-    # Devices that share the experts of a mixture and exchange tokens. Each processes its own sequences. 1: none do.
+    # Devices that divide a mixture's experts and exchange tokens, each with its own sequences. 1: not divided.
     expert: int = 1
 
     @property
@@ -135,7 +135,7 @@ class Parallelism(NamedTuple):
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """Return each way of spreading that is used, with its number of devices or stages: ``tensor 8``."""
+        """Return each kind of parallelism in use, with its number of devices or stages: ``tensor 8``."""
         sizes = {"data": self.data, "expert": self.expert, "tensor": self.tensor, "pipeline": self.pipeline}
         return tuple(f"{name} {size}" for name, size in sizes.items() if size > 1)
 
@@ -156,18 +156,18 @@ class Fit(NamedTuple):
 
     kind: InstanceType
     nodes: int  # instances for one job or one replica
-    devices: int  # accelerators that it uses on them; 0 for CPU
+    devices: int  # accelerators in use on all of these nodes; 0 for CPU
     parallelism: Parallelism
     memory: tuple[MemoryPart, ...]  # memory on one device (for CPU: on one node)
     memory_gib: float  # sum of these parts
-    available_gib: float  # memory available on one device, less that of driver and framework
+    available_gib: float  # one device's memory, less the memory of driver and framework
     replicas_per_node: int  # replicas that fit on one node (inference on few of its devices); otherwise 1
     notes: tuple[str, ...]  # notes for the user, one sentence each
     batch_size: int | None = None  # training: sequences that a device processes in one pass
 
     @property
     def used(self) -> float:
-        """The share of a device's available memory that it uses."""
+        """The share of a device's available memory that the workload uses."""
         return self.memory_gib / self.available_gib
 
     def nodes_for(self, replicas: int) -> int:
@@ -180,19 +180,19 @@ class Miss:
     """Why a workload does not fit on an instance type."""
 
     kind: InstanceType
-    missing_gib: float | None = None  # GiB per device with the most devices tried; None if memory is not the cause
+    missing_gib: float | None = None  # GiB per device in the best layout tried; None if memory is not the cause
     gates: tuple[Gate, ...] = ()  # failed gates
     text: str
     remedy: str | None = None  # change that would make it fit
-    detail: str | None = None  # the text without the type's name; None if it does not start with it
+    detail: str | None = None  # the text without the type's name; None if the text does not start with the name
 
 
 @dataclass(frozen=True, kw_only=True)
 class AccountQuotas:
-    """The quotas of an account on vCPUs of EC2 instances.
+    """An account's vCPU quotas for EC2 instances.
 
     Attributes:
-        by_region: vCPUs by quota code, by region; the region None has values for every region.
+        by_region: vCPUs by region and quota code; values with the region None apply in every region.
     """
 
     by_region: Mapping[str | None, Mapping[str, float]]
@@ -217,14 +217,14 @@ class Request:
     efa: bool | None = None  # whether several nodes need EFA; None: the advisor decides
     measured: Measured | None = None  # the user's measurements, which correct the estimates
     policy: Policy | None = None  # decision trees; None: the shipped ones
-    quotas: AccountQuotas | None = None  # of the user's account, which limit the plans; None: nothing is limited
+    quotas: AccountQuotas | None = None  # the account's quotas, which limit the plans; None: no limits
 
     def with_workload(self, **fields: object) -> Request:
         """Return a request that differs in fields of its workload."""
         return replace(self, workload=self.workload.model_copy(update=fields))
 
     def account_quota(self, code: str | None, region: str) -> float | None:
-        """Return the vCPUs of a quota of the user's account; None if its value is not known."""
+        """Return the vCPUs that a quota of the user's account allows; None if its value is not known."""
         return self.quotas.value(code, region) if self.quotas else None
 
 
@@ -251,14 +251,14 @@ class Candidate(NamedTuple):
     purchase: str  # on-demand, spot, ...
     usd_per_hour: float | None  # of all nodes
     price_as_of: str | None  # day or month
-    price_at_most: bool  # the price is the On-Demand price, because that of the purchasing option is unknown
+    price_at_most: bool  # whether the On-Demand price replaces an unknown price of the purchasing option
     tokens_per_second: float | None  # estimate for all nodes
     hours: float | None  # estimate for the whole run
     usd_per_million_tokens: float | None
-    usd_per_run: float | None  # at least an hour
+    usd_per_run: float | None  # for at least one hour
     assumptions: tuple[str, ...]  # assumptions of the estimates, one sentence each
     policy: str | None  # branch of the policy that names its family
-    maturity: Maturity  # of the software on it
+    maturity: Maturity  # of the software on the type
     scores: Mapping[ScorePart, float]  # 0 to 1
     score: float  # 0 to 100
     reasons: tuple[str, ...]  # reasons for its rank, one sentence each
@@ -295,8 +295,8 @@ class Plan:
     region: str
     hours: float | None  # None for work that is not a run
     usd_per_run: float | None
-    text: str  # what it takes, and which limit it is above
-    remedy: str  # option that accepts it, or the quota that allows it
+    text: str  # what the plan takes, and which limit it exceeds
+    remedy: str  # option that accepts the plan, or quota that allows it
     quota: QuotaNeed | None = None  # the exceeded quota; None if another limit is
 
 

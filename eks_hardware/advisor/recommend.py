@@ -197,7 +197,7 @@ class _Sized:
 
 @dataclass(frozen=True, kw_only=True)
 class _Screened:
-    """The types to choose from, before a search: those to try, and the misses of those that no such request tries."""
+    """The types to choose from, before a search: those to try, and misses of types that no request like this tries."""
 
     types: tuple[InstanceType | Miss, ...]
     rejections: Mapping[str, Rejection]  # by family, of those without a type to try
@@ -266,7 +266,7 @@ class _Search:
         return min((figure.usd_per_hour for figure in figures if figure), default=math.inf)
 
     def drop_by_software(self) -> None:
-        """Drop candidates with software below the request's; discontinued software is kept if nothing else fits."""
+        """Drop candidates with less mature software than requested; keep discontinued software if nothing else fits."""
         wanted = self._request.workload.software or "supported"
         if wanted == "any":
             return
@@ -298,7 +298,7 @@ class _Search:
         self.misses += [_miss(kind, code, why(each)) for kind, each in dropped.items()]
 
     def _not_offered(self, kind: InstanceType) -> Miss:
-        """Return that no requested region offers it, and which other regions do."""
+        """Return a miss: no requested region offers the type; its text names regions that do."""
         asked = self._request.regions
         # Regions on the same continent first.
         elsewhere = sorted(
@@ -345,7 +345,7 @@ class _Search:
                 return _unknown_duration(kind)
             if not is_planned(request.workload) or not takes_longer(on_these, tokens, longest):
                 return _Sized(fit=wide, speed=on_these)
-            fitted = wide  # too few: what it would take
+            fitted = wide  # too few nodes: find how many the run needs
         if not is_planned(request.workload):
             return _Sized(fit=fitted, speed=speed(request, fitted))
         fit_, estimated = in_time(request, self._fitter, fitted, tokens=tokens, longest=longest)
@@ -360,7 +360,7 @@ class _Search:
         return self._of_replicas[sequences]
 
     def _price(self, kind: InstanceType, region: str, purchase: str) -> tuple[Figure | None, bool]:
-        """Return the price of one node, and whether it is the On-Demand price of an option that costs at most that."""
+        """Return the price of one node, and whether it is the On-Demand price, as the bound of an unknown one."""
         figure = instance_figure(self._catalogue, kind.name, region, _PRICED_AS[purchase])
         if figure is not None or purchase not in _BELOW_ON_DEMAND:
             return figure, False
@@ -375,7 +375,7 @@ class _Search:
         for purchase in sold_as(self._request.workload.purchase, kind):
             figure, at_most = self._price(kind, region, purchase)
             if figure is None and kind.hardware is Hardware.CPU:
-                continue  # enough other types have one
+                continue  # enough other CPU types have a price
             draft = Draft(
                 fit=sized.fit,
                 region=region,
@@ -445,7 +445,7 @@ def _refused_always(kind: InstanceType, purchase: tuple[str, ...], learns: bool,
 
 @cache
 def _not_recommended(kind: InstanceType) -> str | None:
-    """Return why a CPU type is recommended for no model; None if it can be."""
+    """Return why a CPU type is never recommended; None if it can be."""
     rules = facts.ranking()["cpu"]
     if not any(fnmatchcase(kind.family, family) for family in rules["families"]):
         return f"not a recommended CPU family: {rules['why']}"
@@ -476,7 +476,7 @@ def _gates(code: str, text: str) -> tuple[Gate, ...]:
 
 
 def _remedied(misses: Iterable[Miss], request: Request, catalogue: Catalogue) -> Iterator[Miss]:
-    """Yield misses of memory with remedies, for only the closest ones that are shown, because it is slow."""
+    """Yield the misses, with remedies for too little memory. Only misses that are shown are passed: this is slow."""
     for miss in misses:
         region = next((each for each in request.regions if catalogue.offered(miss.kind.name, each)), None)
         again = fit(request, miss.kind, region) if region and not miss.gates else miss
@@ -508,7 +508,7 @@ def _ranked(
     candidates = tuple(_candidate(draft, found, basis, branch, cautions, catalogue) for draft, _, found in rows[:most])
     if workload.trains and not is_planned(workload) and candidates:
         longest = longest_hours(workload)
-        if (candidates[0].hours or 0.0) > longest:  # a plan of years for an amount that no one gave
+        if (candidates[0].hours or 0.0) > longest:  # a plan of years for an assumed number of tokens
             candidates = tuple(_without_run(candidate) for candidate in candidates)
     return basis, candidates
 
@@ -550,7 +550,7 @@ def _weighed(draft: Draft, request: Request, branch: policy.Branch, cautions: Se
 
 
 def _is_tight(fit: Fit, workload: WorkloadSpec) -> bool:
-    """Return whether a run may not fit, although its batch is the smallest."""
+    """Return whether a run may not fit even with its smallest batch."""
     rule = facts.ranking()["tight_fit"]
     smallest = fit.batch_size is None or fit.batch_size <= batch_size(workload)
     return policy.way_of(workload) in rule["ways"] and smallest and fit.used > rule["share"]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 """An EC2 response, or a row that is built from it."""
 
-# Rows leave these out when they have the usual value; the head of `instances.json` lists the usual values.
+# Rows omit fields that have these values; the head of `instances.json` lists them.
 DEFAULTS: Row = {
     "bare_metal": False,
     "burstable": False,
@@ -50,7 +50,7 @@ _SIZE = re.compile(r"(metal)?-?(?:(\d*)(x?large|xl|medium|small|micro|nano))?")
 
 
 class BuildError(RuntimeError):
-    """The source cannot be read or does not fit the format of the tables."""
+    """Raised when the source cannot be read or does not match the format of the tables."""
 
 
 @dataclass
@@ -317,7 +317,7 @@ def _offerings(data: Ec2Data, names: Iterable[str], warnings: list[str]) -> str:
 
 
 def _add_regions(regions: dict[str, Row], offered: dict[str, dict[str, str]]) -> None:
-    """Add the regions of ``regions.json`` that EC2's responses lack; a type counts as offered in all zones."""
+    """Add the regions of ``regions.json`` missing from EC2's responses; a type counts as offered in all zones."""
     for region, row in facts.regions()["regions"].items():
         if region in regions:
             continue
@@ -377,7 +377,7 @@ def build(data: Ec2Data) -> Built:
 
 
 def build_from_files(paths: Iterable[Path], as_of: str | None = None) -> Built:
-    """Build the price tables with the prices in files; types that the catalogue lacks are left out.
+    """Build the price tables with the prices in files; types that are not in the catalogue are left out.
 
     Raises:
         BuildError: a file cannot be read, or has no prices of the catalogue's types.
@@ -391,10 +391,10 @@ def build_from_files(paths: Iterable[Path], as_of: str | None = None) -> Built:
         tables = (each.on_demand, each.spot, each.commitments)
         listed = {name for by_region in tables for row in by_region.values() for name in row}
         if not listed & names.keys():
-            raise BuildError(f"{each.source}: has no prices of the catalogue's instance types")
+            raise BuildError(f"{each.source}: must have prices of instance types in the catalogue, got none")
         for region, by_type in each.commitments.items():
             for name, terms in by_type.items():
-                # Rates of Savings Plans come without an On-Demand price: they apply next to the price of the table.
+                # Savings Plan rates have no On-Demand price of their own, so they are stored with the table's.
                 if "on_demand" not in terms and name in names and (price := load().price(name, region)):
                     terms["on_demand"] = price.usd_per_hour
     return Built(build_prices.files(read, names))

@@ -41,11 +41,11 @@ _VANTAGE_TERMS = {
 }
 _COLUMNS = ("InstanceType", "Region", "Price", "SpotPrice")
 _ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d)[a-z]")  # not a local zone, whose prices differ from the region's
-_ZONE_ID = re.compile(r"[a-z]+\d-az\d")  # the same of ids: use1-az1, not usw2-lax1-az1
+_ZONE_ID = re.compile(r"[a-z]+\d-az\d")  # the same for zone ids: use1-az1, not usw2-lax1-az1
 
 
 class PriceFileError(RuntimeError):
-    """A file of prices cannot be read."""
+    """Raised when a file of prices cannot be read."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ def read(path: Path, as_of: str | None = None) -> Prices:
         text = path.read_text(encoding="utf-8")
         changed = datetime.date.fromtimestamp(path.stat().st_mtime).isoformat()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise PriceFileError(f"{path}: must be a readable file of prices; {reason}") from None
     prices = Prices(source=path.name, as_of=as_of or changed)
     try:
@@ -105,7 +105,7 @@ def read(path: Path, as_of: str | None = None) -> Prices:
 
 
 def _check(prices: Prices) -> None:
-    """Raise ValueError for a price that is no positive number. Lists of prices have 0 where they know none."""
+    """Raise ValueError for a price that is not a positive number. In price lists, 0 means unknown."""
     for by_region in (prices.on_demand, prices.spot, prices.commitments):
         for region, by_type in by_region.items():
             for name, said in by_type.items():

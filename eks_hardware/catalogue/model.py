@@ -1,6 +1,6 @@
 """The catalogue's data about an EC2 instance type: plain and frozen.
 
-``None`` always means that no source was found, never "no" or zero.
+``None`` always means unknown, never "no" or zero.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ class InstanceType:
 
 
 class UnknownInstanceTypeError(KeyError):
-    """The name is not in the catalogue.
+    """Raised when a name is not in the catalogue.
 
     Attributes:
         name: the requested name.

@@ -33,7 +33,7 @@ class Performance:
         link: link to the other accelerators of the instance: ``NVLink``, ``NeuronLink-v2``, ``PCIe``, ...
         link_gb_per_second: bandwidth of that link in GB/s as the vendor counts it; for NVLink and PCIe both directions
             together.
-        host_gb_per_second: bandwidth of its PCIe link to the memory of the node, in GB/s, both directions together.
+        host_gb_per_second: bandwidth of its PCIe link to node memory, in GB/s, both directions together.
     """
 
     tflops: Mapping[str, float | None]
@@ -60,9 +60,9 @@ class Performance:
         return None if computed_in is None else self.tflops.get(computed_in)
 
     def peak_of_encoder(self, weights: str) -> float | None:
-        """Return the peak for an encoder on a GPU: in int8 that of int8, if it is known and the higher one.
+        """Return the peak in TFLOPS for an encoder on a GPU: with int8 weights the int8 peak, if known and higher.
 
-        Engines of TensorRT quantize the activations of encoders too, and multiply in int8
+        TensorRT engines quantize an encoder's activations, too, and multiply in int8
         (https://github.com/NVIDIA/TensorRT/tree/main/demo/BERT).
         """
         widened = self.peak_tflops(weights)
@@ -76,14 +76,14 @@ _UNKNOWN = Performance({}, None, None, None)
 def performance(accelerator: Accelerator) -> Performance:
     """Return the known performance of an accelerator; all figures of an accelerator without a row are unknown."""
     if accelerator.fraction is not None:
-        return _UNKNOWN  # no source gives the share of the GPU's speed that a fraction has
+        return _UNKNOWN  # how much of the GPU's speed a fraction has is unknown
     rows = _rows().get(accelerator.name, ())
     return next((known for memory_gib, known in rows if _is_of(accelerator, memory_gib)), _UNKNOWN)
 
 
 @cache
 def slowest_link(link: Literal["link_gb_per_second", "host_gb_per_second"]) -> float:
-    """Return the lowest known bandwidth of a kind of link; it counts where that of an accelerator is unknown."""
+    """Return the lowest known bandwidth of a kind of link, for accelerators whose own is unknown."""
     return min(value for row in facts.performance()["accelerators"] if (value := row[link]) is not None)
 
 

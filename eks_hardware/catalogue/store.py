@@ -52,7 +52,7 @@ def label_name(name: str) -> str:
 
 
 class _Fields:
-    """A row that notes the fields that are read."""
+    """A row that records which fields are read."""
 
     def __init__(self, row: Mapping[str, object]) -> None:
         self._row = row
@@ -127,7 +127,7 @@ class Catalogue:
         """Return a type.
 
         Raises:
-            UnknownInstanceTypeError: the catalogue lacks the type; the error has suggestions.
+            UnknownInstanceTypeError: the type is not in the catalogue; the error has suggestions.
         """
         kind = self.find(name)
         if kind is None:
@@ -135,7 +135,7 @@ class Catalogue:
         return kind
 
     def find(self, name: str) -> InstanceType | None:
-        """Return a type, or None if the catalogue lacks it."""
+        """Return a type, or None if it is not in the catalogue."""
         if name not in self._types:
             if name not in self._rows:
                 return None
@@ -143,7 +143,7 @@ class Catalogue:
         return self._types[name]
 
     def unsupported(self, name: str) -> str | None:
-        """Return why a type or family that EC2 has cannot be an EKS node, or None.
+        """Return why an EC2 type or family cannot be an EKS node, or None.
 
         Examples:
             >>> load().unsupported("mac2.metal")
@@ -157,7 +157,7 @@ class Catalogue:
         families = facts.supplement(self._folder)["unlisted"]
         return next(
             (
-                f"{row['name']} instances exist, but the list of EC2 types in this toolkit lacks them; ask AWS"
+                f"{row['name']} instances exist, but are not in this toolkit's catalogue; ask AWS for access to them"
                 for start, row in families.items()
                 if name.strip().lower().startswith(start)
             ),
@@ -254,7 +254,7 @@ class Catalogue:
         partition = facts.partition(region)
         known = [each for each in self.regions if facts.partition(each) == partition]
         if not known:
-            hint = f"it has no data of the partition {partition}, whose regions eks-hardware does not support"
+            hint = f"eks-hardware does not support regions of the partition {partition}"
         else:
             hint = did_you_mean(region, known, f"known: {', '.join(known)}")
         return f"the catalogue does not list {quoted(region)}; {hint}"
@@ -277,8 +277,8 @@ class Catalogue:
     def offered(self, type_name: str, region: str) -> tuple[str, ...]:
         """Return the zone ids of ``region`` that offer the type; empty if none does.
 
-        An offering means that AWS sells the type there, not that capacity is available. If no source has the offerings
-        of the region (:meth:`offerings_known`), these are all its zones.
+        An offering means that AWS sells the type there, not that capacity is available. If the offerings of the
+        region are unknown (:meth:`offerings_known`), these are all its zones.
         """
         if self.offerings_known(region) == "nothing":
             return self.zone_ids(region)
@@ -295,7 +295,7 @@ class Catalogue:
         return kind.withdrawn if facts.partition(region) == "aws" else None
 
     def offerings_known(self, region: str) -> Literal["zone", "region", "nothing"]:
-        """Return whether the source lists the types of each zone, of the region as a whole, or none.
+        """Return whether offerings are known for each zone, for the region as a whole, or not at all.
 
         Examples:
             >>> catalogue = load()
@@ -312,7 +312,7 @@ class Catalogue:
     # --- prices
 
     def price(self, type_name: str, region: str) -> Price | None:
-        """Return the On-Demand price (Linux, shared tenancy), or None if no source has it."""
+        """Return the On-Demand price (Linux, shared tenancy), or None if it is unknown."""
         table = facts.on_demand_prices(self._folder)
         for key, by_region in table["types"].get(type_name, {}).items():
             if region in by_region:
@@ -354,7 +354,7 @@ class Catalogue:
         return _cited(f"catalogue/ami_types.json row {kind.family} {kind.architecture}", row, said, select)
 
     def cite_offering(self, type_name: str, zone_id: str) -> Cited[tuple[str, ...]] | None:
-        """Read the zone ids that offer a type in a zone's region, with their place; None if the zone lacks the type."""
+        """Read the zone ids that offer a type in a zone's region, with their place; None if no zone matches."""
         for region, zone_ids in self._zones_by_region(type_name).items():
             if zone_id in zone_ids:
                 row = f"catalogue/offerings.json row {type_name} ({region})"

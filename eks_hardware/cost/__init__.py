@@ -3,7 +3,7 @@
     cost = cost_of(resolve(strategy))
     cost.usd_per_month("max"), cost.unknown("max")
 
-Totals leave out items without a known price.
+Totals exclude items without a known price.
 """
 
 from eks_hardware.cost.age import OldestPrice, first_day, oldest_price

@@ -12,17 +12,18 @@ TERMS: tuple[Purchase, ...] = ("reserved-1y", "reserved-3y", "savings-plan-1y", 
 """All commitments, in this order."""
 
 _DISCOUNTED = {"on-demand", "reserved"}
-"""How nodes are bought that a commitment makes cheaper. It has no effect on Spot and Capacity Blocks."""
+"""Capacity types that a commitment makes cheaper. It has no effect on Spot and Capacity Blocks."""
 
 
 class Commitment(NamedTuple):
     """Prices of On-Demand nodes that run all the time, with and without a commitment, in US dollars per hour.
 
     Attributes:
-        level: the number of nodes that it is about.
+        level: the level whose nodes are counted.
         on_demand: the price of these nodes without a commitment.
-        by_term: the price with each commitment; None if no type has one. Types without one count On-Demand.
-        left_out: for each commitment, the types that count On-Demand.
+        by_term: the price with each commitment; None if no type has a price for it. Types without one count at the
+            On-Demand price.
+        left_out: for each commitment, the types that count at the On-Demand price.
 
     Examples:
         >>> found = commitment(cost_of(resolved), load())

@@ -30,7 +30,7 @@ class Figure:
 
     Attributes:
         usd_per_hour: US dollars per hour of one unit, without taxes.
-        as_of: day or month of the price (ISO 8601); ``undated`` if the source does not say.
+        as_of: day or month of the price (ISO 8601); ``undated`` if the source has no date.
         source: where it was read.
         note: why the price may be inaccurate, if it was carried over or inferred.
 

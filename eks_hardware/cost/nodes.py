@@ -24,9 +24,9 @@ _SPOT_AT_MAX = "max uses the On-Demand price, which the Spot price does not exce
 Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-requests.html
 """
 
-_SPOT_UNKNOWN = "the Spot price is unknown, and at most the On-Demand price"
+_SPOT_UNKNOWN = "the Spot price is unknown, but is at most the On-Demand price"
 _RESERVED = "a reservation is billed whether it is used or not: its capacity beyond these nodes costs extra"
-_BLOCK_UNKNOWN = "a Capacity Block is billed at purchase; its price is unknown, and at most the On-Demand price"
+_BLOCK_UNKNOWN = "a Capacity Block is billed at purchase; its price is unknown, but is at most the On-Demand price"
 _BLOCK = "a Capacity Block is billed at purchase, used or not, at the price of that day"
 _POOL = "no nodes at min and desired; max fills the limits with the type that makes the pool most expensive"
 _POOL_RESERVED = f"{_RESERVED}; a Capacity Block is billed at purchase, and costs at most the On-Demand price"

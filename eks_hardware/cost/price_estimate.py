@@ -1,4 +1,4 @@
-"""Estimates of unknown On-Demand prices, for lists of cost and the order of recommendations, but not for totals."""
+"""Estimates of unknown On-Demand prices, for cost lists and the order of recommendations, but not for totals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eks_hardware.catalogue import Catalogue
 
 @dataclass(frozen=True, kw_only=True)
 class PriceEstimate:
-    """An estimate of the On-Demand price of an instance in a region without a source for it."""
+    """An estimate of the On-Demand price of an instance in a region where it is unknown."""
 
     usd_per_hour: float  # of one instance
     cheapest: str  # the region with its lowest known price

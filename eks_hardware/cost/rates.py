@@ -1,4 +1,4 @@
-"""Prices per hour and region of everything but instances."""
+"""Hourly prices by region of everything except instances."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def control_plane(region: str, *, extended: bool) -> Figure | None:
 
 
 def control_plane_tier(region: str, tier: str) -> Figure | None:
-    """Return the price of a provisioned control plane in addition to the cluster."""
+    """Return the price of a provisioned control plane tier, which is added to that of the control plane."""
     return _listed(facts.service_prices()["control_plane_tiers"], region, tier)
 
 

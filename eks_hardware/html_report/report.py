@@ -75,7 +75,7 @@ class Report:
 
     @property
     def large_lines(self) -> tuple[CostLine, ...]:
-        """All other items."""
+        """All items that are not in ``small_lines``."""
         small = self.small_lines
         return tuple(line for line in self.cost.lines if line not in small)
 

@@ -34,7 +34,7 @@ _MOST = 100_000
 
 
 class WorkloadError(ValueError):
-    """An impossible workload, with a code, the option at fault, and a fix.
+    """Raised for an impossible workload, with a code, the option at fault, and a fix.
 
     Attributes:
         code: stable, upper-case identifier.

@@ -163,7 +163,7 @@ def _ranks(kind: InstanceType, devices: int, count: int, resource: str | None) -
 
 
 def _daemonsets(target: Target, kind: InstanceType) -> Requests:
-    """Return what to leave for the daemonsets of a node, at least."""
+    """Return the minimum CPU and memory to leave for a node's daemonsets."""
     configurations = {addon.name: addon.configuration for addon in target.resolved.cluster.addons}
     found = [each for _, each in daemonset_pods(configurations, kind)]
     return Requests(

@@ -55,7 +55,7 @@ def _why_not(check: Check, target: Target, size: Size, nodes: int) -> str | None
     if check == "nccl" and target.node.gpu_shares:
         return "NCCL does not run on shares and slices of GPUs"
     if check in ("nccl", "neuron-collective") and size.ranks * nodes < 2:
-        return "an all-reduce needs at least two; add --nodes 2"
+        return "an all-reduce needs at least two processes; add --nodes 2"
     if check == "neuron-collective" and any(
         kind.accelerator and kind.accelerator.name == "Inferentia" for kind in target.kinds
     ):

@@ -12,7 +12,7 @@ from eks_hardware.catalogue import InstanceType
 _FORMATS = ("fp8", "int4")
 _QUALITY = "compare its answers with the full model's on your own data first"
 _METHODS = {
-    "full": ("lora", "adapters learn less than all weights: compare both on a small run first"),
+    "full": ("lora", "adapters can be less accurate than full fine-tuning: compare both on a small run first"),
     "lora": ("qlora", "4-bit weights lose some accuracy: compare both on a small run first"),
 }
 

@@ -67,7 +67,9 @@ def type_gates(kind: InstanceType, purchase: tuple[str, ...], learns: bool) -> t
     if kind.hardware is Hardware.OTHER:
         return tuple(gates)
     if kind.accelerator and kind.accelerator.fraction and learns:
-        text = f"{kind.name} has {kind.accelerator.fraction:g} of one {kind.accelerator.name}; training needs all of it"
+        text = (
+            f"{kind.name} has {kind.accelerator.fraction:g} of one {kind.accelerator.name}; training needs a whole GPU"
+        )
         gates.append(Gate("FRACTION", False, text, _CATALOGUE))
     if not sold_as(purchase, kind):
         text = f"{kind.name} is not available as {' or '.join(purchase)}, only as {' or '.join(kind.usage_classes)}"
@@ -170,7 +172,7 @@ def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
     if workload.method == "qlora":
         yield _qlora(kind)
     if workload.offload and kind.hardware is not Hardware.NVIDIA_GPU:
-        text = f"no source says whether training on {_name(kind)} can offload to the memory of the node"
+        text = f"support for offloading to node memory when training on {_name(kind)} is unknown"
         yield Gate("OFFLOAD", None, text, facts.memory()["training"]["source"])
     if workload.kv_cache_precision:
         yield _cache(kind, workload.kv_cache_precision)
@@ -179,7 +181,7 @@ def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
 def _qlora(kind: InstanceType) -> Gate:
     gate = _quantized(kind, "int4")
     passed = gate.passed if kind.hardware is Hardware.NVIDIA_GPU else None if kind.accelerator is None else False
-    verb = {True: "has", False: "lacks", None: "might lack"}[passed]
+    verb = {True: "has", False: "does not have", None: "may not have"}[passed]
     text = f"{_name(kind)} {verb} the bitsandbytes kernels that QLoRA's 4-bit weights require"
     return Gate("QLORA", passed, text, facts.memory()["weight_only"]["source"])
 
@@ -279,7 +281,7 @@ def maturity(request: Request, kind: InstanceType) -> tuple[Maturity, str]:
     if kind.hardware is Hardware.CPU:
         return "mature", "frameworks run on CPUs without changes"
     if not kind.hardware.is_neuron or kind.accelerator is None:
-        return "unknown", f"no facts about {kind.name}"
+        return "unknown", f"software for {kind.name} is unknown"
     if last := facts.software()["neuron_chips"]["archived"].get(kind.accelerator.name):
         return "archived", f"Neuron {last} is the last SDK that supports {kind.accelerator.name}"
     names = [framework] if framework else _frameworks(request)
@@ -309,7 +311,7 @@ def _stand(kind: InstanceType, framework: str, purpose: str) -> tuple[Maturity, 
     current = [sdk_range for sdk_range in ranges if sdk_range.has(newest)]
     if not current:
         last = max((sdk_range.last for sdk_range in ranges if sdk_range.last), key=parts)
-        return "archived", f"{name} ended with Neuron {last}; the newest is {newest}"
+        return "archived", f"Neuron {last} is the last SDK with {name} on {kind.family}; the newest is {newest}"
     status = current[0].status
     if status is None:
         return "mature", f"{name} on {kind.family}"

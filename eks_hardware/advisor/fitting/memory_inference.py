@@ -156,7 +156,7 @@ class InferenceMemory:
         devices = layout.devices
         each = f" / {devices} devices" if devices > 1 else ""
         if layout.expert > 1:
-            each = f", of them {billions(int(shape.routed_parameters))} in experts / {layout.expert} devices"
+            each = f", {billions(int(shape.routed_parameters))} of them in experts / {layout.expert} devices"
         share = self._share_of_cache(layout) / layout.pipeline
         per_token = self.value_bytes * shape.kv_values(1)
         more = self.padding(layout.tensor)

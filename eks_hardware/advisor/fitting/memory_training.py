@@ -94,7 +94,7 @@ class TrainingMemory:
         self._parts: dict[tuple[Parallelism, int], tuple[MemoryPart, ...]] = {}
 
     def need(self, layout: Parallelism, *, batches: int = 1) -> Bytes:
-        """Return the memory of one device in bytes, under a layout. One pass processes ``batches`` of the run's size."""
+        """Return the memory of one device in bytes under a layout. One pass processes ``batches`` of the run's size."""
         key = layout, batches
         if key not in self._needs:
             self._needs[key] = self._need(layout, batches)
@@ -190,7 +190,7 @@ class TrainingMemory:
             "selective": "attention and every second product of all layers, and one layer's activations",
         }[run.checkpointing]
         if "activations" in run.offload:
-            kept = "those of the layers that are computed and copied"
+            kept = "those of the layers being computed and copied"
         scores = "" if run.fused_attention else ", with attention scores"
         how = {
             "weights": f"{held} x {self._weight_each:.3g} bytes{data['weights']}{adapters}",
@@ -198,7 +198,7 @@ class TrainingMemory:
             "gradients": f"{trained} x {self._gradient_each:g} bytes{data['gradients']}",
             "optimizer": f"{trained} x {self._optimizer_each:g} bytes ({run.optimizer}){data['optimizer']}",
             "activations": f"{tokens}: {kept}{scores}{_over(layout.tensor, 'tensor-parallel')}",
-            "overhead": f"{self._reserve:.0%} of the rest: fragmentation, buffers of collectives",
+            "overhead": f"{self._reserve:.0%} of the other parts: fragmentation, collective buffers",
         }
         return tuple(
             MemoryPart(name, value / GIB, text)

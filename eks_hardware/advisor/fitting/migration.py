@@ -157,14 +157,14 @@ def _verdict(request: Request, target: Target, chips: Sequence[ChipCheck], fitti
         refusals = [[gate.text for gate in chip.gates if gate.passed is False] for chip in chips]
         if all(refusals):
             return "no", "; ".join(dict.fromkeys(text for refusal in refusals for text in refusal))
-        return "no", f"it does not fit on any type with {' or '.join(chip.accelerator for chip in chips)}"
+        return "no", f"the model does not fit on any type with {' or '.join(chip.accelerator for chip in chips)}"
     if target == "gpu":
-        return "yes", f"it fits on {', '.join(chip.accelerator for chip in able)}"
+        return "yes", f"the model fits on {', '.join(chip.accelerator for chip in able)}"
     what = request.shape.architecture or "this model"
     if not able[0].libraries:
         return (
             "unknown",
-            f"it fits, but no Neuron model list includes {what} for {purpose}: compile it before you rely on it",
+            f"the model fits, but no Neuron model list includes {what} for {purpose}: compile it before you rely on it",
         )
     return "with changes", f"{purpose} of {what} on {able[0].accelerator}: {able[0].libraries[0]}"
 

@@ -135,7 +135,7 @@ class Row(StrategyModel):
             by = f"tensor x pipeline, which is {self.tensor * self.pipeline}"
             raise _wrong("devices", f"must be a multiple of {by}, got {self.devices}; correct one of them")
         if self.expert > 1 and self.output_tokens is not None and self.devices != self.expert:
-            raise _wrong("expert", f"must be 'devices' for serving, which is {self.devices}, got {self.expert}")
+            raise _wrong("expert", f"must equal 'devices' for serving, which is {self.devices}, got {self.expert}")
         if self.devices % self.expert:
             raise _wrong("expert", f"must divide 'devices', which is {self.devices}, got {self.expert}; correct one")
         return self
@@ -183,7 +183,7 @@ def _unknown_types(document: Document[MeasurementsFile]) -> Iterator[Finding]:
         field, known = "devices", row.instance_type in load()
         has_devices = known and load().get(row.instance_type).accelerator is not None
         if not known:
-            field, message = "instance_type", f"must be an EC2 type of the catalogue, got {quoted(row.instance_type)}"
+            field, message = "instance_type", f"must be an EC2 type in the catalogue, got {quoted(row.instance_type)}"
             message += "; see `eks-hardware instances`"
         elif has_devices and not row.devices:
             message = f"must be at least 1 on {row.instance_type}, got 0; correct it"

@@ -23,13 +23,13 @@ class Draft(NamedTuple):
     figure: Figure | None  # price of one instance
     at_most: bool  # the price is the On-Demand price, which the price of this option does not exceed
     speed: Speed
-    maturity: Maturity  # of the software on it
+    maturity: Maturity  # of the software on the type
     maturity_why: str
     replicas: int | None = None  # replicas that the users need; None: one job, one replica, or as many as fit (batch)
     sequences: int = 1  # concurrent sequences of one of these replicas
     tokens: int | None = None  # of the run; None for work that is not a run
-    estimate: PriceEstimate | None = None  # of one instance, if its price is unknown
-    per: Literal["node", "device"] | None = None  # counts its speed, if a run can have any number of them
+    estimate: PriceEstimate | None = None  # for one instance; set if its price is unknown
+    per: Literal["node", "device"] | None = None  # unit whose speed counts, if a run can have any number
 
     @property
     def nodes(self) -> int:
@@ -59,13 +59,13 @@ class Draft(NamedTuple):
         """Tokens per second that count in the ranking.
 
         For a run, it is the average over the billed hours. If the run can have any number of nodes or devices, it is
-        that of one: more of any type are faster. For users, it is the rate of one request.
+        the rate of a single one: more are faster on any type. For users, it is the rate of one request.
         """
         return self._rate(self.per)
 
     @property
     def rate_of_a_node(self) -> float | None:
-        """The same with all devices of a node, for a run that can have any number of them."""
+        """The same rate with all devices of a node, for a run that can have any number of nodes or devices."""
         return self._rate(self.per and "node")
 
     def _rate(self, per: Literal["node", "device"] | None) -> float | None:
@@ -78,12 +78,12 @@ class Draft(NamedTuple):
 
     @property
     def usd_per_million_tokens(self) -> float | None:
-        """US dollars per million tokens. For requests of users, devices without work count as idle."""
+        """US dollars per million tokens. For user requests, idle devices are paid for, too."""
         return usd_per_million_tokens(self.usd_per_hour, self._used)
 
     @property
     def _used(self) -> float | None:
-        """Tokens per second of the devices with work."""
+        """Tokens per second of the devices that have work."""
         if self.tokens is None and self.speed.per_replica is not None:
             return self.speed.per_replica * (self.replicas or 1)
         return self.speed.tokens_per_second

@@ -20,8 +20,8 @@ _MILLION = 1_000_000
 def plan_above(workload: WorkloadSpec, draft: Draft) -> Plan | None:
     """Return the plan of a training run if it is above a limit; None if it is reasonable.
 
-    Without tokens or a time, nothing is planned. ``nodes`` of the workload accepts any number of nodes and any cost.
-    ``within`` replaces the longest duration.
+    A run without a token count or a time limit has no plan. In the workload, ``nodes`` accepts that number of nodes at
+    any cost, and ``within`` replaces the default limit on the duration.
     """
     hours, cost, rules = draft.hours, draft.counted_usd_per_run, facts.ranking()["run"]
     if hours is None or not is_planned(workload):
@@ -61,8 +61,8 @@ def _plan(draft: Draft, hours: float, text: str, remedy: str) -> Plan:
 def closest_plan(plans: Iterable[Plan], workload: WorkloadSpec) -> Plan | None:
     """Return the plan to show if none is within the limits; None if there is none.
 
-    It is the cheapest of those in time, and with ``nodes`` in the workload the one with the fewest nodes. If none is in
-    time, it is the fastest.
+    It is the cheapest plan that finishes in time, or the one with the fewest nodes if the workload sets ``nodes``. If
+    none finishes in time, it is the fastest.
     """
     known_plans = list(plans)
     timely = [plan for plan in known_plans if plan.remedy.startswith("--nodes")]

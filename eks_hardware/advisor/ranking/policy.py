@@ -31,16 +31,16 @@ class Branch:
 
     id: str
     tree: str
-    policy: str  # name of the policy, as sentences call it
+    policy: str  # name of the policy, as messages use it
     quote: str  # its exact words
-    under: str  # the line above it: the heading of its tree, or a closer one
+    under: str  # the heading above the quote: that of the tree, or a closer one
     document: str  # title of the document
-    reading: str  # its meaning in a workload's fields
+    reading: str  # how the quote maps to workload fields
     when: When  # its conditions, including those of its tree
     families: tuple[str, ...]  # patterns of the families that it names
     hardware: tuple[str, ...]  # kinds of hardware that it names
     instead: tuple[str, ...]  # current substitutes for these families
-    today: Today | None  # changes to the hardware that it names since then; None if its words are still correct
+    today: Today | None  # changes since then to the hardware that it names; None if the quote is still correct
 
     @property
     def applies(self) -> bool:
@@ -48,7 +48,7 @@ class Branch:
         return self is not _NO_BRANCH
 
     def names_family(self, family: str) -> bool:
-        """Return whether it names a family, and not only a kind of hardware."""
+        """Return whether the branch names a family, rather than only its kind of hardware."""
         return _any(self.families, family)
 
     def match(self, kind: InstanceType) -> Match:
@@ -68,7 +68,7 @@ class Branch:
 class Policy:
     """Decision trees."""
 
-    name: str  # as sentences call it: selection guide
+    name: str  # as messages use it: selection guide
     branches: tuple[Branch, ...]  # of all trees, in the order in which they are checked
     cautions: tuple[Branch, ...]  # warnings about hardware, whatever the branch
 
@@ -111,7 +111,7 @@ def branch_for(request: Request) -> Branch:
 
 @cache
 def exclusion(kind: InstanceType) -> tuple[str, str] | None:
-    """Return code and reason of the rule that excludes a type; None for most types."""
+    """Return the code and the reason of the rule that excludes a type; None for most types."""
     for row in facts.ranking()["excluded"]:
         if (row.get("bare_metal") and kind.bare_metal) or (row.get("burstable") and kind.burstable):
             return row["code"], row["why"]

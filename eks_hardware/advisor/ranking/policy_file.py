@@ -36,8 +36,8 @@ class When(StrategyModel):
     tasks: tuple[Task, ...] | None = Field(default=None, description="Tasks.")
     adapters: bool | None = Field(default=None, description="Whether only adapters are trained (LoRA, QLoRA).")
     parameters_above: Count | None = Field(default=None, description="More parameters than this.")
-    parameters_at_least: Count | None = Field(default=None, description="At least as many parameters.")
-    parameters_at_most: Count | None = Field(default=None, description="At most as many parameters.")
+    parameters_at_least: Count | None = Field(default=None, description="At least this many parameters.")
+    parameters_at_most: Count | None = Field(default=None, description="At most this many parameters.")
     parameters_below: Count | None = Field(default=None, description="Fewer parameters than this.")
     kinds: tuple[Name, ...] | None = Field(
         default=None, description="Kinds of model: transformer, tabular, vision, speech, diffusion."
@@ -49,8 +49,10 @@ class When(StrategyModel):
     precisions: tuple[WeightFormat, ...] | None = Field(default=None, description="Formats of the weights.")
     attention: bool | None = Field(default=None, description="Whether the workload requests an attention kernel.")
     serving: tuple[Serving, ...] | None = Field(default=None, description="Inference: real-time or batch.")
-    focus: Focus | None = Field(default=None, description="Aim of inference.")
-    latency_ms_at_most: Count | None = Field(default=None, description="A latency target of at most so many ms.")
+    focus: Focus | None = Field(default=None, description="Aim of inference: latency or throughput.")
+    latency_ms_at_most: Count | None = Field(
+        default=None, description="A latency target of at most this many milliseconds."
+    )
 
 
 class Named(StrategyModel):
@@ -65,7 +67,7 @@ class Today(StrategyModel):
 
     text: Sentence = Field(description="The change.")
     source: Name = Field(description="Key of `sources`.")
-    as_of: Name = Field(description="Day on which the source was read.")
+    as_of: Name = Field(description="Date when the source was read.")
 
 
 class Rule(StrategyModel):
@@ -73,11 +75,11 @@ class Rule(StrategyModel):
 
     id: Name = Field(description="Name of the branch, unique in the file.")
     quote: Sentence = Field(description="The recommendation in words.")
-    under: Sentence | None = Field(default=None, description="Heading above it; default: that of its tree.")
-    reading: Sentence | None = Field(default=None, description="Its meaning in the fields of a workload.")
+    under: Sentence | None = Field(default=None, description="Heading above the quote; default: the tree's.")
+    reading: Sentence | None = Field(default=None, description="How the quote maps to workload fields.")
     when: When = Field(default=When(), description="Conditions; they override those of the tree.")
     names: Named = Field(description="The hardware that it recommends.")
-    instead: tuple[Name, ...] = Field(default=(), description="Families that replace it today.")
+    instead: tuple[Name, ...] = Field(default=(), description="Families that replace the named hardware today.")
     today: Today | None = Field(default=None, description="A change since the policy was written.")
 
 
@@ -86,9 +88,9 @@ class Tree(StrategyModel):
 
     id: Name = Field(description="Name of the tree.")
     document: Name | None = Field(default=None, description="Key of `documents`.")
-    heading: Text = Field(default="", max_length=1000, description="Its heading.")
+    heading: Text = Field(default="", max_length=1000, description="Heading of the tree.")
     when: When = Field(default=When(), description="Conditions of all its branches.")
-    branches: tuple[Rule, ...] = Field(min_length=1, max_length=1000, description="Branches, in this order.")
+    branches: tuple[Rule, ...] = Field(min_length=1, max_length=1000, description="Branches, checked in this order.")
 
 
 class Caution(Rule):
@@ -101,18 +103,18 @@ class PolicyFile(StrategyModel):
     """Decision trees. The first branch that applies is used."""
 
     version: Literal[1] = Field(description="Version of the format.")
-    name: Name = Field(description="Name of the policy as sentences call it, such as selection guide.")
+    name: Name = Field(description="Name of the policy in messages, such as selection guide.")
     about: Text | None = Field(default=None, alias="_about", description="Anything about the file.")
     source: Text | None = Field(default=None, description="Where the policy is from.")
-    as_of: Text | None = Field(default=None, description="Day on which it was written or read.")
+    as_of: Text | None = Field(default=None, description="Date when the policy was written or read.")
     documents: dict[Name, Sentence] = Field(default_factory=dict, description="Titles of documents, by key.")
     sources: dict[Name, Sentence] = Field(default_factory=dict, description="Sources of changes, by key.")
-    trees: tuple[Tree, ...] = Field(min_length=1, max_length=1000, description="Trees, in this order.")
+    trees: tuple[Tree, ...] = Field(min_length=1, max_length=1000, description="Trees, checked in this order.")
     cautions: tuple[Caution, ...] = Field(default=(), max_length=1000, description="Warnings about hardware.")
 
 
 def read_policy(source: Path | str, *, file: str = "<string>") -> Policy:
-    """Return the policy of a file, or of a text that findings call ``file``.
+    """Return the policy in a file, or in text that findings call ``file``.
 
     Raises:
         StrategyError: with every finding, each with its line and column.
@@ -124,7 +126,7 @@ def read_policy(source: Path | str, *, file: str = "<string>") -> Policy:
 
 
 Placed = tuple[str, Rule]
-"""The path of a branch or caution, and itself."""
+"""The path of a branch or caution, and the branch or caution."""
 
 
 def _rules(content: PolicyFile) -> Iterator[Placed]:
@@ -135,7 +137,7 @@ def _rules(content: PolicyFile) -> Iterator[Placed]:
 
 
 class _Words(NamedTuple):
-    """Words of a field, and those that it allows."""
+    """The words in a field, and the words that the field allows."""
 
     path: str
     words: Sequence[str]

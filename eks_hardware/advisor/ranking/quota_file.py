@@ -1,4 +1,4 @@
-"""Read the quotas of an account: what ``aws service-quotas list-service-quotas`` prints, or codes with their vCPUs."""
+"""Read an account's quotas: output of ``aws service-quotas list-service-quotas``, or quota codes with their vCPUs."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from eks_hardware.quotas import vcpu_quota_names
 from eks_hardware.suggestions import close, question
 
 COMMAND = "aws service-quotas list-service-quotas --service-code ec2 --output json"
-"""The command whose output is such a file."""
+"""The command whose output is a valid quota file."""
 _AWS = "Quotas"
 _ARN = r"^arn:[a-z0-9-]+:servicequotas:([a-z0-9-]*):[0-9]*:([a-z0-9.-]+)/.+$"
 _EXAMPLE = "arn:aws:servicequotas:us-east-1:111122223333:ec2/L-417A185B"
 
 Vcpus = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Codes = Annotated[dict[Text, Vcpus], Field(min_length=1, max_length=200)]
-"""Quota codes, each with its vCPUs in every region."""
+"""Quota codes with their vCPUs, which apply in every region."""
 
 
 class _Quota(StrategyModel):
-    """A quota as the API of Service Quotas describes it, without the fields that do not matter here.
+    """A quota in a response of the Service Quotas API. Other fields are ignored.
 
     https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_ServiceQuota.html
     """
@@ -61,16 +61,16 @@ class _AwsFile(StrategyModel):
 
 
 class _OwnFile(StrategyModel):
-    """A file with only a mapping of codes, as the field ``quotas`` of a workload file has it."""
+    """A file with only a mapping of codes, in the format of a workload file's ``quotas``."""
 
     quotas: Codes
 
 
 def read_quotas(files: Iterable[Path]) -> AccountQuotas:
-    """Return the quotas in some files, each of one or more regions.
+    """Return the quotas in the files. Each file can have one or more regions.
 
     Raises:
-        StrategyError: with every finding of the first wrong file, or FIELD_VALUE for two values of a quota.
+        StrategyError: with every finding of the first invalid file, or FIELD_VALUE if a quota has two values.
     """
     by_region: dict[str | None, dict[str, float]] = {}
     origins: dict[tuple[str | None, str], str] = {}
@@ -89,7 +89,7 @@ def quotas_of_codes(codes: Mapping[str, float], source: SourceMap, path: str) ->
     """Return the quotas of a mapping at ``path`` of a file: vCPUs by code, in every region.
 
     Raises:
-        StrategyError: FIELD_VALUE for a code that is not one of a quota on vCPUs.
+        StrategyError: FIELD_VALUE for a code that is not a vCPU quota.
     """
     if findings := list(_unknown_codes(codes, source, path)):
         raise StrategyError(findings)
@@ -130,7 +130,7 @@ def _of_aws(document: Document[_AwsFile]) -> dict[str | None, dict[str, float]]:
     if not by_region:
         services = sorted({quota.part(2) for quota in document.value.quotas})
         given = f"those of {joined([quoted(service) for service in services], 'and')}" if services else "none"
-        message = f"must have quotas on vCPUs of EC2 instances, got {given}; write the output of `{COMMAND}`"
+        message = f"must have vCPU quotas of EC2 instances, got {given}; write the output of `{COMMAND}`"
         raise StrategyError([Finding("FIELD_VALUE", _AWS, message, position=document.source.locate(_AWS))])
     return by_region
 
@@ -141,11 +141,11 @@ def _unknown_codes(codes: Iterable[str], source: SourceMap, path: str) -> Iterat
         if code not in names:
             near = close(code, names)
             hint = question(near) if near else f"`{COMMAND}` lists them"
-            message = f"must be the code of a quota on vCPUs of EC2 instances, got {quoted(code)}; {hint}"
+            message = f"must be the code of a vCPU quota of EC2 instances, got {quoted(code)}; {hint}"
             where = field_paths.below(path, code)
             yield Finding("FIELD_VALUE", where, message, position=source.locate(where))
 
 
 def _two_values(file: str, other: str, which: str) -> StrategyError:
-    message = f"{file} and {other} must not have two values of {which}; remove one of them"
+    message = f"{file} and {other} must not set different values for {which}; remove one of them"
     return StrategyError([Finding("FIELD_VALUE", "", message)])

@@ -43,7 +43,7 @@ def vcpus_of(need: QuotaNeed) -> str:
 
 
 def shortage_of(draft: Draft, quotas: AccountQuotas) -> Shortage | None:
-    """Return a plan's need above the quota of its purchasing option; None if it is within it, or no value is known."""
+    """Return the shortage of a plan that exceeds its option's quota; None if it does not, or the quota is unknown."""
     need = vcpu_need(draft.fit.kind, draft.nodes, draft.purchase)
     value = quotas.value(need.code, draft.region)
     if value is None or need.needed <= value:
@@ -52,7 +52,7 @@ def shortage_of(draft: Draft, quotas: AccountQuotas) -> Shortage | None:
 
 
 def closest_misses(shortages: list[Shortage], request: Request) -> Iterator[Miss]:
-    """Yield one miss for each family: its plan that lacks the fewest vCPUs."""
+    """Yield one miss for each family: the plan with the smallest shortage of vCPUs."""
     closest: dict[str, Shortage] = {}
     for shortage in sorted(shortages, key=lambda each: each.need.needed - each.value):
         closest.setdefault(shortage.draft.fit.kind.family, shortage)
@@ -79,7 +79,7 @@ def _or_else(draft: Draft, request: Request) -> str:
 
 
 def plan_of(shortage: Shortage) -> Plan:
-    """Return the plan to show if no other is within the quotas: what it needs."""
+    """Return the plan to show if none is within the quotas, with the quota that it needs."""
     draft, need = shortage.draft, shortage.need
     price, planned = "", draft.per is None  # the length of other training runs is only assumed
     if planned and draft.usd_per_run is not None:
@@ -102,7 +102,7 @@ def plan_of(shortage: Shortage) -> Plan:
 def quota_notes(request: Request, first: Candidate | None, better: Shortage | None) -> Iterator[str]:
     """Yield notes about hardware that only a quota excludes, and about regions without values.
 
-    ``better`` is the plan that would be before the first candidate.
+    ``better`` is the plan that would rank above the first candidate.
     """
     if request.quotas is None:
         return
@@ -110,4 +110,4 @@ def quota_notes(request: Request, first: Candidate | None, better: Shortage | No
         where = f" in {better.draft.region}" if better.draft.fit.kind is first.fit.kind else ""
         yield Prominent(f"without its quota, {better.draft.fit.kind.name}{where} would be first: {better.text}")
     if unknown := [region for region in request.regions if not request.quotas.knows(region)]:
-        yield Prominent(f"no quotas are given for {joined(unknown, 'and')}: nothing is limited there")
+        yield Prominent(f"no quotas are given for {joined(unknown, 'and')}, so plans there are not limited")

@@ -30,7 +30,7 @@ _CLOSE = 1.05  # smaller ratios round to 1.0
 _LONG_HOURS = 365 * 24
 _NAMED = 4
 _SHORT_CONTEXT = 128
-"""Smaller contexts are more often thousands of tokens without their k than meant."""
+"""A smaller context is more likely a number of thousands without its k than intended."""
 _POLICY: dict[Match, str] = {
     "named": "recommended by the {name}",
     "instead": "replaces what the {name} recommends",
@@ -68,7 +68,7 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
     if draft.maturity != "mature":
         software = "software of unknown maturity" if draft.maturity == "unknown" else f"software: {draft.maturity}"
         why = f"; {draft.maturity_why}" if draft.maturity_why else ""
-        yield Prominent(f"{software}{why} (software: mature in a workload file leaves it out)")
+        yield Prominent(f"{software}{why} (software: mature in a workload file excludes it)")
     if draft.fit.used > facts.ranking()["tight_fit"]["share"]:
         yield Prominent(f"tight fit: uses {draft.fit.used:.0%} of the memory of a device")
     yield from draft.fit.notes
@@ -77,7 +77,7 @@ def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cauti
         yield Prominent(f"over {draft.fit.nodes} nodes: {facts.ranking()['several_nodes']['why']}")
     if draft.at_most:
         what = "Spot price" if draft.purchase == "spot" else "Capacity Block price"
-        yield Prominent(f"{what} of {kind.name} unknown: the On-Demand price is used, which it does not exceed")
+        yield Prominent(f"{what} of {kind.name} unknown: the On-Demand price, its upper limit, is used")
     if draft.figure is None:
         yield Prominent(_no_price(draft))
     elif draft.figure.note:
@@ -90,7 +90,7 @@ def _cost(draft: Draft, scored: Scored, basis: Basis) -> str:
     if scored.times_the_cheapest is None:
         return "price unknown" if draft.usd_per_hour is None else f"cost {_BASIS_WORDS[basis]} unknown"
     if scored.times_the_cheapest < 1 / _SAME:
-        return f"costs less {_BASIS_WORDS[basis]} than all of known speed"
+        return f"costs less {_BASIS_WORDS[basis]} than all hardware of known speed"
     lowest = f"lowest cost {_BASIS_WORDS[basis]}{' of known speed' if scored.undercut else ''}"
     if scored.times_the_cheapest < _SAME:
         return lowest
@@ -144,7 +144,9 @@ def notes_of(
         yield Prominent(f"{beyond}: choose a smaller context or another model")
     yield from _of_lengths(request)
     if what := not_estimated(request.shape.architecture or ""):
-        yield Prominent(f"{what} is not estimated: the figures are a transformer's of its size; measure your own")
+        yield Prominent(
+            f"{what} is not estimated: the figures are for a transformer of the same size; measure your own"
+        )
     yield from _of_named(branch, best, rejections)
     yield from (f"estimated: {field}" for field in request.shape.estimated)
     if not best:
@@ -154,12 +156,12 @@ def notes_of(
     dates = sorted({candidate.price_as_of for candidate in best if candidate.price_as_of})
     if dates:
         span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-        yield f"prices are from {span}, without tax, and for instances only; `eks-hardware cost` adds the rest"
+        yield f"prices are from {span}, without tax, and for instances only; `eks-hardware cost` adds other items"
     bounded = [candidate.fit.kind.family for candidate in best if candidate.price_at_most]
     if bounded:
         rest = f" and {len(bounded) - _NAMED} more" if len(bounded) > _NAMED else ""
         what = "Capacity Block" if best[0].purchase == "capacity-block" else "Spot"
-        yield f"{what} prices of {', '.join(bounded[:_NAMED])}{rest} are unknown: they are at most the prices shown"
+        yield f"{what} prices of {', '.join(bounded[:_NAMED])}{rest} are unknown, but at most the prices shown"
     if any(candidate.purchase == "spot" for candidate in best):
         yield "Spot prices are a snapshot and change constantly: use them as an order of magnitude"
     yield "a region that offers an instance type may have no capacity for it"
@@ -170,7 +172,7 @@ def _of_first(request: Request, best: Sequence[Candidate]) -> Iterator[str]:
     workload, first, rules = request.workload, best[0], facts.ranking()
     if load().offerings_known(first.region) == "nothing":
         yield Prominent(
-            f"no source lists the types that {first.region} sells: check with "
+            f"the types that AWS offers in {first.region} are unknown: check with "
             f"`aws ec2 describe-instance-type-offerings --region {first.region}`"
         )
     if first.hours is not None and first.hours < rules["run"]["least_hours"]:
@@ -185,11 +187,12 @@ def _of_first(request: Request, best: Sequence[Candidate]) -> Iterator[str]:
 
 
 def _of_lengths(request: Request) -> Iterator[str]:
-    """Yield lengths of prompts and answers that have no effect, or for which the context has no room."""
+    """Yield notes on prompt and answer lengths that have no effect, or that exceed the context."""
     workload, context = request.workload, context_of(request)
     given = [name for name in ("prompt_tokens", "answer_tokens") if getattr(workload, name) is not None]
     if given and request.shape.generates is False:
-        yield Prominent(f"without effect: {joined(given, 'and')}, because the model generates no tokens")
+        has = "have" if len(given) > 1 else "has"
+        yield Prominent(f"{joined(given, 'and')} {has} no effect, because the model generates no tokens")
     elif given and (needed := (workload.prompt_tokens or 1) + answer_tokens(request)) > context:
         yield Prominent(
             f"a prompt and its answer have {needed} tokens, but the context has {context}: set context_length to at "

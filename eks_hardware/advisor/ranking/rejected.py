@@ -26,7 +26,7 @@ def rejections_of(
 ) -> tuple[Rejection, ...]:
     """Return one rejection for each family that is not ``placed``. CPU families with the same reason share one.
 
-    ``known`` are those of families without a type that was tried.
+    ``known`` has the rejections of families without a type that was tried.
     """
     tried = [miss for miss in misses if miss.kind.family not in known and miss.kind.family not in placed]
     found = {**known, **rejections_by_family(tried)}
@@ -68,7 +68,7 @@ def _cpu_in_one(rejections: Sequence[Rejection]) -> list[Rejection]:
 
 
 def nearest_of(misses: Sequence[Miss]) -> tuple[Miss, ...]:
-    """Return the closest misses: one type of each family, sorted by what it lacks."""
+    """Return the closest misses: one type of each family, the smallest shortfall first."""
     best: dict[str, Miss] = {}
     for miss in sorted(misses, key=_distance):
         if not _FINAL & {gate.code for gate in miss.gates}:
@@ -81,7 +81,7 @@ def _distance(miss: Miss) -> tuple[int, float, bool, int, bool, float]:
     chip = miss.kind.accelerator
     stage = 1 if not codes else 0 if codes <= _NEARLY else 2
     memory_gib = (chip.memory_gib_total or 0.0) if chip else 0.0
-    # A type that does not support the framework is farther away than one that only lacks memory or a price.
+    # A type that does not support the framework is farther away than one that is only short of memory or has no price.
     foreign = "FRAMEWORK" in codes
     return stage, _lacking(miss), foreign, len(codes), miss.kind.hardware is Hardware.CPU, -memory_gib
 

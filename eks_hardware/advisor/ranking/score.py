@@ -32,7 +32,7 @@ class Weighed(NamedTuple):
     nodes: int  # for one job or one replica
     place: tuple[int, ...]  # positions of its region and purchasing option in the request: the first tie-breaker
     name: str  # of the instance type: the last tie-breaker
-    speed_of_a_node: float | None = None  # with all devices, to find what is better in everything; None: ``speed``
+    speed_of_a_node: float | None = None  # with all devices, to find what is better in every measure; None: ``speed``
     tight: bool = False  # whether it may not fit, because memory is estimated
     size: float = 1.0  # GiB of memory of all devices, or of CPU nodes; stands in for an unknown price
     hours: float | None = None  # billed hours of a run
@@ -46,7 +46,9 @@ class Scored(NamedTuple):
     within: bool  # whether its cost is within the budget's limit, so that it can be first
     times_the_cheapest: float | None  # its cost divided by the lowest of those that can be first; None if unknown
     times_slower: float | None  # the best speed within the budget's limit divided by its own; None if unknown
-    compared_up_to: float | None = None  # that limit, in times the lowest cost; None if none is faster at any price
+    compared_up_to: float | None = (
+        None  # that limit, as a multiple of the lowest cost; None if none is faster at any price
+    )
     undercut: bool = False  # whether hardware of unknown speed, which is not compared, costs less than the lowest cost
 
 
@@ -65,8 +67,8 @@ def basis_of(workload: WorkloadSpec, weighed: Iterable[Weighed]) -> Basis:
 def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -> tuple[Scored, ...]:
     """Return the scores of candidates, in their order.
 
-    Cost and speed count by their logarithm, relative to the best: doubling the cost loses the same at one dollar as at
-    a hundred. Without a price and an estimate, the usual price of the same memory counts, and the candidate is never
+    Scores for cost and speed are logarithmic, relative to the best: doubling the cost loses as much at one dollar as at
+    a hundred. Without a price or an estimate, the usual price of the same memory counts, and the candidate is never
     first. A candidate above the budget's limit scores less than all within it, and the others are not compared with its
     speed. A candidate that is better in everything measured (cost, speed, maturity, number of nodes) never scores less,
     even if it may not fit. One of much better value per hour scores more, except with priority performance.
@@ -126,13 +128,13 @@ def _fastest(
 
 
 def _usual_price(weighed: Sequence[Weighed]) -> float | None:
-    """Return the median of US dollars per hour and GiB of memory; None if no price is known."""
+    """Return the median price in US dollars per hour and GiB of memory; None if no price is known."""
     known = [cost / each.size for each in weighed if (cost := each.costs["usd_per_hour"]) is not None]
     return median(known) if known else None
 
 
 def _stand_in(each: Weighed, usual: float | None, basis: Basis) -> float | None:
-    """Return the cost at the usual price of its memory."""
+    """Return a candidate's cost at the usual price of its memory."""
     hourly = None if usual is None else usual * each.size
     if basis == "usd_per_hour" or hourly is None:
         return hourly
@@ -140,7 +142,7 @@ def _stand_in(each: Weighed, usual: float | None, basis: Basis) -> float | None:
 
 
 def limit_of(workload: WorkloadSpec) -> float:
-    """Return how many times the cheapest the first place may cost."""
+    """Return the most that the first place may cost, as a multiple of the lowest cost."""
     limits = facts.ranking()["limits"]
     return {"cost": limits["cost"], "balanced": limits["balanced"], "performance": limits["performance"]}[
         workload.budget

@@ -28,7 +28,7 @@ def run_tokens(request: Request) -> int | None:
 
 
 def is_planned(workload: WorkloadSpec) -> bool:
-    """Return whether the duration of a training run counts: its tokens or its time are given."""
+    """Return whether the duration of a training run matters: the workload sets its tokens or its time."""
     return workload.trains and bool(workload.training_tokens or workload.within)
 
 
@@ -50,10 +50,10 @@ def longest_hours(workload: WorkloadSpec) -> float:
 
 
 def in_flight(request: Request) -> int:
-    """Return how many requests of the users are processed at the same moment.
+    """Return how many user requests are in progress at the same time.
 
-    A user waits for an answer, and then thinks. The share of users who wait is the time of an answer, at the slowest
-    speed that meets the targets, divided by the time of an answer and a pause.
+    A user waits for an answer, then thinks. The share of users who wait is the time of an answer, at the slowest speed
+    that meets the targets, divided by the time of an answer plus a pause.
     """
     workload, rules = request.workload, facts.ranking()["users"]
     users = workload.users or 1
@@ -65,7 +65,7 @@ def in_flight(request: Request) -> int:
 
 
 def at_pace(request: Request, sequences: int) -> Request:
-    """Return the request for one of the users' replicas: some sequences, each at the pace of a reader."""
+    """Return the request for one replica that serves users: a number of sequences, each at reading speed."""
     fields = {"concurrent_sequences": sequences, "latency": _pace(request)}
     return request.with_workload(**fields)
 

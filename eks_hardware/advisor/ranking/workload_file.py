@@ -40,8 +40,8 @@ class WorkloadFile(WorkloadSpec):
     )
     quotas: Text | Annotated[tuple[Text, ...], Field(min_length=1, max_length=40)] | Codes | None = Field(
         default=None,
-        description="The account's quotas on vCPUs: files of `aws service-quotas list-service-quotas`, or a mapping of "
-        "quota codes to vCPUs in every region.",
+        description="The account's vCPU quotas: files with output of `aws service-quotas list-service-quotas`, or a "
+        "mapping of quota codes to vCPUs that applies in every region.",
     )
 
     @model_validator(mode="after")
@@ -60,7 +60,7 @@ class WorkloadFile(WorkloadSpec):
 def read_workload(
     source: Path | str, *, file: str = OPTIONS_FILE, defaults: Mapping[str, object] | None = None
 ) -> Document[WorkloadFile]:
-    """Read a workload from a file, or from a text that findings call ``file``; ``defaults`` are what it does not set.
+    """Read a workload from a file, or from text that findings call ``file``; ``defaults`` apply to fields not set.
 
     Raises:
         StrategyError: with every finding, each with its line and column.

@@ -101,7 +101,7 @@ def from_hf_config(config: object) -> Shape:
 
 
 def _text_part(config: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the part about the language model, which multimodal models nest."""
+    """Return the text config, which multimodal models nest."""
     for name in ("text_config", "language_config", "llm_config"):
         nested = config.get(name)
         if isinstance(nested, Mapping):
@@ -110,7 +110,7 @@ def _text_part(config: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _row(name: str | None, fields: Fields, estimated: list[str]) -> ModelType:
-    """Return the row of a model type, with the changes of its configuration."""
+    """Return the row of a model type, adjusted to the configuration."""
     rows = facts.model_types()["types"]["rows"]
     row = rows.get(name or "")
     if row is None:

@@ -101,7 +101,7 @@ class Fields:
         return amount
 
     def exact(self, name: str, *, default: int = 0, least: int = 0, most: int = 10**8) -> int:
-        """Return the integer of one exact name."""
+        """Return the integer field with this exact name."""
         value = self.get(name)
         if value is None:
             return default

@@ -41,10 +41,10 @@ class Experts:
 
 @dataclass(frozen=True, kw_only=True)
 class Dimensions:
-    """The dimensions for the count of parameters."""
+    """The dimensions from which parameters are counted."""
 
-    layers: int  # of an encoder-decoder, those of the encoder
-    decoder_layers: int  # of an encoder-decoder
+    layers: int  # in an encoder-decoder, only the encoder's
+    decoder_layers: int  # in an encoder-decoder; 0 in other models
     hidden: int  # width of a layer
     heads: int  # of queries
     kv_heads: int
@@ -63,7 +63,7 @@ class Dimensions:
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """The result."""
+    """The result of a count."""
 
     parameters: int
     active: int  # parameters that one token uses

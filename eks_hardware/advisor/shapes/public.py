@@ -61,7 +61,7 @@ def shape_of_name(written: str) -> Shape:
     shape = replace(from_hf_config(row["config"]), source=row["repository"])
     if row.get("vision_is_rest"):
         parameters, dense = row["parameters"] or shape.parameters, shape.active_parameters == shape.parameters
-        # The tokens of a text do not pass the vision part, but all parameters of a dense model count as used.
+        # Text tokens skip the vision encoder, but all parameters of a dense model count as used.
         shape = replace(
             shape, parameters=parameters, active_parameters=parameters if dense else shape.active_parameters
         )
@@ -71,15 +71,15 @@ def shape_of_name(written: str) -> Shape:
 
 
 def _meant(written: str) -> str:
-    """Return what kind of model without estimates it is, or the models whose names continue or resemble its name."""
+    """Return the kind of a model that is not estimated, or public models with longer or similar names."""
     if what := not_estimated(written):
-        return f", which is {what} and not estimated; choose its hardware with `eks-hardware instances`"
+        return f", which is {what}, for which there are no estimates; choose hardware with `eks-hardware instances`"
     return f"; {_resembling(written, _words(written))}"
 
 
 @cache
 def not_estimated(name: str) -> str | None:
-    """Return what kind of model without estimates it is, by the first words of its name or architecture, or None."""
+    """Return the kind of a model that is not estimated, by the first words of its name or architecture, or None."""
     words = _words(name)
     for row in facts.public_models()["not_estimated"]:
         if any(words[: len(_words(name))] == _words(name) for name in row["names"]):

@@ -175,9 +175,9 @@ def counted(shape: Shape) -> float:
 
 
 def _check_size(shape: Shape, said: Collection[str], *, share: float | None = None) -> None:
-    """Refuse a stated width and depth that imply far more or far fewer parameters than stated.
+    """Reject a width and depth that imply far more or far fewer parameters than the workload sets.
 
-    ``share`` is the number of real parameters per counted one; None if not all dimensions are known.
+    ``share`` is the ratio of actual to counted parameters; None if not all dimensions are known.
 
     Raises:
         ShapeError: MODEL_SIZE, with the first of the two as its field.

@@ -1,4 +1,4 @@
-"""The parameters of the part of a model that reads images, and of the projector from it to the text part.
+"""The parameters of a model's vision encoder, and of the projector from it to the language model.
 
 ``config/facts/model_types.json`` (vision) has the architectures, read from the model classes of transformers.
 """
@@ -20,29 +20,31 @@ _WIDEST = 1_000_000
 
 
 def vision_parameters(config: Mapping[str, object], text_width: int, estimated: list[str]) -> int:
-    """Return the parameters of the vision part and its projector, as far as the dimensions are given.
+    """Return the parameters of the vision encoder and its projector, as far as the dimensions are given.
 
     Args:
         config: the config.json.
-        text_width: width of the text part.
-        estimated: receives a sentence if the vision part is not counted exactly.
+        text_width: width of the language model.
+        estimated: receives a sentence if the vision encoder is not counted exactly.
     """
     vision = config.get("vision_config")
     if not isinstance(vision, Mapping):
         return 0
     fields = Fields(vision)
     layers = fields.number("layers") or fields.exact("depth", most=_MOST_LAYERS)
-    # Qwen2-VL's hidden_size is the width of the text part.
+    # Qwen2-VL's hidden_size is the width of the language model.
     width = fields.exact("embed_dim", most=_WIDEST) or fields.number("hidden size")
     if not layers or not width:
-        estimated.append("the vision part is not counted: its dimensions are missing")
+        estimated.append("the vision encoder is not counted: its dimensions are missing")
         return 0
     inner, whole = fields.number("intermediate size") or 4 * width, Fields(config).text("model_type")
     known = facts.model_types()["vision"]
     row = known["rows"].get(fields.text("model_type") or whole or "")
     projector = known["projectors"].get(whole or "")
     if row is None or projector is None:
-        estimated.append("the vision part is counted as a plain transformer, without the projector to the text part")
+        estimated.append(
+            "the vision encoder is counted as a plain transformer, without the projector to the language model"
+        )
         return layers * (4 * width * width + 2 * width * inner)
     every = layers + (fields.exact("num_global_layers", default=row.get("global_layers", 0), most=_MOST_LAYERS))
     outside = _outside(row, fields, width)

@@ -14,8 +14,8 @@ _WORTH = 0.02
 def cheapest(request: Request, fits: Iterator[Fit]) -> Fit:
     """Return the training fit with the fewest device hours per token, and of those the one on the fewest nodes.
 
-    ``fits`` are those on one instance type, fewest nodes first; at least one. The first is returned for anything but
-    training, and if no device waits for weights: no layout needs fewer device hours than computation does.
+    ``fits`` has at least one fit on one instance type, fewest nodes first. The first is returned for anything but
+    training, and if no device waits for weights: computation alone needs at least as many device hours.
     """
     best = next(fits)
     if not request.workload.learns or best.kind.accelerator is None:

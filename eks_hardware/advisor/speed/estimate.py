@@ -43,7 +43,7 @@ class Speed(NamedTuple):
     tokens_per_second: float | None = None  # of all nodes, with every replica in use
     per_replica: float | None = None  # tokens per second of one replica, or of the job
     hours: float | None = None  # of the whole run, if its tokens are given
-    prompt_ms: float | None = None  # that a server under load spends on each prompt
+    prompt_ms: float | None = None  # milliseconds that a server under load spends per prompt
     first_token_ms: float | None = None  # to the first token, or to the result of a model that does not generate
     per_token_ms: float | None = None  # between two tokens of one sequence
     assumptions: tuple[str, ...] = ()  # assumptions and unknown facts, one sentence each
@@ -57,9 +57,9 @@ def speed(request: Request, fit: Fit) -> Speed:
     """Return the speed of a workload on a fit."""
     accelerator = fit.kind.accelerator
     if accelerator is None:
-        return Speed(assumptions=("unknown: no source for the speed of models on CPUs",))
+        return Speed(assumptions=("unknown: the speed of models on CPUs",))
     if request.shape.architecture in facts.ranking()["kinds"]["tabular"]:
-        return Speed(assumptions=("unknown: decision trees have none of the products of matrices that are estimated",))
+        return Speed(assumptions=("unknown: estimates are for matrix products, which decision trees do not use",))
     return _training(request, fit) if request.workload.learns else _serving(_replica(request, fit, accelerator))
 
 
@@ -72,7 +72,7 @@ class TrainingPass:
 
     tokens: float  # of all devices together
     computing: Estimate  # seconds
-    exchanged: Exchange  # of weights, at the same time
+    exchanged: Exchange  # of weights, in parallel with computing
 
     @property
     def tokens_per_second(self) -> float | None:
@@ -116,7 +116,7 @@ def training_pass(request: Request, fit: Fit) -> TrainingPass:
     one = throughput.layer_exchange_seconds(
         replace(devices, count=layout.tensor), width=shape.hidden_size, tokens=batch
     )
-    # Forward and backward exchange the same. Selective checkpointing keeps the results of exchanges.
+    # Forward and backward passes exchange the same amount. Selective checkpointing keeps the results of exchanges.
     passes = 3 if workload.activation_checkpointing is True else 2
     computing = _with_exchanges(computing, one * passes * shape.layers / layout.pipeline, layout.tensor)
     return TrainingPass(
@@ -155,8 +155,8 @@ def attended_tokens(shape: Shape, length: int) -> float:
     """Return the tokens that a token attends to, on average over a sequence, summed over the layers.
 
     In a generating model a token attends to the tokens before it: half of the sequence, and fewer with a window at the
-    start of the sequence. In other models it attends to all tokens. Layers without a cache (linear attention) count
-    nothing.
+    start of the sequence. In other models it attends to all tokens. Layers without a cache (linear attention) are not
+    counted.
     """
     if shape.generates is False:
         return float(shape.layers * length)
@@ -190,20 +190,20 @@ def _training(request: Request, fit: Fit) -> Speed:
 
 
 class _Replica(NamedTuple):
-    """All that the speed of a replica depends on. It is the same on many types with the same accelerators."""
+    """Everything that a replica's speed depends on. Many types with the same accelerator have the same values."""
 
     shape: Shape
     accelerator: Accelerator
     layout: Parallelism
-    cores: int  # of a device
+    cores: int  # cores per device
     precision: str  # format of the weights
     kv_format: str | None
     context_length: int
     prompt: int  # tokens
     answer: int  # tokens
     sequences: int  # concurrent
-    of_a_node: int  # replicas of a node
-    nodes: int  # of the replica
+    of_a_node: int  # replicas per node
+    nodes: int  # nodes per replica
     network_gb_per_second: float | None  # of each device, between nodes
     of_prompts: Factor | None  # of the user's measurements, like the following
     of_tokens: Factor | None
@@ -271,7 +271,7 @@ def _serving(replica: _Replica) -> Speed:
 
 
 def forget() -> None:
-    """Forget the speeds of earlier calls, after a change of the fitted constants."""
+    """Clear the cached speeds, after a change to the fitted constants."""
     _serving.cache_clear()
 
 
@@ -302,9 +302,10 @@ def _generating(
 ) -> tuple[Estimate, Estimate, float | None, float | None]:
     """Return tokens per second, seconds to the first token, and milliseconds per prompt and per further token.
 
-    On average, a sequence has its prompt and half of its output. Neuron reads the cache of the whole context, for which
-    the model is compiled, and one prompt at a time. GPUs read several short prompts in one pass. With experts spread
-    over devices, each device has its own prompts and sequences: the one with the most of them decides.
+    On average, the cache of a sequence contains its prompt and half of its output. Neuron reads the cache of the whole
+    context, for which the model is compiled, and processes one prompt at a time. GPUs process several short prompts in
+    one pass. With experts spread over devices, each device has its own prompts and sequences, and the busiest device
+    sets the pace.
     """
     shape, context = replica.shape, replica.context_length
     prompt, answer = replica.prompt, replica.answer

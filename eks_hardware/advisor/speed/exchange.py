@@ -1,4 +1,4 @@
-"""The time that training needs to exchange weights and tokens between devices, and with the memory of the node."""
+"""The time that training needs to exchange weights and tokens between devices, and with node memory."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _PASSES_OF_TOKENS = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """The minimum that a pass over one batch exchanges."""
+    """The minimum exchange of a pass over one batch."""
 
     seconds: float  # over the slowest link at its peak; 0 if a pass exchanges nothing
     over: str  # the slowest link, in words
-    unknown: tuple[str, ...]  # links of unknown bandwidth and what counts instead, one sentence each
+    unknown: tuple[str, ...]  # links of unknown bandwidth and the assumed figure, one sentence each
 
 
 class _Link(NamedTuple):
-    """A link that numbers cross."""
+    """A link that the exchanged data crosses."""
 
     name: str
     peak: str  # its bandwidth in words
@@ -44,7 +44,7 @@ class _Link(NamedTuple):
 
 
 def exchange(request: Request, fit: Fit) -> Exchange:
-    """Return the minimum time that a pass spends exchanging weights, and what it offloads to the memory of the node.
+    """Return the minimum time that a pass spends exchanging weights, and state that is offloaded to node memory.
 
     Fully sharded training (ZeRO-3, FSDP) gathers weights. With experts spread over devices, a device gathers only its
     own, and tokens are sent to the experts instead. Other layouts exchange gradients once per step, which many passes
@@ -54,7 +54,7 @@ def exchange(request: Request, fit: Fit) -> Exchange:
     times = [(link.seconds, f"{link.name}, {link.peak}") for link in links if link.seconds is not None]
     seconds, slowest = max(times, key=lambda item: item[0], default=(0.0, ""))
     unknown = [
-        f"the bandwidth of {link.name} is unknown: {link.peak} counts, the lowest of any accelerator"
+        f"the bandwidth of {link.name} is unknown: {link.peak} is assumed, the lowest of any accelerator"
         if link.assumed
         else f"the time for {link.name} is not included: the bandwidth is unknown"
         for link in links
@@ -89,7 +89,7 @@ def _between_devices(request: Request, fit: Fit) -> Iterator[_Link]:
 def _between(chip: Accelerator) -> tuple[float, str]:
     """Return the speed of the links between the devices of a node in GB/s, in one direction, and in words.
 
-    Vendors count both directions. If runs on the accelerator have a measured speed, far below the peak, it counts.
+    Vendors count both directions. If a speed far below the peak is measured on the accelerator, it is used instead.
     """
     peak = performance(chip).link_gb_per_second or slowest_link("link_gb_per_second")
     row = delay("exchange", chip.kind, chip.name)
@@ -100,7 +100,7 @@ def _between(chip: Accelerator) -> tuple[float, str]:
 
 
 def _gathered(request: Request, fit: Fit, parts: int) -> float:
-    """Return the bytes of the weights that a pass gathers, with one of so many ``parts`` of the experts."""
+    """Return the bytes of weights that a pass gathers, with one of ``parts`` equal parts of the experts."""
     layout, method, shape = fit.parallelism, request.workload.method, request.shape
     if layout.sharding != "zero-3":
         return 0.0
@@ -110,7 +110,7 @@ def _gathered(request: Request, fit: Fit, parts: int) -> float:
 
 
 def _of_tokens(request: Request, fit: Fit, nodes: int) -> float:
-    """Return the seconds in which a pass sends tokens to experts on the devices of so many nodes, and back."""
+    """Return the seconds that a pass spends sending tokens to experts on the devices of ``nodes`` nodes, and back."""
     layout, shape, chip = fit.parallelism, request.shape, fit.kind.accelerator
     assert chip is not None
     batch = (fit.batch_size or batch_size(request.workload)) * sequence_length(request) / layout.tensor
@@ -139,7 +139,7 @@ def _to_host(request: Request, fit: Fit) -> Iterator[_Link]:
     known = performance(chip).host_gb_per_second
     peak = known or slowest_link("host_gb_per_second")
     seconds = memory.host_traffic(fit.parallelism, batches=batches) / (peak / 2 * _GIGA)
-    yield _Link("PCIe to the memory of the node", f"{peak:g} GB/s", seconds, assumed=known is None)
+    yield _Link("PCIe to node memory", f"{peak:g} GB/s", seconds, assumed=known is None)
 
 
 def network_of_device(kind: InstanceType) -> float | None:
@@ -151,8 +151,8 @@ def network_of_device(kind: InstanceType) -> float | None:
 def network_gbps(kind: InstanceType) -> float | None:
     """Return the peak network bandwidth of a node in Gbps; None if unknown.
 
-    The EC2 API lists it per card. ``config/performance/accelerators.json`` (network) lists the types whose cards do not
-    add up to the node's bandwidth.
+    The EC2 API lists bandwidth per card. ``config/performance/accelerators.json`` (network) lists the types whose cards
+    do not add up to the node's bandwidth.
     """
     total = facts.performance()["network"]["total_gbps"].get(kind.name)
     if total is not None:

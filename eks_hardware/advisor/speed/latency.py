@@ -24,15 +24,15 @@ def latency_gates(request: Request, speed: Speed) -> tuple[Gate, ...]:
     targets = (
         (first, wanted.first_token_ms, speed.first_token_ms),
         ("each further token", wanted.per_token_ms, speed.per_token_ms),
-        ("an answer next to the prompts of other users", *_answers(request, wanted, speed)),
+        ("an answer under load from other users", *_answers(request, wanted, speed)),
     )
     return tuple(_gate(what, target, value) for what, target, value in targets if target is not None)
 
 
 def _answers(request: Request, wanted: Latency, speed: Speed) -> tuple[float | None, float | None]:
-    """Return the milliseconds that an answer to one of many users may take, and those that it takes.
+    """Return the target and the estimated time of an answer, in milliseconds; (None, None) without users.
 
-    A server that reads the prompt of one user generates nothing for the others. None without users.
+    While a server reads the prompt of one user, it generates nothing for the others.
     """
     answer = answer_tokens(request)
     if not request.workload.users or not answer or wanted.first_token_ms is None or wanted.per_token_ms is None:
@@ -44,10 +44,10 @@ def _answers(request: Request, wanted: Latency, speed: Speed) -> tuple[float | N
 
 
 def quick_enough(fitter: Fitter, fit: Fit) -> tuple[Fit, Speed] | Miss:
-    """Return the fit on the fewest devices of a node that meets the latency targets, with estimates.
+    """Return the fit on the fewest devices of a node that meets the latency targets, with its estimated speed.
 
-    Without such a fit, or if the speed is unknown, return a miss. ``fit`` is the fitter's, on the fewest devices with
-    enough memory.
+    Without such a fit, or if the speed is unknown, return a miss. ``fit`` is the fitter's own, on the fewest devices
+    with enough memory.
     """
     request = fitter.request
     wider = fitter.wider(fit, "to meet the latency target") if request.workload.latency else ()

@@ -44,11 +44,11 @@ class Replicas:
 def replicas(fitter_for: Callable[[int], Fitter], kind: InstanceType, sequences: int) -> Replicas | Miss:
     """Return the replicas on a type for some concurrent sequences, or the miss of the smallest replica.
 
-    ``fitter_for`` returns the fitter for a replica with some of the sequences, and the pace as its latency target.
+    ``fitter_for`` returns the fitter for a replica with a number of sequences, and reading speed as its latency target.
     """
     one = fitter_for(1)
     least = one.on(kind)
-    # More sequences need more memory on the same devices. Only experts are spread over more devices for more of them.
+    # More sequences need more memory on the same devices. Only experts can be spread over more devices.
     if isinstance(least, Miss) and (least.gates or not one.request.shape.routed_parameters):
         return least
     best: Replicas | None = None

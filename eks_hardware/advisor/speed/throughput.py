@@ -1,4 +1,4 @@
-"""Estimates of training time and inference speed, from peak figures and the reached share of them.
+"""Estimates of training time and inference speed, from peak figures and the share of them that runs reach.
 
 Pure arithmetic over plain numbers. Results list what they leave out. These are estimates, not measurements:
 docs/guides/throughput.md says what to expect of them. A pass takes as long as the slower of memory reads and
@@ -32,7 +32,7 @@ _GRADIENT_OF_INPUTS = 2
 _GRADIENT_OF_WEIGHTS = 2
 # FLOPs of attention per unit of width, layer, token and attended token: scores, and the sum of the values.
 _ATTENTION = 4
-# The share of the peak at which a pass computes. A step of decoding multiplies matrices as a prompt does.
+# Key of the share of the peak that a pass reaches. Decoding multiplies matrices as prefill does.
 _COMPUTES_AS = {"prefill": "prefill", "decode": "prefill", "encoder": "encoder"}
 _ATTENTION_BACKWARD = 2  # in forward passes: both factors of each product have gradients
 
@@ -54,36 +54,36 @@ class Devices:
     kind: str = "gpu"  # or neuron: selects the measured shares of the peaks and the delays
     name: str | None = None  # of the accelerator: selects its own shares and delays
     link_gb_per_second: float | None = None  # between the devices, both directions together
-    spread_experts: bool = False  # whether they share the experts of a mixture, and each has its own sequences
+    spread_experts: bool = False  # whether experts are divided among devices (expert parallelism)
     nodes: int = 1
-    network_gb_per_second: float | None = None  # of a device's share of its node's network; only between nodes
+    network_gb_per_second: float | None = None  # each device's share of its node's network; only between nodes
 
 
 class Weights(NamedTuple):
-    """The weights of a model as devices read them. They exclude tables from which a token takes one row."""
+    """The weights of a model as devices read them. They exclude lookup tables."""
 
-    active_parameters: float  # parameters that a token passes
-    total_parameters: float  # more than that in a mixture of experts
+    active_parameters: float  # parameters that one token uses
+    total_parameters: float  # more than the active ones in a mixture of experts
     bytes_per_parameter: float  # 2 for BF16, 0.5 for 4 bits
-    shared_parameters: float = 0.0  # of the active ones, those outside of the experts
-    output_parameters: float = 0.0  # of the active ones, those that turn the last token of a prompt into an answer
+    shared_parameters: float = 0.0  # active parameters outside of the experts
+    output_parameters: float = 0.0  # active parameters that turn the last token into the next one
     precision: str | None = None  # format: selects the measured share of its kernels
     layers: int = 0  # each layer delays a pass
-    experts: int = 0  # of a layer; 0 in other models, and if unknown
-    experts_of_token: int = 0  # of these, those that one token uses
+    experts: int = 0  # per layer; 0 without experts, or if unknown
+    experts_of_token: int = 0  # experts per layer that one token uses
     expert_layers: int = 0  # layers with experts
     width: int = 0  # numbers per token that devices exchange after each half of a layer
-    copies: int = 1  # of the shared parameters: each of so many devices reads its own
+    copies: int = 1  # of the shared parameters, each read by its own device
 
     @property
     def has_experts(self) -> bool:
-        """Whether a token passes only some of the parameters."""
+        """Whether a token uses only some of the parameters."""
         return self.active_parameters < self.total_parameters
 
     def bytes_read(self, tokens: float) -> float:
         """Return the bytes of the weights that a pass of some tokens reads.
 
-        With experts chosen evenly and independently, an expert that one token passes with probability p is read with
+        With experts chosen evenly and independently, an expert that one token uses with probability p is read with
         probability 1 - (1 - p)^tokens. Shared parameters are always read.
         """
         shared = min(self.shared_parameters, self.active_parameters)
@@ -125,12 +125,12 @@ def training_seconds(
     (https://arxiv.org/abs/2104.04473 §5.1). Adapters (LoRA) spare the gradient of the frozen weights: 4, a third less
     (https://thinkingmachines.ai/blog/lora/, "Compute efficiency advantage of LoRA").
 
-    Attention adds 4 x attention_size x attended_tokens a pass, and passes are 3, or 4 with recomputation: the second
+    Attention adds 4 x attention_size x attended_tokens per pass, with 3 passes, or 4 with recomputation: the second
     term of the FLOPs of https://arxiv.org/abs/2104.04473 §5.1. It reaches a smaller share of the peak.
 
     Args:
         devices: the accelerators.
-        active_parameters: parameters that a token passes, with those of the chosen experts.
+        active_parameters: parameters that a token uses, with those of the chosen experts.
         tokens: tokens of the run: data set times epochs.
         precision: number format of the peak: ``bf16``.
         attention_size: attention heads times size of a head.
@@ -295,10 +295,10 @@ def expert_exchange_seconds(
 
     Args:
         devices: those that share the experts.
-        width: numbers of a token.
+        width: numbers per token.
         experts_of_token: experts that one token uses.
         tokens: of all devices together.
-        sent_bytes: bytes of a number on the way to the experts.
+        sent_bytes: bytes per number sent to the experts.
     """
     if devices.count == 1:
         return 0.0
@@ -348,7 +348,7 @@ def _pass_seconds(devices: Devices, weights: Weights, work: _Pass) -> Estimate:
             {
                 "memory bandwidth (GB/s) of this accelerator": bandwidth,
                 "peak compute (TFLOPS) of this accelerator": peak,
-                f"share of its bandwidth that generating reaches on {devices.kind}": reading,
+                f"share of its bandwidth that generation reaches on {devices.kind}": reading,
                 f"share of its peak that reading a prompt reaches on {devices.kind}": computing,
             }
         )
@@ -431,7 +431,7 @@ def _delay(step: str, devices: Devices) -> float:
 
 
 def _reached(step: str, devices: Devices, precision: str | None = None) -> UtilizationRow | None:
-    """Return the share that is reached: in a format that has its own, or in any."""
+    """Return the share of the peak that is reached: that of the format, or else the general one."""
     own = utilization(f"{step} in {precision}", devices.kind, devices.name) if precision else None
     return own or utilization(step, devices.kind, devices.name)
 
@@ -458,5 +458,5 @@ def _measured(reached: UtilizationRow) -> str:
 
 def _unknown(facts: dict[str, object]) -> Estimate:
     """Return an estimate without a value that lists the missing facts."""
-    missing = tuple(f"unknown: no source for the {name}" for name, fact in facts.items() if fact is None)
+    missing = tuple(f"unknown: the {name}" for name, fact in facts.items() if fact is None)
     return Estimate(value=None, assumptions=missing)

@@ -23,7 +23,7 @@ Recommender = Callable[..., Recommendation]
 """``recommend(request, catalogue=..., only=...)``."""
 
 _MOST_TYPES = 5
-"""Instance types of a Spot group. More types would include some that differ too much from the best one."""
+"""Maximum number of instance types in a Spot group. More would include types that differ too much from the best one."""
 
 # Gate of the nearest miss -> the field to change, below the group or pool.
 _FIELD_OF_GATE = {
@@ -159,9 +159,10 @@ def _alike(each: Candidate) -> tuple[object, ...]:
 
 
 def needs_of(workload: WorkloadSpec, best: Candidate) -> Needs:
-    """Return the requirements of a workload on its nodes, for the rules. Those for CPUs are not checked.
+    """Return a workload's requirements on its nodes, for the rules. On CPU nodes, only the framework is one.
 
-    4-bit weights compute in another format, and so do 8-bit weights if the accelerator does not support their format.
+    The precision is omitted if the accelerator computes in another format: always for 4-bit weights, and for 8-bit
+    weights if it does not support their format.
     """
     kind, fit = best.fit.kind, best.fit
     precision = workload.precision or DEFAULT_FORMAT
@@ -203,7 +204,7 @@ def too_few_nodes(path: str, node: Node, chosen: Chosen, catalogue: Catalogue | 
 
 
 def _least_limits(pool: NodePoolSpec, chosen: Chosen, catalogue: Catalogue) -> dict[str, int]:
-    """Return how much of each limit but memory the nodes of one job need. Memory is the last to run out."""
+    """Return how much of each limit, except memory, the nodes of one job need. Memory is the last to run out."""
     kind = catalogue.find(chosen.instance_types[0])
     # POOL_LIMIT_SMALL checks single nodes, and another rule checks negative limits.
     if kind is None or chosen.nodes == 1 or any(isinstance(given, int) and given < 0 for given in pool.limits.values()):

@@ -1,7 +1,7 @@
 """Replace ``workload: {...}`` with instance types, after a strategy is loaded and before it is resolved.
 
-The types come only from the lock file next to the strategy. A workload without a locked choice is an error, and its
-message names the recommender's choice of today.
+The types come only from the lock file next to the strategy. A workload without a locked choice is an error, whose
+message names the recommender's current choice.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ class _Filling:
         others = [entry for entry in self.entries if entry.path == question.path]
         if not others:
             message = (
-                f"its hardware is not locked: the recommender would choose {today.instance_types[0]} today; {command}"
+                f"the workload's hardware is not locked: the recommender would choose {today.instance_types[0]} today; "
+                f"{command}"
             )
             return Finding("LOCK_MISSING", path, message)
         # If there are choices for several overlays, use the one with the fewest differences.

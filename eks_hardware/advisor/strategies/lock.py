@@ -27,7 +27,7 @@ from eks_hardware.spellings import Capacity
 
 VERSION = 1
 MAX_BYTES = 1 << 20
-"""A choice has about 1 KiB."""
+"""An entry has about 1 KiB."""
 
 _ABOUT = "Chosen by `eks-hardware lock`. Commit this file; only that command changes it."
 
@@ -40,7 +40,7 @@ Asked = Mapping[str, str | int | float | bool | tuple[str, ...]]
 
 
 class LockError(Exception):
-    """An unusable lock file.
+    """Raised when a lock file cannot be used.
 
     Attributes:
         code: LOCK_INVALID or LOCK_UNWRITABLE.

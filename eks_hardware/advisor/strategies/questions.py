@@ -40,7 +40,7 @@ class Question:
 
 
 class QuestionError(Exception):
-    """A group or pool with a contradictory question, or without any hardware for it.
+    """Raised when the question of a group or pool is contradictory, or no hardware fits it.
 
     Attributes:
         finding: the finding, without a position.
@@ -117,7 +117,7 @@ def _capacity(path: str, node: Node, workload: WorkloadSpec) -> tuple[Capacity, 
     foreign = [each for each in own if each not in workload.purchase]
     if foreign and "purchase" in workload.model_fields_set:
         message = (
-            f"capacity is {foreign[0]}, but the workload's purchase has only "
+            f"capacity is {foreign[0]}, but the workload's purchase allows only "
             f"{', '.join(workload.purchase)}; set both to the same value, or remove one of them"
         )
         raise QuestionError("WORKLOAD_CAPACITY", field_paths.below(path, "capacity"), message)

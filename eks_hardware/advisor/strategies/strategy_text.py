@@ -26,7 +26,7 @@ _SYSTEM_TYPES = ("m7i.xlarge", "m6i.xlarge", "m5.xlarge", "m7g.xlarge")
 
 
 class WriteError(Exception):
-    """A file that cannot be written. The text is for the user."""
+    """Raised when a file cannot be written. The text is for the user."""
 
 
 @dataclass(frozen=True, kw_only=True)

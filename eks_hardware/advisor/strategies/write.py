@@ -110,7 +110,7 @@ def _scaling_comment(workload: WorkloadSpec, chosen: Candidate) -> str:
 
 
 def last_sdk(kind: InstanceType, framework: str | None, purpose: str) -> str | None:
-    """Return the newest Neuron SDK with a framework, if the newest of all does not have it."""
+    """Return the newest Neuron SDK with a framework; None if that is the newest SDK of all."""
     ranges = software.sdk_ranges(kind, framework, purpose) if framework and kind.hardware.is_neuron else None
     newest = facts.software()["frameworks"]["newest_sdk"]
     if not ranges or any(cuda_range.has(newest) for cuda_range in ranges):

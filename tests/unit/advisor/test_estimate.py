@@ -100,7 +100,7 @@ def test_a_link_of_unknown_bandwidth_counts_as_the_slowest() -> None:
     crossed = exchange(request, found)
     assert crossed.seconds == pytest.approx(2 * 2 * 8e9 / 2 / 16e9)
     assert crossed.unknown == (
-        "the bandwidth of PCIe to the memory of the node is unknown: 32 GB/s counts, the lowest of any accelerator",
+        "the bandwidth of PCIe to node memory is unknown: 32 GB/s is assumed, the lowest of any accelerator",
     )
 
 
@@ -293,7 +293,7 @@ def test_offloading_never_makes_training_faster() -> None:
         assert one.exchanged.seconds >= plain.exchanged.seconds
     alone = with_layout(found, data=8)
     weights = training_pass(asking(REGION, **said, offload=["weights"]), alone).exchanged
-    assert weights.over == "PCIe to the memory of the node, 128 GB/s"
+    assert weights.over == "PCIe to node memory, 128 GB/s"
     assert weights.seconds == pytest.approx(2 * 2 * 8e9 / 64e9)
     slower = speed(asking(REGION, **said, offload=["optimizer"]), alone)
     assert "the update of the offloaded optimizer on the CPU is not included" in slower.assumptions

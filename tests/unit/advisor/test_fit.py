@@ -419,7 +419,7 @@ def test_offloading_needs_the_memory_of_the_node() -> None:
 def test_offloading_is_unknown_where_no_source_says_so() -> None:
     said: dict[str, Any] = {"task": "training", "model": {"parameters": "1B"}}
     found = fit_of(request_for(**said, offload=["optimizer"]), "trn1.32xlarge")
-    assert any("can offload" in each for each in found.notes)
+    assert any("support for offloading" in each for each in found.notes)
     on_cpu = [fit_of(request_for(**said, offload=each), "m7i.48xlarge").memory_gib for each in (None, ["weights"])]
     assert on_cpu[0] == on_cpu[1], "the memory of the node is the device's own"
 

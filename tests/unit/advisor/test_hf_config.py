@@ -112,7 +112,7 @@ def test_the_vision_part_is_counted() -> None:
     unknown = from_hf_config({**text, "vision_config": {"hidden_size": 1280}})
     assert (unknown.parameters, unknown.estimated) == (
         of_text,
-        ("the vision part is not counted: its dimensions are missing",),
+        ("the vision encoder is not counted: its dimensions are missing",),
     )
 
 

@@ -118,7 +118,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "method of serving": (DECODE | {"method": "lora"}, "method", "must not be set for serving"),
     "sequences": (DECODE | {"sequences": None}, "sequences", "null together with 'requests'"),
     "devices": (DECODE | {"tensor": 2}, "devices", "must be a multiple of tensor x pipeline, which is 2, got 1"),
-    "expert": (DECODE | {"expert": 2}, "expert", "must be 'devices' for serving, which is 1, got 2"),
+    "expert": (DECODE | {"expert": 2}, "expert", "must equal 'devices' for serving, which is 1, got 2"),
     "instance type": (DECODE | {"instance_type": "g99.xlarge"}, "instance_type", "must be an EC2 type"),
     "cpu": (DECODE | {"instance_type": "c7i.4xlarge"}, "devices", "must be 0 on c7i.4xlarge, which has no accelerator"),
     "no device": (DECODE | {"devices": 0}, "devices", "must be at least 1 on "),

@@ -147,7 +147,7 @@ def test_spread_experts_are_on_one_device_and_everything_else_is_on_all() -> Non
     alone = memory.need(ALONE)
     assert memory.need(layout).cache == pytest.approx(alone.cache * 13 / 100)
     assert memory.need(Parallelism(data=1, tensor=8, pipeline=1, sharding="none")).cache == alone.cache
-    assert memory.parts(layout)[0].how == "671e9 parameters in fp8, of them 654e9 in experts / 8 devices"
+    assert memory.parts(layout)[0].how == "671e9 parameters in fp8, 654e9 of them in experts / 8 devices"
 
 
 # --- training

@@ -70,7 +70,7 @@ def test_each_branch_of_the_selection_guide_has_a_question() -> None:
 )
 def test_the_answer_says_that_an_architecture_is_not_estimated(architecture: str, what: str) -> None:
     found = answer(task="inference", model={"parameters": "25M", "architecture": architecture})
-    said = f"{what} is not estimated: the figures are a transformer's of its size; measure your own"
+    said = f"{what} is not estimated: the figures are for a transformer of the same size; measure your own"
     assert said in [note for note in found.notes if isinstance(note, Prominent)]
 
 

@@ -120,7 +120,7 @@ def test_spot_is_advised_only_if_it_may_be_within_its_quota() -> None:
 def test_a_limit_of_one_region_leaves_the_others() -> None:
     found = within({"us-east-1": {P: 0, G: 0}}, "us-east-1", "us-west-2", only=("p5.48xlarge",))
     assert offers(found, "p5") == {("us-west-2", "on-demand")}
-    assert "no quotas are given for us-west-2: nothing is limited there" in found.notes
+    assert "no quotas are given for us-west-2, so plans there are not limited" in found.notes
     everywhere = within({None: {P: 383}}, "us-east-1", "us-west-2", only=("p5.48xlarge",))
     assert everywhere.candidates == ()
     assert [note for note in everywhere.notes if "no quotas" in note] == []
@@ -193,14 +193,14 @@ WRONG: dict[str, tuple[str, str]] = {
     "text": ("QUOTAS\tTrue", 'error FILE_NOT_A_MAPPING: must be a mapping'),
     "cut off": ('{"Quotas": [', "error YAML_SYNTAX"),
     "nothing": ("", "the file is empty; write the output of `aws service-quotas list-service-quotas --service-code"),
-    "no quotas": ('{"Quotas": []}', "Quotas: must have quotas on vCPUs of EC2 instances, got none; write the output"),
+    "no quotas": ('{"Quotas": []}', "Quotas: must have vCPU quotas of EC2 instances, got none; write the output"),
     "another service": (aws_list("us-east-1", "eks", L_1194D53C=100), 'EC2 instances, got those of "eks"; write the'),
     "one quota": ('{"Quota": {"QuotaCode": "L-417A185B"}}', "quotas.Quota: must be a number, got a mapping"),
     "negative": (aws_list("us-east-1", L_417A185B=-3.0), "Quotas[0].Value: must be at least 0, got -3"),
     "not a number": (aws_list("us-east-1", L_417A185B=1.0).replace("1.0", '"many"'), "Value: must be a number, got"),
     "wrong ARN": (aws_list("us-east-1", L_417A185B=1.0).replace("arn:", "urn:"), "QuotaArn: must be the ARN of a"),
     "no ARN": ('{"Quotas": [{"QuotaCode": "L-417A185B", "Value": 1}]}', "required field QuotaArn is missing"),
-    "unknown code": ("L-417A185C: 5", 'quota on vCPUs of EC2 instances, got "L-417A185C"; did you mean L-417A185B?'),
+    "unknown code": ("L-417A185C: 5", 'vCPU quota of EC2 instances, got "L-417A185C"; did you mean L-417A185B?'),
     "code of a name": ("p5: 5", "list-service-quotas --service-code ec2 --output json` lists them"),
     "negative mapping": ("L-417A185B: -5", "quotas.L-417A185B: must be at least 0, got -5"),
     "infinite": ("L-417A185B: .inf", "quotas.L-417A185B: must be a finite number"),
@@ -221,7 +221,7 @@ def test_a_wrong_file_is_refused_with_its_line(name: str, tmp_path: Path) -> Non
 
 def test_two_values_of_one_quota_are_refused(tmp_path: Path) -> None:
     files = [kept(tmp_path, aws_list("us-east-1", L_417A185B=value), f"{value}.json") for value in (96.0, 192.0)]
-    with pytest.raises(StrategyError, match="two values of L-417A185B in us-east-1; remove one of them"):
+    with pytest.raises(StrategyError, match="different values for L-417A185B in us-east-1; remove one of them"):
         read_quotas(files)
 
 

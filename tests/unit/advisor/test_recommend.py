@@ -314,7 +314,7 @@ def test_spot_of_which_no_price_is_known_costs_no_more_than_on_demand() -> None:
     bounded = found.candidates[0]
     assert bounded.price_at_most
     assert bounded.usd_per_hour == answer("us-gov-west-1", **CHAT, only=("g6",)).candidates[0].usd_per_hour
-    assert any("which it does not exceed" in each for each in bounded.reasons)
+    assert any("its upper limit, is used" in each for each in bounded.reasons)
 
 
 def test_a_small_run_takes_small_hardware() -> None:
@@ -529,7 +529,7 @@ def test_prompts_of_users_have_a_typical_length_that_leaves_room_for_the_answer(
         ),
         (
             {"model": {"name": "bert-large"}, "prompt_tokens": 300, "answer_tokens": 20},
-            "without effect: prompt_tokens and answer_tokens, because the model generates no tokens",
+            "prompt_tokens and answer_tokens have no effect, because the model generates no tokens",
         ),
         ({"prompt_tokens": 8_000, "context_length": 8_211}, None),
         ({"answer_tokens": 2_000}, None),
@@ -539,7 +539,7 @@ def test_prompts_of_users_have_a_typical_length_that_leaves_room_for_the_answer(
 def test_lengths_that_the_context_has_no_room_for_are_named(said: dict[str, Any], note: str | None) -> None:
     usual = {name: value for name, value in USED.items() if name != "context_length"}
     notes = answer(**{**usual, "users": 100, **said}).notes
-    found = [each for each in notes if each.startswith(("a prompt and its answer", "without effect"))]
+    found = [each for each in notes if each.startswith("a prompt and its answer") or " no effect, " in each]
     assert found == ([note] if note else [])
 
 

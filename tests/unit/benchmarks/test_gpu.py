@@ -124,7 +124,7 @@ def test_every_case_of_the_plans_is_accepted_by_recommend() -> None:
     ("said", "fault"),
     [
         (["--steps", "0"], "--steps must be at least 1, got 0"),
-        (["--instance-type", "p9.large"], "--instance-type must be an EC2 type of the catalogue, got p9.large"),
+        (["--instance-type", "p9.large"], "--instance-type must be an EC2 type in the catalogue, got p9.large"),
         (["--model", "lama-3-8b"], "--model must be a public model"),
         (["--model", "bert-base"], "--model must be a dense decoder, got bert-base"),
         (["--model", "mixtral-8x7b"], "--model must be a dense decoder, got mixtral-8x7b"),

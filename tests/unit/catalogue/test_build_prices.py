@@ -100,7 +100,7 @@ def test_a_csv_without_a_column_is_refused_by_its_name(tmp_path: Path, header: s
 
 def test_a_file_without_types_of_the_catalogue_is_refused(tmp_path: Path) -> None:
     path = _file(tmp_path, "cpu.csv", "InstanceType,Region,Price,SpotPrice\nzz9.large,us-east-1,1,\n")
-    with pytest.raises(build.BuildError, match="has no prices of the catalogue's instance types"):
+    with pytest.raises(build.BuildError, match="must have prices of instance types in the catalogue, got none"):
         build.build_from_files([path])
 
 

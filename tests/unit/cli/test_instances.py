@@ -131,7 +131,7 @@ def test_refresh_from_aws_without_credentials(monkeypatch: pytest.MonkeyPatch) -
         ("p5e.48xlarge,us-west-2,inf,", "the price of p5e.48xlarge in us-west-2 is not a positive number"),
         ("p5e.48xlarge,us-west-2,,-5", "the price of p5e.48xlarge in us-west-2 is not a positive number"),
         ("p5e.48xlarge,us-west-2,abc,", "could not convert string to float: 'abc'"),
-        ("p5e.48xlarge,us-west-2,0,", "has no prices of the catalogue's instance types"),
+        ("p5e.48xlarge,us-west-2,0,", "must have prices of instance types in the catalogue, got none"),
     ],
 )
 def test_a_file_with_a_wrong_price_is_refused(row: str, says: str, tmp_path: Path) -> None:

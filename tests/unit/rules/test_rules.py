@@ -710,7 +710,7 @@ def test_the_fix_for_a_type_without_an_image(given: dict[str, Any], fix: str) ->
 )
 def test_a_type_that_exists_and_is_not_listed(name: str, chip: str) -> None:
     message = finding_message("INSTANCE_TYPE_UNKNOWN", one_group(name))
-    said = f"{chip} instances exist, but the list of EC2 types in this toolkit lacks them; ask AWS"
+    said = f"{chip} instances exist, but are not in this toolkit's catalogue; ask AWS for access to them"
     assert message == f"{name} is not in the catalogue; {said}"
     with pytest.raises(UnknownInstanceTypeError, match=f"{chip} instances exist") as error:
         load().get(name)
