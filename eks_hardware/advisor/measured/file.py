@@ -150,7 +150,7 @@ class MeasurementsFile(StrategyModel):
 
     about: Text | None = Field(default=None, alias="_about", description="Anything about the file.")
     source: Text | None = Field(default=None, description="Where the figures are from.")
-    published: Day | None = Field(default=None, description="Date of the measurement.")
+    published: Day | None = Field(default=None, description="Date when the figures were published or measured.")
     as_of: Day = Field(description="Date of the measurement, or the date when its source was read.")
     software: Text = Field(description="Software and its versions.")
     note: Text | None = Field(default=None, description="Hardware, and anything else.")
