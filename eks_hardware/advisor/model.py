@@ -35,7 +35,7 @@ class Shape:
     layers: int
     hidden_size: int
     attention_heads: int
-    # Key-value heads. 1 for latent attention (MLA): all heads share its cache, so every device needs all of it.
+    # Key-value heads. 1 for latent attention (MLA): all heads share one cache, so every device needs the whole cache.
     kv_heads: int
     head_dim: int
     vocabulary: int | None

@@ -131,7 +131,7 @@ def cheaper_way(
 
 
 def _does_less(each: Candidate, than: Candidate, workload: WorkloadSpec) -> bool:
-    """Return whether learning on hardware that is cheaper per hour costs more in the end, because it takes longer."""
+    """Return whether training on hardware that is cheaper per hour costs more in total, because it takes longer."""
     cost, other = each.usd_per_million_tokens, than.usd_per_million_tokens
     return workload.learns and cost is not None and other is not None and cost > other
 
@@ -211,7 +211,7 @@ class _Screened:
 class _Search:
     """Tries instance types, and collects candidates and misses in the order of the trials.
 
-    If a request allows only CPU types, or only accelerators for inference, they are tried whatever the policy says.
+    If a request allows only CPU types, or only accelerators for inference, they are tried regardless of the policy.
     """
 
     def __init__(self, request: Request, catalogue: Catalogue, only: Sequence[str]) -> None:

@@ -50,7 +50,7 @@ class PriceFileError(RuntimeError):
 
 @dataclass
 class Prices:
-    """Prices by region and type, in US dollars per hour. Spot prices are those of the zones.
+    """Prices by region and type, in US dollars per hour. Spot prices are lists with one price per zone.
 
     Commitments are by term: ``reserved-1y``, ``savings-plan-3y``. ``on_demand`` is the On-Demand price of the same day.
     The key of the source in the tables is its ``name``, by default the source itself, and its day.
@@ -66,7 +66,7 @@ class Prices:
 
 
 def read(path: Path, as_of: str | None = None) -> Prices:
-    """Read a file of prices. Its day is ``as_of``, or the day in the file, or that of the file's last change.
+    """Read a file of prices. Its date is ``as_of``, or the date in the file, or the date of the file's last change.
 
     Raises:
         PriceFileError: the file cannot be read or has another format.

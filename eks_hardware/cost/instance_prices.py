@@ -32,7 +32,7 @@ def instance_figure(
 
     Reserved Instances are standard ones, Savings Plans are Compute Savings Plans, both without upfront payment. The
     Spot price is the median of the region's zones.
-    The price of a Capacity Block is that of ``today``. ``why_unknown`` returns the reason for None.
+    For a Capacity Block, it is the price on ``today``. ``why_unknown`` returns the reason for None.
     """
     if purchase == "on-demand":
         price = catalogue.price(type_name, region)

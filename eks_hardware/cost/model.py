@@ -100,7 +100,7 @@ class CostLine:
         return None if figure is None else units * figure.usd_per_hour
 
     def usd_per_hour_at_most(self, level: Level) -> float | None:
-        """Return the US dollars per hour that all units do not exceed; None if no known price bounds them."""
+        """Return an upper bound of US dollars per hour for all units; None if no bound is known."""
         if not self.is_unknown(level):
             return self.usd_per_hour(level)
         return None if self.ceiling is None else self.units[level] * self.ceiling.usd_per_hour
@@ -147,14 +147,14 @@ class StrategyCost:
         return self.usd_per_hour(level) * HOURS_PER_MONTH
 
     def usd_per_hour_at_most(self, level: Level) -> float | None:
-        """Return the US dollars per hour that all items do not exceed; None if no known price bounds one of them."""
+        """Return an upper bound of US dollars per hour for all items; None if an item has no known bound."""
         bounds = [line.usd_per_hour_at_most(level) for line in self.lines]
         return None if None in bounds else sum(bound for bound in bounds if bound is not None)
 
     def in_words(self, level: Level, shown: Callable[[float], str], *, hours: int = 1, between: str = " / ") -> str:
         """Return the total of some hours: one amount, or its bounds if a price is unknown.
 
-        Without any price that bounds it, it is ``at most unknown``: the known prices may be a small part of it.
+        If no price bounds the total, its bound is ``at most unknown``: known prices may be a small part of the total.
         """
         known = shown(self.usd_per_hour(level) * hours)
         if not self.unknown(level):

@@ -28,8 +28,8 @@ _FEW = 2
 class Report:
     """A strategy with all data about it.
 
-    ``findings`` are its warnings, including accepted ones, and the error of an exceeded budget. ``version`` is that of
-    the tool.
+    ``findings`` are its warnings, including accepted ones, and the error of an exceeded budget. ``version`` is the
+    tool's.
     """
 
     resolved: ResolvedStrategy

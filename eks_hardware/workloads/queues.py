@@ -66,7 +66,7 @@ def _check_quota(team: ResolvedTeam, size: Size, request: Request) -> None:
 
 
 def _namespace_of_queue(target: Target, request: Request) -> str:
-    """Return the namespace of the requested queue, which must be that of the hardware."""
+    """Return the namespace of the requested queue, which must be the hardware's queue."""
     resolved = target.resolved
     if CHART not in resolved.kubernetes.charts:
         _refuse(f"{resolved.name} has no queues; set kubernetes: {{kueue: true}}, or omit the option")

@@ -25,7 +25,7 @@ _CATALOGUE = "config/catalogue/instances.json"
 
 
 def use(workload: WorkloadSpec) -> Literal["training", "inference"]:
-    """Return the use of a framework, by its name in the facts."""
+    """Return what a workload uses its framework for, by the key in the facts."""
     return "training" if workload.learns else "inference"
 
 
@@ -38,7 +38,7 @@ def compute_format(request: Request, kind: InstanceType) -> str:
 
 
 def product_format(request: Request, kind: InstanceType) -> str:
-    """Return the format in which training multiplies weights: FP8 if the workload says so, else the compute format."""
+    """Return the format in which training multiplies weights: FP8 if the workload sets it, or the compute format."""
     return "fp8" if request.workload.precision == "fp8" else compute_format(request, kind)
 
 

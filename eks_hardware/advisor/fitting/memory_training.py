@@ -190,7 +190,7 @@ class TrainingMemory:
             "selective": "attention and every second product of all layers, and one layer's activations",
         }[run.checkpointing]
         if "activations" in run.offload:
-            kept = "those of the layers being computed and copied"
+            kept = "activations of the layers being computed and copied"
         scores = "" if run.fused_attention else ", with attention scores"
         how = {
             "weights": f"{held} x {self._weight_each:.3g} bytes{data['weights']}{adapters}",

@@ -30,7 +30,7 @@ _PROMPT, _AVERAGE = 0.5, 0.75
 
 
 def outcome(row: MeasurementRow, shape: Shape | None = None) -> Outcome:
-    """Return the estimate for a row, or why there is none. ``shape`` is by default that of the model in the row."""
+    """Return the estimate for a row, or why there is none. ``shape`` defaults to the shape of the row's model."""
     kind = load().get(row["instance_type"])
     chip = kind.accelerator.name if kind.accelerator else "CPU"
     reason = row.get("not_expressed")

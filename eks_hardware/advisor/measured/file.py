@@ -59,7 +59,7 @@ SCHEMA_PATH = data.FOLDER / "measurements.schema.json"
 Degree = Annotated[int, Field(ge=1, le=100_000)]
 Tokens = Annotated[int, Field(ge=1, le=100_000_000)]
 Day = Annotated[
-    str, pattern(r"^([0-9]{4}-[0-9]{2}(-[0-9]{2})?|[0-9]{4}|undated)$", 'a day such as "2026-11-25", in quotes')
+    str, pattern(r"^([0-9]{4}-[0-9]{2}(-[0-9]{2})?|[0-9]{4}|undated)$", 'a date such as "2026-11-25", in quotes')
 ]
 
 

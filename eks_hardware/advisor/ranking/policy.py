@@ -1,4 +1,4 @@
-"""The policy: which branch of the decision trees a workload takes, and how well hardware matches it.
+"""The policy: which branch of the decision trees applies to a workload, and how well hardware matches it.
 
 The shipped trees are data (``policy/selection_guide.json``), with exact quotes from the documents. Users can have their
 own (``--policy FILE``).

@@ -110,7 +110,7 @@ def _unknown_hardware(document: Document[WorkloadFile]) -> Iterator[Finding]:
     only = document.value.only
     for word, near in unknown_of(load(), only):
         kinds = ", ".join(each.value for each in Hardware if each is not Hardware.OTHER)
-        hint = question(near) if near else f"kinds are {kinds}; `eks-hardware instances` lists the rest"
+        hint = question(near) if near else f"kinds are {kinds}; `eks-hardware instances` lists the other names"
         path = field_paths.item("only", only.index(word))
         message = f"{word} is not a family, accelerator, kind of hardware or instance type in the catalogue; {hint}"
         yield Finding("FIELD_VALUE", path, message, position=document.source.locate(path))

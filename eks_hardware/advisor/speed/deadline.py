@@ -30,7 +30,7 @@ def in_time(request: Request, fitter: Fitter, fit: Fit, *, tokens: int, longest:
         if wider is None:
             break
         fit, estimated = wider, speed(request, wider)
-    # The layout of more nodes can be faster per node, and then fewer of them are enough.
+    # The layout on more nodes can be faster per node, so fewer nodes can be enough.
     for _ in range(_TRIES):
         hours = estimated.hours_of(tokens)
         wanted = fit.nodes if hours is None else math.ceil(fit.nodes * hours / longest)

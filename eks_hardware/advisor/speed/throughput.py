@@ -1,7 +1,7 @@
 """Estimates of training time and inference speed, from peak figures and the share of them that runs reach.
 
 Pure arithmetic over plain numbers. Results list what they leave out. These are estimates, not measurements:
-docs/guides/throughput.md says what to expect of them. A pass takes as long as the slower of memory reads and
+docs/guides/throughput.md describes their accuracy. A pass takes as long as the slower of memory reads and
 computation, the roofline model (https://arxiv.org/abs/2211.05102 §2 applies it to transformers), and the delays of its
 layers.
 """
@@ -225,7 +225,7 @@ def prefill_seconds(
     """Estimate the time in seconds to read one prompt, or each of several ``prompts`` that are read in one pass.
 
     Per token 2 x active_parameters + 2 x attention_width x prompt_tokens FLOPs (https://arxiv.org/abs/2001.08361
-    table 1, forward pass), or one read of the weights if that takes longer. Only the last token passes the output.
+    table 1, forward pass), or one read of the weights if that takes longer. Only the last token uses the output matrix.
     ``attention_width`` is layers times attention heads times size of a head. Without it, attention is not counted.
     """
     inner, output = weights.active_parameters - weights.output_parameters, weights.output_parameters
@@ -437,7 +437,7 @@ def _reached(step: str, devices: Devices, precision: str | None = None) -> Utili
 
 
 def _of_width(reached: UtilizationRow, width: int | None) -> float:
-    """Return the part of a share that layers of a width reach: half of it at the row's ``half_width``."""
+    """Return the fraction of a share that layers of a width reach: 0.5 at the row's ``half_width``."""
     half = reached.get("half_width", 0)
     return width / (width + half) if width else 1.0
 

@@ -66,7 +66,7 @@ def test_a_price_that_no_source_has_is_unknown() -> None:
     assert [(row[1], row[4].split()[0]) for row in rows] == [("at most $63.30", "at")]
     top = report_page(found).partition("</header>")[0]
     assert '<div class="warning">' in top
-    assert "the price of 1 item is unknown. The upper bound has the On-Demand price." in top
+    assert "the price of 1 item is unknown. The upper bound uses the On-Demand price." in top
     most = found.cost.usd_per_hour_at_most("max")
     assert most
     assert f"at least ${found.cost.usd_per_month('max'):,.0f} / at most ${most * 730:,.0f}" in top
@@ -79,7 +79,7 @@ def test_spot_of_an_unknown_price_is_at_most_on_demand() -> None:
     shown = report_page(report_of(spot, version="1", today=TODAY))
     (row,) = (row for row in rows_of(Reader(shown), "Cost per hour") if row[0].startswith("p6-b300"))
     assert [cell.partition(" 1")[0] for cell in row[1:]] == ["at most $209.17"] * 4
-    assert "The upper bound has the On-Demand price." in shown.partition("</header>")[0]
+    assert "The upper bound uses the On-Demand price." in shown.partition("</header>")[0]
 
 
 def test_no_price_bounds_the_total_of_nodes_without_a_price() -> None:
