@@ -1,8 +1,8 @@
 """The pods of EKS add-ons on a local cluster.
 
-The emulator records add-ons and runs nothing. Here each becomes a Deployment or DaemonSet with the recorded replicas
-and requests (``config/facts/system_pods.json``), the tolerations of ``config/facts/addons.json``, and what the add-on's
-configuration changes. They take the room that they take on AWS. They do nothing.
+The emulator records add-ons and runs nothing. This module creates each add-on as a Deployment or DaemonSet with the
+recorded replicas and requests (``config/facts/system_pods.json``) and the tolerations of ``config/facts/addons.json``.
+The add-on's configuration overrides them. The pods request the same resources as on AWS, and do nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PLACEMENT = ("nodeSelector", "affinity", "topologySpreadConstraints", "tolerati
 
 
 def apply(account: Account, cluster: Cluster, name: str) -> tuple[list[str], list[str]]:
-    """Make the objects of a local cluster agree with the add-ons of an EKS cluster.
+    """Create the objects of an EKS cluster's add-ons on a local cluster, and delete those of other add-ons.
 
     Args:
         account: the emulated account.
@@ -39,7 +39,7 @@ def apply(account: Account, cluster: Cluster, name: str) -> tuple[list[str], lis
         name: the name of the EKS cluster.
 
     Returns:
-        The add-ons, and those of them without recorded pods, for which nothing is created.
+        All add-ons, and the add-ons without recorded pods, for which nothing is created.
     """
     eks = account.client("eks")
     addons = {
@@ -57,7 +57,7 @@ def apply(account: Account, cluster: Cluster, name: str) -> tuple[list[str], lis
 
 
 def not_running(cluster: Cluster) -> list[str]:
-    """Return a line for each Deployment that charts wait for and that lacks pods, with the scheduler's reason."""
+    """Describe each Deployment that charts wait for and that has too few ready pods, with the scheduler's reason."""
     known = facts.addons()
     items = json.loads(cluster.kubectl("get", "deployments,pods", "--all-namespaces", "-l", _LABEL, "-o", "json"))
     by_kind: dict[str, dict[str, list[Map]]] = {"Deployment": {}, "Pod": {}}
@@ -81,7 +81,7 @@ def objects(addons: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield the namespaces, Deployments and DaemonSets of add-ons.
 
     Args:
-        addons: the configuration of each add-on, YAML or JSON as EKS takes it, or an empty text.
+        addons: the configuration of each add-on, in YAML or JSON as EKS accepts it; empty for the defaults.
     """
     known = facts.addons()
     namespaces = {name: known[name].get("namespace", _NAMESPACE) if name in known else _NAMESPACE for name in addons}
@@ -108,15 +108,15 @@ def workload(
 ) -> dict[str, Any]:
     """Return a Deployment or DaemonSet in ``kube-system`` with recorded requests.
 
-    Values of single sidecars are not read: sidecars have their recorded requests.
+    The values of individual sidecars are ignored: sidecars keep their recorded requests.
 
     Args:
         kind: ``Deployment`` or ``DaemonSet``.
-        name: its name.
-        row: its row in ``config/facts/system_pods.json``.
+        name: the workload's name.
+        row: the workload's row in ``config/facts/system_pods.json``.
         configuration: the values that the user sets.
-        software: the add-on or chart, if it has another name.
-        tolerations: those of a Deployment's pods by default.
+        software: the name of the add-on or chart, if it differs from the workload's.
+        tolerations: the default tolerations of a Deployment's pods.
     """
     configuration = configuration or {}
     given: Map = values_if_on(configuration, row.get("values", "")) or {}
@@ -126,7 +126,7 @@ def workload(
         **_placement(kind, row, configuration, given, tolerations),
     }
     if row.get("critical", True):
-        # As in their charts: they displace pods that took their room.
+        # As in their charts: these pods preempt others when the node is full.
         pod["priorityClassName"] = "system-node-critical" if kind == "DaemonSet" else "system-cluster-critical"
     return {
         "apiVersion": "apps/v1",
@@ -152,7 +152,7 @@ def _rows(addon: str) -> Iterator[tuple[str, str, Map]]:
 
 
 def _containers(row: Map, given: Map) -> Iterator[dict[str, Any]]:
-    """Yield the containers: those with the given resources, and one for all others."""
+    """Yield the main containers, with the configured resources, and one container for all sidecars."""
     requests = _requests(row["millicores"], row["mib"])
     resources = merged({"requests": requests} if requests else {}, given.get("resources") or {})
     for number in range(row.get("containers", 1)):

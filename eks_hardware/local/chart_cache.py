@@ -1,6 +1,6 @@
 """``make charts``: download the charts of ``config/facts/charts.json`` into the user's cache, for the tests.
 
-The charts of Karpenter and Kueue are not downloaded: they are in their Go modules.
+The charts of Karpenter and Kueue are not downloaded: their Go modules contain them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ FOLDER_VARIABLE = "EKS_HARDWARE_CHARTS"
 
 
 def charts_cache(environ: Mapping[str, str]) -> Path:
-    """Return the folder of downloaded charts, which may not exist."""
+    """Return the folder for downloaded charts, which may not exist yet."""
     return Path(environ.get(FOLDER_VARIABLE) or cache_folder(environ) / "charts")
 
 
 def pull(release: ChartRelease, folder: Path, helm: Path, environ: Mapping[str, str]) -> bool:
-    """Download a chart with the script of ``render``; return whether the folder now has it."""
+    """Download a chart with the script that ``render`` writes; return whether the folder now contains the chart."""
     tree = Tree(release.name, "", (ReleaseFiles(release, {}, ""),))
     with tempfile.TemporaryDirectory() as draft:
         script = Path(draft, PULL_CHARTS)
@@ -40,7 +40,7 @@ def pull(release: ChartRelease, folder: Path, helm: Path, environ: Mapping[str, 
 
 
 def main() -> int:
-    """Return 0 if all charts are there."""
+    """Download all charts; return 0 if the folder contains every one."""
     folder = charts_cache(os.environ)
     try:
         helm = cluster_tools.paths("helm")["helm"]
@@ -63,7 +63,7 @@ def main() -> int:
         if not pull(release, folder, helm, os.environ):
             failed.append(key)
     if failed:
-        print(f"error: {folder} lacks {', '.join(failed)}; the tests use stand-ins", file=sys.stderr)
+        print(f"error: not downloaded to {folder}: {', '.join(failed)}; the tests use stand-ins", file=sys.stderr)
         return 1
     print(f"charts: {folder}")
     return 0

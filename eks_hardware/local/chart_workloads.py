@@ -1,4 +1,4 @@
-"""The workloads of each chart in ``config/facts/charts.json``, with their placement by default.
+"""The workloads of each chart in ``config/facts/charts.json``, with their default placement.
 
 Helm merges maps and replaces lists. Sources: the ``source`` of each chart in ``config/facts/charts.json``, with its
 ``values.yaml`` and templates.
@@ -26,7 +26,7 @@ _EVERY_NO_SCHEDULE = {"operator": "Exists", "effect": "NoSchedule"}
 
 
 def affinity_to(*terms: Sequence[tuple[str, str, Sequence[str]]]) -> dict[str, Any]:
-    """Return required node affinity: one of the terms must match, with all its expressions."""
+    """Return required node affinity: a node must match all expressions of at least one term."""
     return {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
@@ -63,10 +63,10 @@ class Row:
     """One workload of a chart.
 
     Attributes:
-        name: its name in the chart, with the chart's key as the name of the release.
-        at: path of its placement in the values.
-        defaults: the chart's default values there.
-        fixed: tolerations in the template, in addition to those in the values.
+        name: the workload's name when the release is named after the chart's key.
+        at: the path of the workload's placement in the values.
+        defaults: the chart's default values at this path.
+        fixed: tolerations that the template adds to those in the values.
         on: values that must be true, with their defaults.
     """
 
@@ -160,7 +160,7 @@ CHARTS: Mapping[str, tuple[Row, ...]] = {
             ("node-feature-discovery", "gc"),
             on=(("nfd.enabled", True),),
         ),
-        # The operator's daemonsets run where discovery found a GPU and no label excludes them:
+        # The operator's DaemonSets run on nodes where discovery found a GPU and that no label excludes:
         # https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/controllers/state_manager.go
         Row(
             DAEMONSET,
@@ -196,7 +196,7 @@ CHARTS: Mapping[str, tuple[Row, ...]] = {
             on=(("nodeExporter.enabled", True),),
         ),
         Row(DEPLOYMENT, "kube-prometheus-stack-operator", ("prometheusOperator",)),
-        # The operator makes pods of these two from objects of the chart.
+        # The operator creates the pods of these two from custom resources in the chart.
         Row(DEPLOYMENT, "kube-prometheus-stack-prometheus", ("prometheus", "prometheusSpec")),
         Row(DEPLOYMENT, "kube-prometheus-stack-alertmanager", ("alertmanager", "alertmanagerSpec")),
         Row(DEPLOYMENT, "kube-prometheus-stack-grafana", ("grafana",)),

@@ -1,7 +1,7 @@
-"""A local Kubernetes: etcd, API server, controller manager and scheduler; on request kwok, which plays the kubelets.
+"""A local Kubernetes: etcd, API server, controller manager and scheduler, and optionally kwok in place of kubelets.
 
-It listens only on the loopback interface, on free ports, with certificates of its own; etcd has only a socket in the
-cluster's folder. It stores nothing, and ends with the process that started it.
+It listens only on the loopback interface, on free ports, with its own certificates. etcd listens only on a socket in
+the cluster's folder. The cluster keeps no data, and ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ LOG_LINES_SHOWN = 15
 
 
 class ClusterError(Exception):
-    """A part of the cluster did not start, or ended. The text names it and shows the end of its log."""
+    """Raised when a part of the cluster did not start or has exited, with the part's name and the end of its log."""
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A running program of the cluster. ``port`` is 0 if it has none."""
+    """A running program of the cluster. ``port`` is 0 for a program without a port."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -47,12 +47,12 @@ class Cluster:
     """A running Kubernetes control plane; a context manager that stops it.
 
     Args:
-        log_dir: The folder for the logs of its parts, which stay.
-        programs: Where the programs are, by name; default: those of ``make cluster-tools``.
+        log_dir: The folder for the parts' logs, which are kept.
+        programs: The paths of the programs by name; default: those that ``make cluster-tools`` built.
         access_webhook: The address of a webhook that authenticates tokens, and allows requests that RBAC does not
             allow, as EKS does for IAM identities (:meth:`.emulator.Emulator.access_webhook`).
-        kwok: Whether kwok keeps Node objects ready, and pods on them running. Nothing runs in these pods, so the API
-            server then calls no webhooks unless there are ``controllers``.
+        kwok: Whether kwok keeps Node objects ready and their pods in phase Running. These pods run no containers, so
+            the API server calls no webhooks unless ``controllers`` are given.
         controllers: Controllers that run next to a cluster with kwok, by the label ``app.kubernetes.io/name`` of their
             pods. kwok reports these pods as ready when they have the annotation ``cluster_setup.UP_ANNOTATION``. The
             API server calls webhooks, and reaches only the services of :meth:`route`.
@@ -81,12 +81,12 @@ class Cluster:
 
     @property
     def folder(self) -> Path:
-        """The folder for the cluster's files, removed when it stops."""
+        """The folder for the cluster's files, which is removed when the cluster stops."""
         return self._running_folder.path
 
     @property
     def kubeconfig(self) -> Path:
-        """The file for ``KUBECONFIG``, with the certificate of an administrator."""
+        """The file for ``KUBECONFIG``, with an administrator's certificate."""
         return self._running_setup.kubeconfig
 
     @property
@@ -96,7 +96,7 @@ class Cluster:
 
     @property
     def certificate_authority(self) -> Path:
-        """The certificate with which clients check the API server's."""
+        """The CA certificate with which clients verify the API server."""
         return self._running_setup.certificate_authority
 
     @property
@@ -114,7 +114,7 @@ class Cluster:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Stop it. If a part has ended, report that instead of the errors of its clients."""
+        """Stop the cluster. If a part has exited, report that instead of the clients' errors."""
         try:
             if kind is None or issubclass(kind, Exception):
                 self.check()
@@ -122,11 +122,11 @@ class Cluster:
             self.stop()
 
     def start(self) -> None:
-        """Start it and wait until it accepts pods.
+        """Start the cluster and wait until it accepts pods.
 
         Raises:
             ToolsMissing: A program is not on this machine.
-            ClusterError: A part ended early, or did not answer in time.
+            ClusterError: A part exited early, or did not answer in time.
         """
         self._programs = self._given_programs or cluster_tools.paths(
             "etcd", "kubernetes", *(("kwok", "kwok-files") if self._kwok else ())
@@ -153,7 +153,7 @@ class Cluster:
             self._client = Client(HOST, port, setup.tls)
             self._serve("kube-controller-manager", setup.controller_manager, "/healthz")
             self._serve("kube-scheduler", setup.scheduler, "/healthz")
-            # The controller manager creates it, and no pod is accepted before.
+            # The controller manager creates this service account, and the API server rejects pods until it exists.
             self._wait("kube-apiserver", port, "/api/v1/namespaces/default/serviceaccounts/default")
             if self._kwok:
                 self._launch("kwok", setup.kwok(self._programs["kwok-files"] / "stage"))
@@ -162,7 +162,7 @@ class Cluster:
             raise
 
     def stop(self) -> None:
-        """Stop it and remove its files; the logs stay."""
+        """Stop the cluster and remove its files; the logs are kept."""
         try:
             if self._client is not None:
                 self._client.close()
@@ -180,7 +180,7 @@ class Cluster:
         """Check that every part is running.
 
         Raises:
-            ClusterError: One of them ended.
+            ClusterError: A part has exited.
         """
         for part in self._parts.values():
             code = part.process.poll()
@@ -195,7 +195,7 @@ class Cluster:
         """Run ``kubectl`` as an administrator and return its output.
 
         Raises:
-            ClusterError: It failed, or a part of the cluster ended.
+            ClusterError: ``kubectl`` failed, or a part of the cluster has exited.
         """
         done = subprocess.run(
             [self._programs["kubectl"], f"--cache-dir={self.folder / 'kubectl'}", *arguments],
@@ -212,19 +212,19 @@ class Cluster:
         return done.stdout
 
     def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
-        """Send a request to the API server as an administrator, and return the object of the answer.
+        """Send a request to the API server as an administrator, and return the object in the response.
 
-        A ``PATCH`` is a JSON merge patch. This takes milliseconds, and ``kubectl`` a fifth of a second.
+        A ``PATCH`` is a JSON merge patch. A request takes milliseconds; a ``kubectl`` call takes a fifth of a second.
 
         Raises:
-            ApiError: The API server refused it (:mod:`eks_hardware.local.cluster_client`).
-            OSError: It did not answer.
+            ApiError: The API server refused the request (:mod:`eks_hardware.local.cluster_client`).
+            OSError: The API server did not answer.
         """
         assert self._client is not None, "the cluster is not running"
         return self._client.request(method, path, body)
 
     def route(self, services: Mapping[str, int]) -> None:
-        """Let the API server reach services, until the next call.
+        """Set the services that the API server can reach, in place of those of the last call.
 
         Args:
             services: the local port of each service's ``address:port``.
@@ -236,13 +236,13 @@ class Cluster:
     def start_program(
         self, argv: Sequence[str], *, cwd: Path, stdout: IO[bytes], env: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start a program that belongs to the cluster: it ends with it.
+        """Start a program that is stopped with the cluster.
 
         Args:
-            argv: its command line.
-            cwd: a folder below the cluster's, which is also its home.
-            stdout: its log.
-            env: variables besides :func:`.processes.bare_environment`.
+            argv: the command line.
+            cwd: a folder below the cluster's, which is also the program's home.
+            stdout: the log.
+            env: variables to add to :func:`.processes.bare_environment`.
         """
         environment = {**processes.bare_environment(cwd), **(env or {})}
         return self._running_folder.start(argv, cwd=cwd, env=environment, stdout=stdout)

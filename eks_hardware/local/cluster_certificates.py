@@ -1,4 +1,4 @@
-"""Keys and certificates of a local cluster: a new authority for each cluster, which ends with it."""
+"""Keys and certificates of a local cluster. Each cluster has a new certificate authority, deleted with the cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Pair:
 
 
 class Authority:
-    """A certificate authority of its own, with its files in a folder."""
+    """A new certificate authority, with its files in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -39,7 +39,7 @@ class Authority:
         self.certificate = self._write("ca.crt", certificate.public_bytes(serialization.Encoding.PEM))
 
     def server(self, address: str) -> Pair:
-        """Return a certificate for servers on an address."""
+        """Create a certificate for servers on an address."""
         names: list[x509.GeneralName] = [x509.DNSName(name) for name in _NAMES]
         names.append(x509.IPAddress(ipaddress.ip_address(address)))
         return self._pair(
@@ -47,11 +47,11 @@ class Authority:
         )
 
     def client(self, user: str, *, group: str | None = None) -> Pair:
-        """Return a certificate of a Kubernetes user."""
+        """Create a client certificate for a Kubernetes user."""
         return self._pair(user, _name(user, group), ExtendedKeyUsageOID.CLIENT_AUTH)
 
     def key(self, name: str) -> Pair:
-        """Return a plain key pair; the certificate's place has the public key."""
+        """Create a key pair without a certificate; ``certificate`` is the file with the public key."""
         key = ec.generate_private_key(ec.SECP256R1())
         public = key.public_key().public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -77,7 +77,7 @@ class Authority:
             .issuer_name(self._name)
             .public_key(key)
             .serial_number(x509.random_serial_number())
-            # An hour ago, for a clock that is set back meanwhile.
+            # An hour ago, in case the clock is set back.
             .not_valid_before(now - datetime.timedelta(hours=1))
             .not_valid_after(now + datetime.timedelta(days=_DAYS))
         )

@@ -14,7 +14,7 @@ _PATCH = "application/merge-patch+json"
 
 
 class ApiError(Exception):
-    """The API server refused a request.
+    """Raised when the API server refuses a request.
 
     Attributes:
         status: The HTTP status.
@@ -26,7 +26,7 @@ class ApiError(Exception):
 
 
 class Client:
-    """A client with the certificate of an administrator. Threads can share it; their requests wait for each other."""
+    """A client with an administrator's certificate. Threads can share it; requests are sent one at a time."""
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext) -> None:
         self._connection = http.client.HTTPSConnection(host, port, timeout=_TIMEOUT_SECONDS, context=tls)
@@ -38,11 +38,11 @@ class Client:
             self._connection.close()
 
     def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, object]:
-        """Send a request and return the object of the answer. A ``PATCH`` is a JSON merge patch.
+        """Send a request and return the object in the response. A ``PATCH`` is a JSON merge patch.
 
         Raises:
-            ApiError: The API server refused it.
-            OSError: It did not answer.
+            ApiError: The API server refused the request.
+            OSError: The API server did not answer.
         """
         headers = {"Accept": "application/json"}
         if body is not None:
@@ -62,7 +62,7 @@ class Client:
             return response.status, response.read()
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
-            # The server may close a connection that was idle. It then did not read the request.
+            # The server may have closed an idle connection. In this case it has not read the request.
             if reused and isinstance(error, http.client.RemoteDisconnected | ConnectionError):
                 return self._send(method, path, body, headers)
             if isinstance(error, OSError):

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _SERVICES = "172.20.0.0/16"
 _CONTROLLER_MANAGER = "system:kube-controller-manager"
 _SCHEDULER = "system:kube-scheduler"
-# The second is that of the Neuron chart, which cannot run here. It also keeps the cores of a pod together.
+# The second profile stands in for the Neuron chart's scheduler, which cannot run here. The real one also keeps a pod's
+# cores together.
 _PROFILES = ("default-scheduler", NEURON_SCHEDULER)
 APP_LABEL = "app.kubernetes.io/name"
 """The label of a controller's pods."""
@@ -35,12 +36,12 @@ _WEBHOOKS = ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
 
 
 class Setup:
-    """The arguments and files of a cluster's programs. Creates the certificates in the cluster's folder.
+    """The arguments and files of a cluster's programs. The constructor creates the certificates.
 
     Args:
         folder: The cluster's folder.
-        access_webhook: The address of a webhook for tokens and for requests that RBAC does not allow, or nothing.
-        webhooks: Whether the API server calls the webhooks of controllers.
+        access_webhook: The address of a webhook for tokens and for requests that RBAC does not allow; empty for none.
+        webhooks: Whether the API server calls admission webhooks.
         controllers: The names of the controllers that run next to the cluster.
     """
 
@@ -69,7 +70,7 @@ class Setup:
 
     @property
     def certificate_authority(self) -> Path:
-        """The certificate with which clients check the API server's."""
+        """The CA certificate with which clients verify the API server."""
         return self._authority
 
     @property
@@ -79,7 +80,7 @@ class Setup:
 
     def etcd(self) -> Sequence[str]:
         """Return the arguments of etcd. It listens on sockets in the folder, which only this user can reach."""
-        # Advertised addresses must have a port, which is a part of the socket's name. They are not used.
+        # Advertised addresses must have a port, which becomes part of the socket's name. Nothing connects to them.
         peer = "unix://peer:1"
         return (
             f"--data-dir={self._folder}/etcd",
@@ -118,7 +119,7 @@ class Setup:
         return self._folder / "services.sock"
 
     def _services(self) -> Sequence[str]:
-        """Return the arguments for webhooks and aggregated APIs of controllers next to the cluster."""
+        """Return the arguments for webhooks and aggregated APIs of controllers that run next to the cluster."""
         transport = {"uds": {"udsName": str(self.service_proxy)}}
         connection = {"proxyProtocol": "HTTPConnect", "transport": transport}
         configuration = {
@@ -130,7 +131,7 @@ class Setup:
         file.write_text(json.dumps(configuration), encoding="utf-8")
         return (
             f"--egress-selector-config-file={file}",
-            # As on EKS: an aggregated API trusts the API server, which says who sent a request.
+            # As on EKS: an aggregated API trusts the API server to identify the caller.
             f"--proxy-client-cert-file={self._front_proxy.certificate}",
             f"--proxy-client-key-file={self._front_proxy.key}",
             f"--requestheader-client-ca-file={self._authority}",
@@ -141,7 +142,7 @@ class Setup:
         )
 
     def _access(self) -> Sequence[str]:
-        """Return the arguments that say who may use the API."""
+        """Return the arguments for authentication and authorization."""
         if not self._access_webhook:
             return ("--authorization-mode=Node,RBAC",)
         file = self._folder / "access-webhook.kubeconfig"
@@ -154,7 +155,7 @@ class Setup:
                 for review in ("authentication-token", "authorization")
                 for argument in (f"--{review}-webhook-config-file={file}", f"--{review}-webhook-version=v1")
             ),
-            # A changed access entry takes effect, but the API server remembers a token for 10 s.
+            # Disable the token cache (10 s), so that a changed access entry takes effect at once.
             "--authentication-token-webhook-cache-ttl=0s",
             "--authorization-webhook-cache-authorized-ttl=0s",
             "--authorization-webhook-cache-unauthorized-ttl=0s",
@@ -166,8 +167,8 @@ class Setup:
             *self._serving(port),
             f"--kubeconfig={self._kubeconfig_of(_CONTROLLER_MANAGER)}",
             "--leader-elect=false",
-            # Nodes of kwok never fail. On a busy machine its heartbeats come late, and pods of a node that was not
-            # ready would never be ready again.
+            # kwok's nodes never fail. On a busy machine its heartbeats are late, and the pods of a node that was
+            # briefly not ready would never become ready again.
             "--node-monitor-grace-period=24h",
             "--use-service-account-credentials=true",
             # The default limit of 20 requests per second delays the start by seconds.
@@ -191,7 +192,7 @@ class Setup:
         return (*self._serving(port), f"--config={file}")
 
     def kwok(self, folder: Path) -> Sequence[str]:
-        """Return the arguments of kwok, which needs one file with the stages of nodes and pods."""
+        """Write the stages of nodes and pods to one file, and return kwok's arguments."""
         kinds = ("pod/fast", "node/fast", "node/heartbeat-with-lease")
         files = sorted(file for kind in kinds for file in (folder / kind).glob("*.yaml"))
         stages = [
@@ -205,7 +206,7 @@ class Setup:
         return (f"--kubeconfig={self.kubeconfig}", f"--config={config}", "--manage-all-nodes")
 
     def _is_up(self) -> dict[str, object]:
-        """Return the condition for pods that kwok reports as ready: a controller of theirs says so."""
+        """Return the condition under which kwok reports a pod as ready: a controller's pod needs the annotation."""
         names = ", ".join(map(json.dumps, self._controllers)) or "empty"
         label, annotation = json.dumps(APP_LABEL), json.dumps(UP_ANNOTATION)
         one_of_them = f".metadata.labels[{label}] | IN({names})"
@@ -220,7 +221,7 @@ class Setup:
             file.write_text(json.dumps(self._kubeconfig_with(f"https://{HOST}:{port}", user, pair)), encoding="utf-8")
 
     def answers(self, port: int, path: str) -> bool:
-        """Return whether a program of this cluster answers on this port, and that all is well."""
+        """Return whether a program of this cluster answers a request on this port with OK."""
         return is_ok(http.client.HTTPSConnection(HOST, port, timeout=5, context=self.tls), path)
 
     @property
@@ -240,7 +241,7 @@ class Setup:
         return self._folder / f"{user.replace(':', '-')}.kubeconfig"
 
     def _kubeconfig_with(self, server: str, user: str, pair: Pair) -> dict[str, object]:
-        """Return a kubeconfig that contains its certificates, so that it can be copied."""
+        """Return a kubeconfig with embedded certificates, so that the file can be copied."""
         credentials = {"client-certificate-data": _base64(pair.certificate), "client-key-data": _base64(pair.key)}
         return kubeconfig(server, user, credentials, {"certificate-authority-data": _base64(self._authority)})
 
@@ -253,8 +254,8 @@ def kubeconfig(
     Args:
         server: the address of the server.
         user: the user's name in the file.
-        credentials: the fields of the user, such as ``token``.
-        authority: the field of the cluster with the certificate of the server's authority.
+        credentials: the user's fields, such as ``token``.
+        authority: the cluster's field with the certificate of the server's authority.
     """
     name = "eks-hardware-local"
     return {

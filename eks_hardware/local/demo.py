@@ -1,6 +1,7 @@
 """Deploy a strategy with the real cdktf and Terraform to a local AWS emulator, and destroy it again.
 
-With a local Kubernetes, its releases are installed and sample workloads run (:mod:`eks_hardware.local.demo_cluster`).
+With a local Kubernetes, the demo also installs the releases and runs sample workloads
+(:mod:`eks_hardware.local.demo_cluster`).
 
 Every run writes its files, including Terraform's state, to its own folder below ``.build/demo``.
 """
@@ -47,9 +48,10 @@ from eks_hardware.versions import numbers
 
 _RUNS = Path(".build") / "demo"
 _RECORD = "demo.json"
-# Locked by a running demo. The lock ends with its process, even if that is killed.
+# Locked by a running demo. The lock is released when the demo's process ends, even if it is killed.
 _LOCK = "lock"
-# The overlay omits what the emulator lacks, and writes Kubernetes objects to files: the emulator has no cluster API.
+# The overlay omits what the emulator does not support. Kubernetes objects are written to files, because the emulator
+# has no Kubernetes API.
 _OVERLAY = "local"
 # A temporary deployment needs no checksums for other platforms. A separate step has synthesized the stack.
 _APPLY = ("--auto-approve", "--skip-provider-lock", "--skip-synth")
@@ -68,7 +70,7 @@ _FAILURES = (
 
 @dataclass(frozen=True)
 class Kept:
-    """The data to stop a demo that was left running. ``pid`` is that of the emulator, or of the process that has it."""
+    """The data to stop a demo that was left running. ``pid`` is the emulator, or with a cluster, the demo process."""
 
     stack: str
     pid: int
@@ -90,14 +92,14 @@ def run_demo(
     """Run the demo of a stack, and return the exit code.
 
     Args:
-        console: where to print.
-        root: the project.
-        stack: the stack.
-        named: its strategy as other commands find it: a file or a name.
-        keep: leave it running, and print how to inspect and stop it.
-        cluster: what to run on a local Kubernetes; None for AWS alone.
-        stay: with ``keep`` and a cluster, a function that waits until a signal ends this process. Threads and
-            programs of the cluster end with it.
+        console: the console to print to.
+        root: the project's folder.
+        stack: the stack's name.
+        named: the stack's strategy as other commands accept it: a file or a name.
+        keep: leave the demo running, and print how to inspect and stop it.
+        cluster: the strategy and charts for a local Kubernetes; None for AWS alone.
+        stay: with ``keep`` and a cluster, a function that waits until a signal ends this process. The cluster's threads
+            and programs end with this process.
     """
     runs = root / _RUNS
     try:
@@ -129,7 +131,7 @@ def run_demo(
 
 
 def stop_kept(console: Console, root: Path) -> None:
-    """Stop every demo that was left running in this checkout, and remove the folders of all that ended."""
+    """Stop every demo that was left running in this project, and remove the folders of all demos that have ended."""
     stopped = False
     for folder in sorted(file for file in (root / _RUNS).glob("*") if file.is_dir()):
         kept = _kept(folder)
@@ -145,7 +147,7 @@ def stop_kept(console: Console, root: Path) -> None:
 
 
 def _kept(folder: Path) -> Kept | None:
-    """Return the data of a demo that was left running; None if there is no file, or it was not written to its end."""
+    """Return the data of a demo that was left running; None if the file is missing or incomplete."""
     try:
         return TypeAdapter(Kept).validate_json((folder / _RECORD).read_bytes(), strict=True)
     except (OSError, ValidationError):
@@ -164,7 +166,7 @@ def _is_running(folder: Path) -> bool:
 
 
 def _provider_reason(named: str) -> str:
-    """Return the field for which a strategy needs its provider version; empty for the stacks of another app."""
+    """Return the strategy field that requires the provider version; empty for another app's stacks."""
     paths, overlays = read_environment(os.environ)
     try:
         loaded = load_strategy(named_strategy(named, paths), overlays=overlays)
@@ -174,7 +176,7 @@ def _provider_reason(named: str) -> str:
 
 
 class _Demo:
-    """One run."""
+    """One run of the demo."""
 
     def __init__(
         self,
@@ -259,7 +261,7 @@ class _Demo:
     def _deploy(
         self, environment: Mapping[str, str], account: Account, blank: Mapping[str, frozenset[str]]
     ) -> list[ClusterFacts]:
-        """Deploy the stack, and show what is new in the account."""
+        """Deploy the stack, and show the new clusters in the account."""
         with self._steps.step("Deploy") as step:
             progress = self._run_cdktf("deploy", [self._stack, *_APPLY], environment, step)
             step.result = f"{counted(progress.done, 'resource')} created"
@@ -351,7 +353,7 @@ class _Demo:
         return document
 
     def _check_provider(self, document: Mapping[str, Any], providers: terraform.Providers) -> None:
-        """Fail early if the stack needs a newer AWS provider than this machine has."""
+        """Check early that this machine's AWS provider is new enough for the stack."""
         required = document.get("terraform", {}).get("required_providers", {}).get("aws", {}).get("version", "")
         lowest = re.match(r"(?:>=|=)? ?([0-9.]+)", required)
         if providers.mirror and lowest and numbers(lowest[1]) > providers.mirror.version:
@@ -370,7 +372,7 @@ class _Demo:
             raise DemoError(f"the stack {self._stack} has no AWS provider with a region") from error
 
     def _print_manifests(self, *, keep: bool) -> None:
-        """Show the manifests for the cluster. Other apps may write none."""
+        """Show the cluster's manifests, if the app wrote any."""
         folder = self._manifests
         if not (folder / RELEASES_FILE).is_file():
             return
@@ -389,7 +391,7 @@ class _Demo:
         return self._outdir / "stacks" / self._stack / "kubernetes"
 
     def _outputs(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return the outputs of the deployed stack that are texts."""
+        """Return the string outputs of the deployed stack."""
         done = subprocess.run(
             [str(terraform.find_terraform(environment).path), "output", "-json"],
             cwd=self._outdir / "stacks" / self._stack,
@@ -415,13 +417,13 @@ class _Demo:
             raise DemoError("resources remain after cdktf destroy:\n" + "\n".join(remaining))
 
     def _shown(self, path: Path) -> str:
-        """Return a path as the user can open it in the working folder."""
+        """Return a path that the user can open from the working folder: relative in the project, otherwise absolute."""
         return os.path.relpath(path, self._root) if self._root == Path.cwd() else str(path.absolute())
 
     def _leave_running(
         self, local_aws: Emulator, environment: Mapping[str, str], region: str, clusters: list[ClusterFacts]
     ) -> None:
-        # The cluster's programs end with this process, so it stays.
+        # The cluster's programs end with this process, so it keeps running.
         pid = os.getpid() if self._cluster else local_aws.pid
         kept = Kept(self._stack, pid, local_aws.port, local_aws.token, str(local_aws.work_dir))
         script = self._run_dir / "env.sh"
@@ -459,7 +461,7 @@ class _Demo:
             self._stay()
 
     def _reach_kubernetes(self) -> list[str]:
-        """Return the lines about kubectl."""
+        """Return the instructions for kubectl."""
         if not self._cluster:
             return []
         return [
@@ -472,7 +474,7 @@ class _Demo:
 
 
 def _output(process: subprocess.Popen[bytes]) -> Iterator[str]:
-    """Yield the lines of a process's output until it closes it."""
+    """Yield the lines of a process's output, until the process closes it."""
     yield from map(terraform_output.plain, processes.lines(process))
 
 

@@ -1,7 +1,7 @@
 """Keep a demo with a local Kubernetes running after the command has ended.
 
 The demo runs in a second process from the beginning, because the cluster's programs end with the process that started
-them. The command waits until that process is done or stays, and passes signals on.
+them. The command waits until that process exits or reports that the demo is ready, and forwards signals to it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from eks_hardware.local.demo_cluster import Options
 
 
 def run_in_background(root: Path, stack: str, named: str, options: Options) -> int:
-    """Run the demo in a process that stays, and return the exit code when its cluster is ready or has failed."""
+    """Run the demo in a background process, and return the exit code when the cluster is ready or has failed."""
     heard, told = os.pipe()
-    # A session of its own: Ctrl-C in this terminal stops it only until it is ready.
+    # A new session: Ctrl-C in this terminal stops the demo only until the cluster is ready.
     process = subprocess.Popen(
         [sys.executable, "-m", __spec__.name, str(told)],
         stdin=subprocess.PIPE,
@@ -52,10 +52,10 @@ def run_in_background(root: Path, stack: str, named: str, options: Options) -> i
 
 
 def _stay(told: int) -> Callable[[], None]:
-    """Return a function that reports to the command that all is ready, and waits for a signal."""
+    """Return a function that reports to the command that the demo is ready, and waits for a signal."""
 
     def stay() -> NoReturn:
-        # The terminal belongs to the command, and a pipe would stay open.
+        # The terminal belongs to the command. A pipe there would stay open.
         quiet = os.open(os.devnull, os.O_RDWR)
         sys.stdout.flush()
         for stream in (0, 1, 2):
@@ -70,7 +70,7 @@ def _stay(told: int) -> Callable[[], None]:
 
 def main() -> int:
     """Run the demo that standard input describes; the argument is the file descriptor that the command reads."""
-    # The other end is the command of this package that started this process.
+    # Safe to unpickle: this package's command writes the data.
     root, stack, named, options = pickle.load(sys.stdin.buffer)
     # A shell that starts a command in the background lets its children ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)

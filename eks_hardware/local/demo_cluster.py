@@ -1,6 +1,6 @@
 """The Kubernetes part of the demo: a local cluster, the strategy's releases, and a workload on each kind of node.
 
-Nodes are made from the emulator's instances. The real Karpenter starts some of these. The real Kueue admits jobs.
+Nodes are created from the emulator's instances. The real Karpenter starts some of them, and the real Kueue admits jobs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Options:
 
     Attributes:
         strategy: the strategy as the demo deploys it.
-        charts: a folder of charts that ``pull-charts.sh`` filled; None for stand-ins.
+        charts: a folder with the charts that ``pull-charts.sh`` downloaded; None for stand-ins.
         differences: sentences about what the demo changes in the strategy.
     """
 
@@ -79,10 +79,10 @@ class DemoCluster:
     """One run on a local cluster.
 
     Args:
-        console: where to print.
-        options: what to run.
+        console: the console to print to.
+        options: the strategy and charts to run.
         run_dir: the folder for logs and charts.
-        log_file: the file for the output of the scripts.
+        log_file: the file for the scripts' output.
     """
 
     def __init__(self, console: Console, options: Options, run_dir: Path, log_file: Path) -> None:
@@ -105,7 +105,7 @@ class DemoCluster:
         self._karpenter: Karpenter | None = None
 
     def provide_programs(self, step: Step) -> None:
-        """Find the programs, and build those that are missing.
+        """Find the cluster's programs, and build the missing ones.
 
         Raises:
             ToolsMissing: a program is missing and cannot be built.
@@ -115,7 +115,7 @@ class DemoCluster:
         of_modules = {IN_MODULES[key] for key in charts & IN_MODULES.keys()}
         names = [kubernetes.name, *_TOOLS, *sorted(of_modules), *(("karpenter",) if self._resolved.karpenter else ())]
         provide(*names, say=step.update)
-        # The real chart of the load balancer controller, which cannot run here, has webhooks that must be answered.
+        # The load balancer controller cannot run here, and the webhooks of its real chart would get no answer.
         if KUEUE in charts and not (self._options.charts and _LOAD_BALANCERS in charts):
             with contextlib.suppress(cluster_tools.ToolsMissing):
                 provide(KUEUE, say=step.update)
@@ -124,7 +124,7 @@ class DemoCluster:
         self._programs = cluster_tools.paths(*names)
 
     def start(self, emulator: Emulator, account: Account) -> None:
-        """Start Kubernetes, before the deployment: nodes get its address from EKS."""
+        """Start Kubernetes before the deployment, because nodes get its address from EKS."""
         self._emulator, self._account = emulator, account
         with self._steps.step("Kubernetes") as step:
             step.update("starting etcd, API server, controller manager, scheduler and kwok")
@@ -143,7 +143,7 @@ class DemoCluster:
             step.result = f"{version.removeprefix('v')} on {self._cluster.endpoint}"
 
     def print_differences(self) -> None:
-        """Print what differs from the strategy's file on this machine."""
+        """Print how the demo on this machine differs from the strategy's file."""
         if self._options.differences:
             self._print("Different from the strategy's file on this machine:")
             for difference in self._options.differences:
@@ -161,11 +161,11 @@ class DemoCluster:
         self._running.close()
 
     def install(self, folder: Path, outputs: Mapping[str, str]) -> None:
-        """Wait for the nodes of the node groups and the add-ons, and run ``install.sh`` of the strategy's folder.
+        """Wait for the node groups' nodes and the add-ons, and run the ``install.sh`` in the strategy's folder.
 
         Raises:
             DemoError: the nodes did not join, an add-on does not run, or the script failed.
-            KueueError: the script failed because Kueue ended.
+            KueueError: the script failed because Kueue exited.
         """
         self._folder = folder
         self._kubelets = self._running.enter_context(Kubelets(self._account, self._cluster))
@@ -199,7 +199,7 @@ class DemoCluster:
                 step.result = f"the real controller was ready {self._starting.result():.1f} s after its chart"
 
     def _install_releases(self, summary: Summary) -> None:
-        """Run ``install.sh``, and print each release when it is installed."""
+        """Run ``install.sh``, and print each release once installed."""
         lines = install_scripts.run(self._folder / INSTALL, self._environment, self._log_file)
         with contextlib.closing(lines):
             for release in summary.releases:
@@ -251,7 +251,7 @@ class DemoCluster:
             raise DemoError(f"not running after {WORKLOADS_SECONDS:.0f} s, {count}:\n" + "\n".join(lines))
 
     def uninstall(self) -> None:
-        """Delete the workloads, run ``uninstall.sh``, wait for the end of Karpenter's instances, and stop it all."""
+        """Delete the workloads, run ``uninstall.sh``, wait until Karpenter's instances end, and stop Kubernetes."""
         with self._steps.step("Uninstall") as step:
             self._check_karpenter()  # without it, node pools are never deleted
             step.update("deleting the workloads")
@@ -268,7 +268,7 @@ class DemoCluster:
             step.result = "no release, workload or Karpenter node remains"
 
     def _wait_for_nodes(self, step: Step) -> None:
-        """Wait until as many nodes are ready as the node groups have."""
+        """Wait until all nodes of the node groups are ready."""
         eks, cluster = self._account.client("eks"), self._resolved.name
         wanted = sum(
             eks.describe_nodegroup(clusterName=cluster, nodegroupName=each)["nodegroup"]["scalingConfig"]["desiredSize"]
@@ -307,11 +307,11 @@ class DemoCluster:
         return folder
 
     def _refused(self) -> list[str]:
-        """Return the instances that did not become nodes, and why."""
+        """Return a line for each instance that did not become a node, with the reason."""
         return [f"{name}: {why}" for name, why in self._kubelets.refused.items()]
 
     def _start_karpenter(self) -> float:
-        """Start the controller, while the script goes on; return the seconds until it was ready."""
+        """Start the controller while the script continues; return the seconds until the controller was ready."""
         began = time.monotonic()
         self._karpenter = self._running.enter_context(
             Karpenter(
@@ -328,13 +328,13 @@ class DemoCluster:
         """Check that Karpenter is running, if the strategy has it.
 
         Raises:
-            KarpenterError: It ended.
+            KarpenterError: Karpenter has exited.
         """
         if self._karpenter:
             self._karpenter.check()
 
     def _scale_empty_groups(self) -> list[str]:
-        """Let EKS start one node of each group without any."""
+        """Scale each empty node group to one node; return the groups' names."""
         scaled = []
         for group in self._resolved.node_groups:
             place = {"clusterName": self._resolved.name, "nodegroupName": group.name}
@@ -352,7 +352,7 @@ class DemoCluster:
         ]
 
     def _print_notes(self, notes: Sequence[str], scaled: Sequence[str]) -> None:
-        """Print what is different from AWS."""
+        """Print how the demo differs from AWS."""
         first = "Instances boot at once, and no container runs."
         working = ["Karpenter"] * bool(self._resolved.karpenter) + ["Kueue"] * self._has_kueue
         if len(working) == 1:
@@ -366,7 +366,7 @@ class DemoCluster:
                 f"node group's max, or {named_reservations.POOL_INSTANCES} for a node pool."
             )
         if self._without_pods:
-            lines.append(f"No pods, because their requests are not recorded: {', '.join(self._without_pods)}.")
+            lines.append(f"Not run, because their resource requests are unknown: {', '.join(self._without_pods)}.")
         if scaled:
             lines.append(f"The demo scaled these groups from 0 to 1 node, as an autoscaler does: {', '.join(scaled)}.")
         if self._stand_ins:
@@ -393,7 +393,7 @@ class DemoCluster:
 
 
 def differences(own: Strategy, here: Strategy) -> tuple[str, ...]:
-    """Return sentences about what differs on this machine: settings, and the version of Kubernetes.
+    """Return sentences about the settings and the Kubernetes version that differ on this machine.
 
     Args:
         own: the strategy in its file.
@@ -422,7 +422,7 @@ def differences(own: Strategy, here: Strategy) -> tuple[str, ...]:
 
 
 def table(placed: Sequence[Placed]) -> Table:
-    """Return the table of workloads that run, 80 columns wide."""
+    """Return the table of running workloads, 80 columns wide."""
     summary = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold underline")
     for name in ("Workload", "Group or pool", "Instance type", "Zone", "Devices"):
         summary.add_column(name, overflow="fold")
@@ -438,7 +438,7 @@ def _chart(release: ReleaseSummary) -> Chart | None:
 
 
 def _described(release: ReleaseSummary, *, is_stand_in: bool) -> str:
-    """Return a release with its version or its objects, on one line."""
+    """Return a release's name with its version or its number of objects, on one line."""
     if release.chart:
         return f"{release.name} {release.version}{', a stand-in' if is_stand_in else ''}"
     return f"{release.name}: {counted(sum(release.kinds.values()), 'object')}"
@@ -448,7 +448,7 @@ def _wait(seconds: float, left: Callable[[], list[str]], failure: str) -> None:
     """Wait until nothing is left to wait for.
 
     Raises:
-        DemoError: the time is over.
+        DemoError: the wait took longer than ``seconds``.
     """
     deadline = time.monotonic() + seconds
     while missing := left():

@@ -33,11 +33,11 @@ DEFAULT_STACK = "mixed-hardware"
 
 
 class DemoError(Exception):
-    """The demo cannot continue. The text is for the user."""
+    """Raised when the demo cannot continue. The text is for the user."""
 
 
 def find_root() -> Path:
-    """Return the project around the working folder, otherwise this checkout, otherwise the demo's own project.
+    """Return the project that contains the working folder, otherwise this checkout, otherwise the demo's own project.
 
     Raises:
         DemoError: the demo's own project cannot be written.
@@ -54,13 +54,13 @@ def find_root() -> Path:
 def known_stack(root: Path, stack: str | None, environ: Mapping[str, str]) -> str:
     """Return the stack to deploy: by default mixed-hardware, or the project's only strategy.
 
-    An unknown stack is refused before anything starts, if the stacks of the project are its strategies.
+    If the project's stacks are its strategies, an unknown stack is refused before anything starts.
 
     Raises:
-        DemoError: no strategy has this name, or several could be meant.
+        DemoError: no strategy has this name, or no name was given and the project has several strategies.
     """
     if root != CHECKOUT and not is_own(root) and not runs_strategies(root):
-        return stack or DEFAULT_STACK  # only a synthesis shows the stacks of another app
+        return stack or DEFAULT_STACK  # only synthesis shows another app's stacks
     names = sorted(name for name, _ in _strategies(root, environ))
     chosen = stack or (names[0] if len(names) == 1 else DEFAULT_STACK)
     if not names or chosen in names:
@@ -72,7 +72,7 @@ def known_stack(root: Path, stack: str | None, environ: Mapping[str, str]) -> st
 
 
 def strategy_file(root: Path, stack: str, environ: Mapping[str, str]) -> Path | None:
-    """Return the file of the strategy that a stack is made from; None for a stack of another kind."""
+    """Return the file of a stack's strategy; None for a stack that is not made from one."""
     return dict(_strategies(root, environ)).get(stack)
 
 
@@ -111,7 +111,7 @@ def _create(root: Path) -> None:
 
 
 def install_cdktf(root: Path) -> None:
-    """Install the cdktf that package.json pins, unless it is there or the user's is on the PATH.
+    """Install the cdktf that package.json pins, unless it is installed or a cdktf is on the PATH.
 
     Raises:
         DemoError: npm is missing or failed.
@@ -136,9 +136,9 @@ def install_cdktf(root: Path) -> None:
 
 
 def environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables with which the app runs in this Python environment, activated or not.
+    """Return the variables that make the app run in this Python environment, activated or not.
 
-    In the demo's own project the strategies are the selected files, otherwise the shipped ones.
+    The demo's own project uses the strategy files that the user selected, otherwise the shipped ones.
     """
     path = os.pathsep.join([str(Path(sys.executable).parent), environ.get("PATH", os.defpath)])
     if not is_own(root):

@@ -1,6 +1,7 @@
 """A local AWS emulator on the loopback interface: one ``ministack`` process without persistent state.
 
-It opens no port to the network, stores nothing, starts no containers, and ends with the process that started it.
+The emulator opens no port to the network, stores nothing, starts no containers, and ends with the process that
+started it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ ATTEMPTS = 5
 LOG_LINES_SHOWN = 15
 
 REQUESTS_VARIABLE = "_EKS_HARDWARE_REQUESTS"
-"""Names the file of the requests to the emulator's process."""
+"""The variable with the file where the emulator's process records requests."""
 
 _PROGRAM = "eks_hardware.local.emulator_program"
 
@@ -45,14 +46,14 @@ _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "PYTHONPATH", "PYTHONHOME", "SYS
 
 
 class EmulatorError(Exception):
-    """The emulator did not start, or ended. The text says why and shows the end of its log."""
+    """Raised when the emulator did not start or has exited, with the reason and the end of its log."""
 
 
 def check_installed() -> None:
     """Check that ``ministack`` is installed.
 
     Raises:
-        EmulatorError: It is not.
+        EmulatorError: ``ministack`` is not installed.
     """
     if importlib.util.find_spec("ministack") is None:
         raise EmulatorError(f"ministack is not installed: {install_command('local')}")
@@ -62,8 +63,8 @@ class Emulator:
     """A running ``ministack``; a context manager that stops it.
 
     Args:
-        log_file: The file for its output.
-        work_dir: The folder for its files, removed when it stops; default: a temporary one.
+        log_file: The file for the emulator's output.
+        work_dir: The folder for the emulator's files, removed when it stops; default: a temporary folder.
         patched: Apply :mod:`eks_hardware.local.emulator_patches`; False leaves ministack unchanged.
         requests_file: The file that records the requests of AWS clients, as
             :mod:`eks_hardware.local.emulator_patches.recorded` describes it; default: none are recorded.
@@ -109,7 +110,7 @@ class Emulator:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Stop it. If it has ended, report that instead of the errors of its clients."""
+        """Stop the emulator. If it has already exited, report that instead of the clients' errors."""
         try:
             if kind is not None and issubclass(kind, Exception):
                 self.check()
@@ -117,10 +118,10 @@ class Emulator:
             self.stop()
 
     def start(self) -> None:
-        """Start it on a free port and wait until it answers.
+        """Start the emulator on a free port and wait until it answers.
 
         Raises:
-            EmulatorError: It is not installed, ended early, or did not answer in time.
+            EmulatorError: The emulator is not installed, exited early, or did not answer in time.
         """
         check_installed()
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
@@ -145,24 +146,24 @@ class Emulator:
             raise
 
     def check(self) -> None:
-        """Check that it is running.
+        """Check that the emulator is running.
 
         Raises:
-            EmulatorError: It ended.
+            EmulatorError: The emulator process has exited.
         """
         code = self._process.poll() if self._process else None
         if code is not None:
             raise EmulatorError(f"the emulator ended with exit code {code}:\n{self.log_tail()}")
 
     def stop(self) -> None:
-        """Stop it and remove its files; the log stays."""
+        """Stop the emulator and remove its files; the log is kept."""
         self._stop_process()
         if self._work_dir is not None:
             shutil.rmtree(self._work_dir, ignore_errors=True)
             self._work_dir = None
 
     def detach(self) -> None:
-        """Let it continue after this process ends; ``stop_detached`` stops it."""
+        """Keep the emulator running after this process ends; ``stop_detached`` stops it."""
         assert self._process is not None, "the emulator is not running"
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
@@ -178,56 +179,56 @@ class Emulator:
         return self._process is not None and self._process.poll() is None
 
     def set_api_server(self, endpoint: str, certificate_authority: Path) -> None:
-        """Let every EKS cluster describe a Kubernetes API server as its own.
+        """Make every EKS cluster report this Kubernetes API server as its own.
 
         Args:
-            endpoint: its address, such as ``https://127.0.0.1:6443``.
-            certificate_authority: the file that clients check its certificate with.
+            endpoint: the API server's address, such as ``https://127.0.0.1:6443``.
+            certificate_authority: the file of the CA certificate with which clients verify the API server.
         """
         authority = base64.b64encode(certificate_authority.read_bytes()).decode()
         self._control("api-server", {"endpoint": endpoint, "certificate_authority": authority})
 
     def access_webhook(self, cluster: str, region: str) -> str:
-        """Return the address that an EKS cluster's API server asks who a caller is, and what it may do."""
+        """Return the address of the webhook that authenticates and authorizes callers of an EKS cluster's API."""
         return f"{self.endpoint_url}/_ministack/eks-auth/{ACCOUNT_ID}/{region}/{cluster}/{self.token}"
 
     def set_no_capacity(self, *offers: Mapping[str, str]) -> None:
-        """Let EC2 start no instance with these values of ``type``, ``zone`` and ``lifecycle``; a missing one is any.
+        """Make EC2 refuse instances with these values of ``type``, ``zone`` and ``lifecycle``.
 
-        Each call replaces the offers of the last one.
+        An omitted key matches any value. Each call replaces the offers of the previous call.
         """
         self._control("no-capacity", offers)
 
     def deliver(self, event: Mapping[str, object]) -> None:
-        """Let EventBridge deliver an event of an AWS service to the targets of the rules that match it.
+        """Make EventBridge deliver an AWS service's event to the targets of all matching rules.
 
         Args:
-            event: one of :mod:`eks_hardware.local.emulator_patches.events`.
+            event: an event from :mod:`eks_hardware.local.emulator_patches.events`.
         """
         self._control("event", event)
 
     def add_reservations(self, region: str, reservations: Sequence[Mapping[str, object]]) -> None:
-        """Let EC2 have capacity reservations with given IDs, which EC2 would choose.
+        """Add capacity reservations to EC2. Unlike on AWS, the caller can choose their IDs.
 
         Args:
-            region: their region.
-            reservations: each with ``instance_type``, ``zone_id`` and ``count``; optional are ``id``, ``is_block``
+            region: the reservations' region.
+            reservations: each with ``instance_type``, ``zone_id`` and ``count``, and optionally ``id``, ``is_block``
                 (a Capacity Block of a week), ``tags``, ``owner`` and ``group_arn`` (a resource group).
         """
         self._control("reservations", {"region": region, "reservations": reservations})
 
     def set_failures(self, every: int) -> None:
-        """Fail every so many requests of Terraform, in turn by throttling and with an internal error; 0: none."""
+        """Make every n-th Terraform request fail, alternately by throttling and with an internal error; 0: none."""
         self._control("failures", every)
 
     def set_quotas_raised(self, value: bool) -> None:
-        """Let the account have every quota raised, or the defaults of a new account, as at the start."""
+        """Raise every quota of the account, or restore a new account's defaults, which apply at the start."""
         self._control("raised-quotas", value)
 
     def set_clock_ahead(self, duration: datetime.timedelta) -> None:
-        """Let the emulator's time be later than this machine's: reservations start and end by it.
+        """Set the emulator's clock ahead of this machine's. Reservations start and end by the emulator's clock.
 
-        EC2 does what is due before it answers the next request.
+        EC2 applies what is due before it answers the next request.
         """
         self._control("clock", duration.total_seconds())
 
@@ -308,7 +309,7 @@ def answers(port: int, token: str) -> bool:
 def stop_detached(pid: int, port: int, token: str, work_dir: Path) -> bool:
     """Stop an emulator that was left running, and remove its files; return whether it was still running.
 
-    A process that does not answer with the token is another one, and is left alone.
+    A process that does not answer with the token is not this emulator, and is left alone.
     """
     running = answers(port, token)
     if running:
@@ -321,7 +322,7 @@ def server_environment(port: int, work_dir: Path, token: str, base: Mapping[str,
     """Return the emulator's own environment."""
     return {
         **{name: base[name] for name in _INHERITED if name in base},
-        # Its default is every interface of the machine.
+        # ministack's default is every interface of the machine.
         "BIND_HOST": HOST,
         "GATEWAY_PORT": str(port),
         "MINISTACK_HOST": HOST,
@@ -334,7 +335,7 @@ def server_environment(port: int, work_dir: Path, token: str, base: Mapping[str,
         # Further listeners, on fixed ports of all interfaces.
         "IOT_MTLS_ENABLED": "0",
         "SFTP_ENABLED": "0",
-        # If Docker is available, it would pull a Kubernetes image for every cluster.
+        # With Docker available, ministack would pull a Kubernetes image for every cluster.
         "DOCKER_HOST": f"unix://{work_dir}/no-docker.sock",
         "PYTHONUNBUFFERED": "1",
     }
@@ -359,6 +360,6 @@ def environment(endpoint_url: str, work_dir: Path, base: Mapping[str, str]) -> d
 
 
 def loopback_without_proxy(base: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables with which programs reach this machine directly, and other hosts as in ``base``."""
+    """Return variables that exempt this machine from the proxy, in addition to the hosts that ``base`` exempts."""
     direct = [part for part in (base.get("NO_PROXY") or base.get("no_proxy") or "").split(",") if part]
     return dict.fromkeys(("NO_PROXY", "no_proxy"), ",".join(dict.fromkeys([*direct, HOST, "localhost"])))

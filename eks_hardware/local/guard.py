@@ -1,7 +1,7 @@
-"""Run a program until the process at the other end of standard input is gone, then remove its folder.
+"""Run a program until the process at the other end of standard input has ended, then remove the program's folder.
 
-Started by path, as ``guard.py FOLDER PROGRAM [ARGUMENT ...]``: it imports nothing of this package. An empty ``FOLDER``
-is none.
+Started by path, as ``guard.py FOLDER PROGRAM [ARGUMENT ...]``: it imports nothing from this package. If
+``FOLDER`` is empty, no folder is removed.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _REMOVAL_SECONDS = 10.0
 
 
 def _die_with(parent: int) -> None:
-    """Let Linux kill the program when this process is killed. Other systems have nothing like it."""
+    """Make Linux kill the program when this process is killed. Other systems have no such feature."""
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it was killed before Linux knew
+    if os.getppid() != parent:  # the parent was killed before prctl took effect
         os._exit(128 + signal.SIGKILL)
 
 
 def main(folder: str, *argv: str) -> int:
     """Return the program's exit code, as a shell does."""
     me = os.getpid()
-    # Descriptors that this process got for the program stay open: folder_keeper.py waits for them.
+    # Keep inherited descriptors open for the program: folder_keeper.py waits until they are closed.
     child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, close_fds=False, preexec_fn=lambda: _die_with(me))
 
     def watch() -> None:

@@ -1,4 +1,4 @@
-"""A temporary folder, and programs that run in it. Neither outlives this process, however it ends."""
+"""A temporary folder and the programs that run in it. Neither outlives this process, however it ends."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _POLL_SECONDS = 0.05
 
 
 class GuardedFolder:
-    """A temporary folder with programs. ``open`` creates it, ``close`` kills the programs and removes it.
+    """A temporary folder with programs. ``open`` creates the folder; ``close`` kills the programs and removes it.
 
-    Two pipes do the same when this process is killed. The guards of the programs read the first one, which only this
-    process can write to. The keeper of the folder reads the second one, which every guard and program can write to, so
-    it removes the folder after the last of them has ended.
+    If this process is killed, two pipes have the same effect. The programs' guards read the first pipe, which only this
+    process can write to. The folder's keeper reads the second pipe, which every guard and program can write to, so the
+    folder is removed after the last of them has ended.
 
     If the keeper is killed, ``close`` removes the folder. The folder stays only if both are killed.
 
     Args:
-        prefix: how the folder's name begins.
+        prefix: the start of the folder's name.
         cwd: the keeper's working folder.
     """
 
     def __init__(self, prefix: str, cwd: Path) -> None:
-        # The keeper creates it, but its name is known here: the keeper can be killed in between.
+        # The keeper creates the folder, but the name is chosen here, in case the keeper is killed.
         self.path = Path(tempfile.gettempdir()).absolute() / f"{prefix}{secrets.token_hex(4)}"
         self._cwd = cwd
         self._programs: list[subprocess.Popen[bytes]] = []
@@ -48,7 +48,7 @@ class GuardedFolder:
         """Create the folder.
 
         Raises:
-            OSError: it cannot be created, or its keeper was killed.
+            OSError: the folder cannot be created, or its keeper was killed.
         """
         self._alive = _pipe()
         keeper = self._keeper = processes.start(
@@ -66,14 +66,14 @@ class GuardedFolder:
 
     @property
     def held(self) -> Sequence[int]:
-        """The descriptors for ``pass_fds`` of other programs that write to the folder. It is removed after they end."""
+        """The ``pass_fds`` descriptors for other programs that write to the folder, which is removed after they end."""
         assert self._in_use is not None, "the folder is not open"
         return [self._in_use.fileno()]
 
     def start(
         self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdout: int | IO[bytes]
     ) -> subprocess.Popen[bytes]:
-        """Start a program that ends with the folder."""
+        """Start a program that ``close`` kills."""
         assert self._alive is not None, "the folder is not open"
         process = processes.start(
             processes.guarded(argv),
@@ -87,11 +87,11 @@ class GuardedFolder:
         return process
 
     def close(self) -> None:
-        """Kill the programs and remove the folder, even if a signal interrupts it once."""
+        """Kill the programs and remove the folder, even if a signal interrupts the first attempt."""
         try:
             self._close()
         except BaseException:
-            # Without its keeper, nothing else removes the folder.
+            # If the keeper was killed, nothing else removes the folder.
             self._close()
             raise
 
@@ -110,7 +110,7 @@ class GuardedFolder:
             if self._keeper.stdout is not None:
                 self._keeper.stdout.close()
         deadline = time.monotonic() + _TIMEOUT_SECONDS
-        # The keeper was killed. Programs that were killed a moment ago may still create files.
+        # Reached if the keeper was killed. Programs that were killed a moment ago may still create files.
         while self.path.exists() and time.monotonic() < deadline:
             shutil.rmtree(self.path, ignore_errors=True)
             time.sleep(_POLL_SECONDS)

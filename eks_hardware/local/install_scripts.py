@@ -1,4 +1,4 @@
-"""Run ``install.sh`` and ``uninstall.sh`` of a strategy's folder against a local cluster, release by release."""
+"""Run a strategy's ``install.sh`` and ``uninstall.sh`` against a local cluster, release by release."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from eks_hardware.local.demo_folder import DemoError
 # `kubectl apply` prints one line for each object.
 _APPLIED = re.compile(r"(?P<kind>[a-z0-9]+)(?:\.[a-z0-9.-]+)?/(?P<name>\S+) (?:serverside-applied|created|unchanged)")
 _LINES_SHOWN = 15
-# Programs are named on the PATH, so that the scripts run unchanged.
+# The scripts find these on the PATH, so that they run unchanged.
 _PROGRAMS = ("helm", "kubectl")
 
 
@@ -30,16 +30,16 @@ class Awaited:
 
     Attributes:
         release: the release.
-        objects: its objects that are not applied yet, as kind and name; empty for a chart.
+        objects: the release's objects that are not applied yet, as kind and name; empty for a chart.
     """
 
     release: ReleaseSummary
     objects: set[tuple[str, str]] = field(default_factory=set)
 
     def is_installed(self, line: str) -> bool:
-        """Process one line of output; return whether the release is now installed."""
+        """Process a line of output; return whether the release is now installed."""
         if self.release.chart:
-            return line == f"NAME: {self.release.name}"  # Helm prints it at the end
+            return line == f"NAME: {self.release.name}"  # Helm prints this line at the end
         if (match := _APPLIED.fullmatch(line)) and self.objects:
             self.objects.discard((match["kind"], match["name"]))
             return not self.objects
@@ -47,7 +47,7 @@ class Awaited:
 
 
 def awaited(release: ReleaseSummary, folder: Path) -> Awaited:
-    """Return what ``install.sh`` of a folder prints when it has installed a release."""
+    """Return a release with the objects whose output lines show that ``install.sh`` has installed it."""
     if release.chart:
         return Awaited(release)
     objects = [
@@ -61,27 +61,27 @@ def awaited(release: ReleaseSummary, folder: Path) -> Awaited:
 def environment(
     base: Mapping[str, str], bin_folder: Path, programs: Mapping[str, Path], charts: Path, outputs: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the environment of the scripts.
+    """Return the scripts' environment.
 
     Args:
-        base: the environment of clients of the local cluster.
+        base: the environment for clients of the local cluster.
         bin_folder: a folder for links to the programs and for Helm's own files.
         programs: the programs by name.
         charts: the folder with the charts.
-        outputs: the outputs of the stack.
+        outputs: the stack's outputs.
     """
     bin_folder.mkdir(parents=True, exist_ok=True)
     for name in _PROGRAMS:
         (bin_folder / name).unlink(missing_ok=True)
         (bin_folder / name).symlink_to(programs[name])
-    # Helm's variables can name another cluster.
+    # Helm's variables can select another cluster.
     kept = {name: value for name, value in base.items() if not name.startswith("HELM_")}
     return {
         **kept,
         **outputs,
         "PATH": f"{bin_folder}{os.pathsep}{base.get('PATH', os.defpath)}",
         "CHARTS": str(charts),
-        # Aliases and options of the user's kubectl.
+        # Disables the user's kubectl aliases and default options.
         "KUBERC": "off",
         **{f"HELM_{kind}_HOME": str(bin_folder / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA")},
     }
@@ -91,7 +91,7 @@ def run(script: Path, environ: Mapping[str, str], log_file: Path) -> Generator[s
     """Run a script, and yield the lines that it prints.
 
     Raises:
-        DemoError: it failed.
+        DemoError: the script failed.
     """
     last: deque[str] = deque(maxlen=_LINES_SHOWN)
     with log_file.open("a", encoding="utf-8") as log:

@@ -1,7 +1,7 @@
-"""The real Karpenter controller, with the settings that its chart gave a local cluster's Deployment.
+"""The real Karpenter controller, with the settings from its chart's Deployment in a local cluster.
 
 In a local cluster, kwok only reports pods as running. This process does the work of Karpenter's pod: it watches the
-cluster and starts instances in the AWS emulator.
+cluster, and starts instances in the AWS emulator.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DEPLOYMENT = "app.kubernetes.io/name=karpenter"
 
 
 class KarpenterError(Exception):
-    """Karpenter is not installed, did not start, or ended. The text shows the end of its log."""
+    """Raised when Karpenter is not installed, did not start, or has exited. The text shows the end of its log."""
 
 
 class Karpenter:
@@ -35,10 +35,10 @@ class Karpenter:
 
     Args:
         cluster: a cluster where Karpenter's chart is installed.
-        emulator: the AWS where it starts instances.
-        region: the region of the EKS cluster.
-        log_dir: the folder for its log, which stays.
-        program: the controller; default: that of ``make cluster-tools``.
+        emulator: the AWS emulator in which Karpenter starts instances.
+        region: the EKS cluster's region.
+        log_dir: the folder for Karpenter's log, which is kept.
+        program: the controller's path; default: the program that ``make cluster-tools`` built.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class Karpenter:
         self.stop()
 
     def start(self) -> None:
-        """Start it and wait until it is ready.
+        """Start the controller and wait until it is ready.
 
         Raises:
             ToolsMissing: The program is not on this machine.
-            KarpenterError: The chart is not installed, or the program ended or was not ready in time.
+            KarpenterError: The chart is not installed, or the controller exited or was not ready in time.
         """
         program = self._given_program or cluster_tools.paths("karpenter")["karpenter"]
         found = self._cluster.kubectl("get", "deployments", "--all-namespaces", "-l", _DEPLOYMENT, "-o", "json")
@@ -105,16 +105,16 @@ class Karpenter:
             raise
 
     def stop(self) -> None:
-        """Stop it; the log stays."""
+        """Stop the controller; the log is kept."""
         process, self._process = self._process, None
         if process is not None:
             processes.kill_group(process)
 
     def check(self) -> None:
-        """Check that it is running.
+        """Check that the controller is running.
 
         Raises:
-            KarpenterError: It ended.
+            KarpenterError: The controller has exited.
         """
         code = self._process.poll() if self._process else None
         if code is not None:
@@ -144,7 +144,7 @@ class Karpenter:
 
 
 def _settings(deployment: Mapping[str, Any]) -> dict[str, str]:
-    """Return the environment of the Deployment's container. Fields of the pod have the values that a pod would have."""
+    """Return the environment of the Deployment's container, with the values that pod fields would have in a pod."""
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     return {
         variable["name"]: variable["value"]
@@ -159,5 +159,5 @@ def _field(source: Mapping[str, Any], deployment: Mapping[str, Any], container: 
         return str(deployment["metadata"]["namespace"])
     kind, _, resource = source["resourceFieldRef"]["resource"].partition(".")
     quantity = amount(container.get("resources", {}).get(kind, {}).get(resource, "1"))
-    # In millicores and bytes, as the chart's divisors say.
+    # In millicores and bytes, the units that the chart's divisors select.
     return str(int(quantity * 1000 if resource == "cpu" else quantity))

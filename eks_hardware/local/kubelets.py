@@ -2,8 +2,8 @@
 
 An instance registers with the labels, taints and settings of its user data (:mod:`eks_hardware.local.node_user_data`),
 and with the CPU and memory that EC2 describes (:mod:`eks_hardware.local.node_object`). The strategy is not read.
-Extended resources appear when the device plugin's pod runs on the node (:mod:`eks_hardware.local.node_plugins`). kwok
-keeps the Node ready and its pods running.
+A node advertises extended resources once the device plugin's pod runs there (:mod:`eks_hardware.local.node_plugins`).
+kwok keeps the Node ready and its pods running.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ Map = Mapping[str, Any]
 
 INTERVAL_SECONDS = 0.3
 ERRORS_SECONDS = 10.0
-"""The emulator and the API server may fail for so long before it is an error."""
+"""How long the emulator or API server may be unavailable before we report an error."""
 
 _CLUSTER_TAGS = ("eks:cluster-name", "eks:eks-cluster-name")
 _PLUGIN_DOMAINS = (*tuple(f"{resource.partition('/')[0]}/" for resource in (GPU, EFA)), "aws.amazon.com/neuron")
 _DATA_DISKS = {"bottlerocket": "/dev/xvdb"}
-# EKS's default for node groups:
+# EKS's default disk size for node groups:
 # https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html (diskSize)
 _DISK_GIB = 20
 
 
 class Kubelets:
-    """Registers instances as Nodes; a context manager that does so in a thread until it ends.
+    """Registers instances as Nodes, in a thread that runs while this context manager is open.
 
     Args:
         account: The emulated account.
@@ -52,7 +52,7 @@ class Kubelets:
     def __init__(self, account: Account, cluster: Cluster) -> None:
         self._account = account
         self._cluster = cluster
-        # Creating a client is not safe in threads; using one is.
+        # Creating a client is not thread-safe; using one is.
         for service in ("ec2", "eks"):
             account.client(service)
         self._authority = cluster.certificate_authority.read_bytes().strip()
@@ -90,7 +90,7 @@ class Kubelets:
             raise self._error
 
     def sync(self) -> None:
-        """Make the Nodes agree with the instances and with the device plugins, once."""
+        """Update the Nodes once, to match the instances and the device plugins."""
         with self._lock:
             live = {each["InstanceId"]: each for each in self._account.instances()}
             nodes = {item["metadata"]["name"]: item for item in self._cluster.request("GET", "/api/v1/nodes")["items"]}
@@ -119,7 +119,7 @@ class Kubelets:
             self._stop.wait(INTERVAL_SECONDS)
 
     def _is_elsewhere(self, instance: Map) -> bool:
-        """Return whether the tags of EKS or Karpenter name another cluster of the account, which has its own nodes."""
+        """Return whether the tags of EKS or Karpenter name another cluster in the account, which has its own nodes."""
         tags = {tag["Key"]: tag["Value"] for tag in instance.get("Tags") or ()}
         name = next((tags[key] for key in _CLUSTER_TAGS if key in tags), None)
         if name is None:
@@ -143,7 +143,7 @@ class Kubelets:
         except UserDataError as error:
             self._refused[instance_id] = str(error)
         except ApiError as error:
-            # The Node of an instance that had this address is not yet deleted.
+            # The Node of the instance that previously had this address is not deleted yet.
             if error.status == http.client.CONFLICT:
                 return
             if error.status not in (http.client.UNPROCESSABLE_ENTITY, http.client.BAD_REQUEST):
@@ -153,10 +153,10 @@ class Kubelets:
             self._machines[instance_id] = machine
 
     def _machine(self, instance: Map) -> Machine:
-        """Return an instance that boots.
+        """Return the booted machine of an instance.
 
         Raises:
-            UserDataError: It does not join this cluster.
+            UserDataError: The instance cannot join this cluster.
         """
         ec2 = self._account.client("ec2")
         answer = ec2.describe_instance_attribute(InstanceId=instance["InstanceId"], Attribute="userData")
@@ -166,7 +166,7 @@ class Kubelets:
         by_id = [{"Name": "image-id", "Values": [instance["ImageId"]]}]
         images = self._account.items("ec2", "describe_images", "Images", Filters=by_id)
         image = Image.of(next((each["Name"] for each in images if each["ImageId"] == instance["ImageId"]), ""))
-        # Your own image can have any name.
+        # A custom AMI can have any name.
         bottlerocket = image.family == "bottlerocket" if image.family else b"[settings" in data
         booted = boot(data, bottlerocket=bottlerocket)
         version = self._joins(booted)
@@ -184,7 +184,7 @@ class Kubelets:
         )
 
     def _joins(self, booted: Boot) -> str:
-        """Check that a node finds its cluster, and return the cluster's Kubernetes version."""
+        """Check that a node's user data matches its cluster, and return the cluster's Kubernetes version."""
         names = sorted(self._account.items("eks", "list_clusters", "clusters"))
         if booted.cluster not in names:
             raise UserDataError(
@@ -205,7 +205,7 @@ class Kubelets:
         return self._kinds[name]
 
     def _disk(self, instance: Map, kind: Map, booted: Boot) -> Fraction:
-        """Return the bytes of the disk with pods' files."""
+        """Return the size in bytes of the disk with pods' files."""
         store = kind.get("InstanceStorageInfo") or {}
         if booted.instance_store and store:
             return Fraction(store["TotalSizeInGB"] * 10**9)
@@ -221,12 +221,12 @@ class Kubelets:
         return Fraction(volume["Size"] * GIB)
 
     def _delete(self, found: Map) -> None:
-        """Delete a Node, as the cloud controller manager does when its instance is gone."""
+        """Delete a Node, as the cloud controller manager does when the instance no longer exists."""
         if "deletionTimestamp" not in found["metadata"]:
             self._ask_for("DELETE", found)
 
     def _advertise(self, nodes: Mapping[str, Map]) -> None:
-        """Set the resources of device plugins on the nodes of this pass."""
+        """Set the resources that device plugins advertise on these nodes."""
         machines = {each.name: each for each in self._machines.values() if each.has_devices and each.name in nodes}
         plugins = node_plugins.running(self._cluster) if machines else {}
         for name, machine in machines.items():
@@ -239,12 +239,12 @@ class Kubelets:
                     for key, number in node_plugins.advertised(machine, there, registered["metadata"]["labels"]).items()
                 },
             }
-            # The kubelet, too, keeps the resource of a plugin that is gone, with 0.
+            # The kubelet, too, keeps the resource of a removed plugin, with the amount 0.
             if any(registered["status"]["allocatable"].get(key) != value for key, value in wanted.items()):
                 self._ask_for("PATCH", registered, {"status": {"capacity": wanted, "allocatable": wanted}}, "/status")
 
     def _label(self, machine: Machine, found: Map, there: Mapping[str, Plugin]) -> None:
-        """Set the label of Node Feature Discovery where its pod runs."""
+        """Set Node Feature Discovery's label on a node where its pod runs."""
         if (
             machine.has_nvidia
             and DISCOVERY in there
@@ -253,7 +253,7 @@ class Kubelets:
             self._ask_for("PATCH", found, {"metadata": {"labels": DISCOVERED_GPU}})
 
     def _ask_for(self, method: str, found: Map, body: Map | None = None, below: str = "") -> None:
-        """Send a request about a Node that may be gone by now."""
+        """Send a request about a Node that may no longer exist."""
         try:
             self._cluster.request(method, f"/api/v1/nodes/{found['metadata']['name']}{below}", body)
         except ApiError as error:
@@ -262,6 +262,6 @@ class Kubelets:
 
 
 def _has_instance(found: Map, live: Mapping[str, Map]) -> bool:
-    """Return whether a Node's instance exists; True for a Node that is not an instance's."""
+    """Return whether a Node's instance exists; True for a Node without an instance."""
     kind, _, instance_id = found["spec"].get("providerID", "").rpartition("/")
     return not kind.startswith("aws:") or instance_id in live

@@ -1,8 +1,8 @@
-"""The real Kueue controller, in place of the pods of its chart in a local cluster.
+"""The real Kueue controller, in place of its chart's pods in a local cluster.
 
-This process does the work of a kubelet. It starts the controller with the settings, certificates and service account of
-its newest pod. The pods are ready when the controller is, so that Helm waits for it, as on AWS. The API server calls
-the controller's webhooks through :mod:`eks_hardware.local.service_proxy`.
+This process does the work of a kubelet: it starts the controller with the settings, certificates and service account of
+the newest Kueue pod. The pods become ready with the controller, so that Helm waits for it, as on AWS. The API server
+calls the controller's webhooks through :mod:`eks_hardware.local.service_proxy`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TOKEN_SECONDS = 86_400
 
 
 class KueueError(Exception):
-    """Kueue ended, again and again. The text shows the end of its log."""
+    """Raised when Kueue exits repeatedly. The text shows the end of its log."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ class _Running:
 
 
 class Kueue:
-    """The controller, whenever its chart is installed; a context manager that stops it.
+    """Runs the controller while its chart is installed; a context manager that stops it.
 
     Args:
         cluster: a running cluster with the controller ``kueue``.
-        log_dir: the folder for its log, which stays.
-        program: the controller; default: that of ``make cluster-tools TOOLS=kueue``.
+        log_dir: the folder for the controller's log, which is kept.
+        program: the controller's path; default: the program that ``make cluster-tools TOOLS=kueue`` built.
     """
 
     def __init__(self, cluster: Cluster, log_dir: Path, *, program: Path | None = None) -> None:
@@ -104,14 +104,14 @@ class Kueue:
             try:
                 self._sync()
             except (ApiError, OSError):
-                # Helm creates or deletes the objects that the pods need.
+                # Helm is still creating or deleting the objects that the pods need.
                 continue
             except Exception as error:
                 self._error = error
                 return
 
     def _sync(self) -> None:
-        """Make the controller and its pods agree, once."""
+        """Start, restart or stop the controller once, to match the pods in the cluster."""
         pods = self._pods()
         if not pods:
             self._end()
@@ -122,7 +122,7 @@ class Kueue:
             self._end()
             self._running = self._start(newest, replica_set)
         if (code := self._running.process.poll()) is not None:
-            # It starts again, as a container does. Another process may have taken one of the free ports first.
+            # Restart it, as a kubelet restarts a container. Another process may have taken one of the free ports first.
             self._end()
             self._ended += 1
             if self._ended == ATTEMPTS:
@@ -136,7 +136,7 @@ class Kueue:
                 self._cluster.request("PATCH", place, {"metadata": {"annotations": {UP_ANNOTATION: "true"}}})
 
     def _pods(self) -> list[Object]:
-        """Return the pods that are on nodes."""
+        """Return the scheduled Kueue pods."""
         path = f"/api/v1/pods?labelSelector={APP_LABEL}%3D{NAME}"
         return [
             pod
@@ -160,7 +160,7 @@ class Kueue:
     def _launch(
         self, pod: Object, given: Object, folder: Path, health: int, webhook: int, visibility: int
     ) -> subprocess.Popen[bytes]:
-        """Start the program with the pod's arguments, and its configuration with ports of this machine."""
+        """Start the program with the pod's arguments and configuration, changed to this machine's ports."""
         configuration = merged(
             given,
             {
@@ -169,7 +169,7 @@ class Kueue:
                 "metrics": {"bindAddress": "0"},
                 "webhook": {"host": HOST, "port": webhook, "certDir": str(folder / "certificates")},
                 "visibilityServer": {"bindAddress": HOST, "bindPort": visibility},
-                # There is only one.
+                # There is only one controller.
                 "leaderElection": {"leaderElect": False},
             },
         )
@@ -183,7 +183,7 @@ class Kueue:
             return self._cluster.start_program([str(self._program), *arguments, *own], cwd=folder, stdout=log)
 
     def _kubeconfig(self, pod: Object) -> dict[str, object]:
-        """Return the access of the pod's service account, which the chart's roles limit."""
+        """Return a kubeconfig for the pod's service account, whose access the chart's roles limit."""
         namespace, account = pod["metadata"]["namespace"], pod["spec"]["serviceAccountName"]
         asked = {
             "apiVersion": "authentication.k8s.io/v1",
@@ -196,7 +196,7 @@ class Kueue:
         return kubeconfig(self._cluster.endpoint, account, {"token": token}, authority)
 
     def _routes(self, pod: Object, ports: Mapping[int, int]) -> dict[str, int]:
-        """Return the local port of each service of the pod."""
+        """Return the local port for each service that selects the pod."""
         labels = pod["metadata"]["labels"]
         return {
             f"{service['spec']['clusterIP']}:{port['port']}": ports[port["targetPort"]]
@@ -207,7 +207,7 @@ class Kueue:
         }
 
     def _mount(self, pod: Object, folder: Path) -> None:
-        """Write the certificates of the Secret, which Kueue itself creates, and later replaces."""
+        """Write the certificates from the Secret, which Kueue itself creates and later replaces."""
         folder.mkdir(exist_ok=True)
         secret = self._get(pod, f"secrets/{_volume(pod, _CERTIFICATES)['secret']['secretName']}")
         for name, encoded in secret.get("data", {}).items():

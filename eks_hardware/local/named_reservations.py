@@ -1,4 +1,4 @@
-"""The capacity reservations that a strategy names: AWS has them before the strategy is deployed."""
+"""The capacity reservations that a strategy names, which exist on AWS before the strategy is deployed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedNodePool, ResolvedNodes, ResolvedStrategy
 
 POOL_INSTANCES = 4
-"""The instances of a pool's reservation; that of a group has as many as the group can have nodes."""
+"""The instance count of a pool's reservation. A group's reservation has the group's maximum number of nodes."""
 
 _BLOCK = "capacity-block"
 
 
 def named(strategy: Strategy, resolved: ResolvedStrategy) -> list[dict[str, Any]]:
-    """Return the reservations as :meth:`eks_hardware.local.emulator.Emulator.add_reservations` takes them.
+    """Return the reservations for :meth:`eks_hardware.local.emulator.Emulator.add_reservations`.
 
-    A reservation has the first type and zone of its group or pool.
+    A reservation has the first instance type and zone of its group or pool.
     """
     specs = {node_pool.name: node_pool for node_pool in strategy.karpenter.node_pools} if strategy.karpenter else {}
     reservations = [*_of_groups(resolved)]

@@ -5,7 +5,7 @@ Sources:
 - NVIDIA: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/README.md#shared-access-to-gpus
 - Bottlerocket's plugin: https://bottlerocket.dev/en/os/latest/#/api/settings/kubelet-device-plugins/
 - Neuron: https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/tutorials/k8s-neuron-device-plugin.html
-  (``neurondevice`` ended with release 2.20)
+  (``neurondevice`` was removed in release 2.20)
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class GpuSharing:
 
 
 def plugin_sharing(configuration: str) -> GpuSharing:
-    """Return the sharing in a configuration file of NVIDIA's device plugin."""
+    """Return the GPU sharing in a configuration file of NVIDIA's device plugin."""
     document = yaml.safe_load(configuration) or {}
     slicing = (document.get("sharing") or {}).get("timeSlicing") or {}
     replicas = next((resource["replicas"] for resource in slicing.get("resources") or () if resource["name"] == GPU), 1)
@@ -49,7 +49,7 @@ def plugin_sharing(configuration: str) -> GpuSharing:
 
 
 def bottlerocket_sharing(settings: Map) -> GpuSharing:
-    """Return the sharing that the device plugin in Bottlerocket's NVIDIA images reads from the node's settings."""
+    """Return the GPU sharing that the plugin in Bottlerocket's NVIDIA images reads from the node's settings."""
     nvidia = (settings.get("kubelet-device-plugins") or {}).get("nvidia") or {}
     if nvidia.get("device-sharing-strategy") == "time-slicing":
         slicing = nvidia["time-slicing"]
@@ -59,13 +59,13 @@ def bottlerocket_sharing(settings: Map) -> GpuSharing:
             slicing.get("fail-requests-greater-than-one", False),
         )
     if nvidia.get("device-partitioning-strategy") == "mig":
-        # The plugin supports only the strategy "single": a slice has the name of a whole GPU.
+        # The plugin supports only the MIG strategy "single": a slice has the resource name of a whole GPU.
         return GpuSharing(mig_profile=next(iter(nvidia["mig"]["profile"].values())))
     return GpuSharing()
 
 
 def gpus(kind: InstanceType, count: int, sharing: GpuSharing) -> tuple[str, int]:
-    """Return the resource and the number of it that a plugin advertises on a node with a number of GPUs."""
+    """Return the resource name and the amount that a plugin advertises on a node with ``count`` GPUs."""
     if sharing.mig_profile:
         slices = (mig_profiles(kind) or {}).get(sharing.mig_profile, 0)
         return (f"{MIG_GPU}{sharing.mig_profile}" if sharing.mixed else GPU), count * slices
@@ -83,11 +83,11 @@ class Devices:
 
     @classmethod
     def of(cls, kind: Map, instance: Map) -> Devices:
-        """Return those of an instance that EC2 describes, and of its type."""
+        """Return the devices in EC2's descriptions of an instance and its type."""
         gpus = (kind.get("GpuInfo") or {}).get("Gpus") or ()
         neurons = (kind.get("NeuronInfo") or {}).get("NeuronDevices") or ()
         return cls(
-            # The count of a part of a GPU is 0.
+            # EC2 reports the count 0 for a fraction of a GPU.
             gpus=sum(gpu.get("LogicalGpuCount") or gpu["Count"] for gpu in gpus if gpu["Manufacturer"] == "NVIDIA"),
             neurons=sum(neuron["Count"] for neuron in neurons),
             neuron_cores=sum(
@@ -101,14 +101,14 @@ class Devices:
         )
 
     def neuron_resources(self) -> dict[str, int]:
-        """Return what the Neuron plugin advertises: devices, and the same as cores."""
+        """Return the resources that the Neuron plugin advertises: the number of devices and of their cores."""
         return {NEURON: self.neurons, NEURON_CORE: self.neuron_cores} if self.neurons else {}
 
     def efa_resources(self) -> dict[str, int]:
-        """Return what the EFA plugin advertises."""
+        """Return the resources that the EFA plugin advertises."""
         return {EFA: self.efas} if self.efas else {}
 
     def with_drivers(self, *, nvidia: bool, neuron: bool) -> Devices:
-        """Return those for which there is a driver."""
+        """Return the devices, without the accelerators that have no driver."""
         devices = self if nvidia else replace(self, gpus=0)
         return devices if neuron else replace(devices, neurons=0, neuron_cores=0)

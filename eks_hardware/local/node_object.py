@@ -1,15 +1,15 @@
-"""Node objects as the kubelet and AWS's cloud controller manager make them.
+"""Node objects as the kubelet and AWS's cloud controller manager create them.
 
 Sources:
 
 - the kubelet's capacity and allocatable: https://github.com/kubernetes/kubernetes/blob/v1.35.4/pkg/kubelet/nodestatus/setters.go
   (``MachineInfo``), https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/
-- defaults of the images: https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/config.go;
-  Bottlerocket has the same (:mod:`eks_hardware.kubernetes.allocatable`)
+- the AMIs' defaults: https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/config.go;
+  Bottlerocket's are the same (:mod:`eks_hardware.kubernetes.allocatable`)
 - labels of the cloud controller manager: https://github.com/kubernetes/cloud-provider-aws/tree/master/pkg/providers/v1
 
-As in :mod:`eks_hardware.kubernetes.allocatable`, hypervisor and kernel use 7.5% of the memory that EC2 describes, which
-is Karpenter's default. A real node usually has a little more.
+As in :mod:`eks_hardware.kubernetes.allocatable`, the hypervisor and kernel use 7.5% of the memory that EC2 describes,
+which is Karpenter's default. A real node usually has slightly more memory left.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _IMAGE_NAMES = (
 _OS_NAMES = {"al2023": "Amazon Linux 2023", "bottlerocket": "Bottlerocket OS"}
 _EVICTED_STORAGE = "10%"
 _RESERVED_STORAGE = Fraction(GIB)
-# nodeadm sets NVIDIA_PLUGIN_LABEL from this version on (kubelet/config.go, generateKubeletConfig).
+# nodeadm sets NVIDIA_PLUGIN_LABEL since this version (kubelet/config.go, generateKubeletConfig).
 _LABELS_GPUS = "1.35"
 
 
 @dataclass(frozen=True)
 class Image:
-    """A machine image. The fields of an image that is not from EKS are None."""
+    """An AMI. The fields of an AMI that EKS does not publish are None."""
 
     family: str | None = None
     variant: str | None = None
@@ -53,30 +53,30 @@ class Image:
 
     @classmethod
     def of(cls, name: str) -> Image:
-        """Return the image of a name."""
+        """Parse an AMI name."""
         match = next(filter(None, (pattern.match(name) for pattern in _IMAGE_NAMES)), None)
         if match is None:
             return cls()
         return cls(match["family"], match["variant"] or "standard", match["version"])
 
     def has_driver(self, device: str) -> bool:
-        """Return whether it has the driver for ``nvidia`` or ``neuron``. Every Bottlerocket image has that for Neuron.
+        """Return whether the AMI has the ``nvidia`` or ``neuron`` driver. Every Bottlerocket AMI has the Neuron driver.
 
-        Source: https://bottlerocket.dev/en/os/latest/#/concepts/variants/. Your own image is expected to have it.
+        Source: https://bottlerocket.dev/en/os/latest/#/concepts/variants/. A custom AMI is assumed to have the driver.
         """
         return self.variant in (None, device) or (self.family == "bottlerocket" and device == "neuron")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """An instance that booted.
+    """A booted instance.
 
     Attributes:
-        instance: As ``DescribeInstances`` returns it.
-        kind: Its type, as ``DescribeInstanceTypes`` returns it.
-        boot: The settings from its user data.
-        version: The Kubernetes version of its kubelet, ``1.35``.
-        disk: The bytes of the disk with pods' files.
+        instance: The instance, as ``DescribeInstances`` returns it.
+        kind: The instance's type, as ``DescribeInstanceTypes`` returns it.
+        boot: The settings from the user data.
+        version: The kubelet's Kubernetes version, such as ``1.35``.
+        disk: The size in bytes of the disk with pods' files.
     """
 
     instance: Map
@@ -90,24 +90,24 @@ class Machine:
 
     @property
     def name(self) -> str:
-        """The name of its Node."""
+        """The Node's name."""
         return str(self.instance["InstanceId" if self.boot.instance_name else "PrivateDnsName"])
 
     @property
     def devices(self) -> Devices:
-        """The devices that plugins find on it: none without the driver."""
+        """The devices that plugins find: none without the driver."""
         return Devices.of(self.kind, self.instance).with_drivers(
             nvidia=self.image.has_driver("nvidia"), neuron=self.image.has_driver("neuron")
         )
 
     @property
     def has_nvidia(self) -> bool:
-        """Whether it has an NVIDIA device, with or without a driver."""
+        """Whether the machine has an NVIDIA device, with or without a driver."""
         return bool(Devices.of(self.kind, self.instance).gpus)
 
     @property
     def has_devices(self) -> bool:
-        """Whether it has something that device plugins advertise."""
+        """Whether the machine has devices that a device plugin advertises."""
         return Devices.of(self.kind, self.instance) != Devices()
 
     @property
@@ -122,7 +122,7 @@ def provider_id(instance: Map) -> str:
 
 
 def node(machine: Machine) -> dict[str, Any]:
-    """Return the Node with which an instance registers, without the resources of device plugins.
+    """Return the Node that an instance registers, without the resources that device plugins advertise.
 
     The kubelet registers with its status in the same request.
     """
@@ -164,7 +164,7 @@ def _labels(machine: Machine) -> dict[str, str]:
     return {
         **labels,
         **boot.labels,
-        # The cloud controller manager sets these later, and replaces others.
+        # On AWS the cloud controller manager sets these labels later, and replaces others.
         "node.kubernetes.io/instance-type": instance["InstanceType"],
         "beta.kubernetes.io/instance-type": instance["InstanceType"],
         "topology.kubernetes.io/region": machine.region,
@@ -188,7 +188,7 @@ def _architecture(kind: Map) -> str:
 
 
 def _resources(machine: Machine) -> tuple[dict[str, str], dict[str, str]]:
-    """Return capacity and allocatable."""
+    """Return the Node's capacity and allocatable."""
     vcpus, mib = machine.kind["VCpuInfo"]["DefaultVCpus"], machine.kind["MemoryInfo"]["SizeInMiB"]
     boot, pages = machine.boot, _huge_pages(machine)
     standard = _standard_pods(machine.kind)
@@ -198,7 +198,7 @@ def _resources(machine: Machine) -> tuple[dict[str, str], dict[str, str]]:
     reserved |= {name: amount(value) for name, value in boot.reserved["kube"].items()}
     for name, value in boot.reserved["system"].items():
         reserved[name] = reserved.get(name, Fraction(0)) + amount(value)
-    # Pages that may be taken, but that pods cannot rely on, are not part of the memory.
+    # Huge pages that may be allocated, but that pods cannot rely on, do not count as memory.
     memory = memory_of_guest(Fraction(mib) * MIB, arm64=_architecture(machine.kind) == "arm64")
     memory -= (pages.taken_mib - pages.promised_mib) * MIB
     kept = f"{facts.memory()['host']['eviction_mib']}Mi"
@@ -229,7 +229,7 @@ def _bytes(amounts: Mapping[str, Fraction]) -> dict[str, str]:
 
 
 def _threshold(given: str, whole: Fraction) -> Fraction:
-    """Return an eviction threshold: an amount, or a share of the whole."""
+    """Return an eviction threshold in bytes, given as a quantity or as a percentage of ``whole``."""
     return amount(given[:-1]) / 100 * whole if given.endswith("%") else amount(given)
 
 

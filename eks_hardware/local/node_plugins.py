@@ -23,17 +23,17 @@ DISCOVERY = "node-feature-discovery-worker"
 DISCOVERED_GPU = {"feature.node.kubernetes.io/pci-10de.present": "true"}
 """The label that Node Feature Discovery sets on a node with an NVIDIA device."""
 
-# Charts put the release's name before it, and the GPU Operator and plain manifests "daemonset" behind it.
+# Charts add the release's name as a prefix; the GPU Operator and plain manifests add the suffix "-daemonset".
 _NAME = re.compile(rf"(?:.+-)?({NVIDIA}|{NEURON}|{EFA}|{DISCOVERY})(?:-daemonset)?")
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """A DaemonSet of a device plugin.
+    """A device plugin's DaemonSet.
 
     Attributes:
-        configurations: The configuration files that the ConfigMap of NVIDIA's plugin has, by name.
-        default: The configuration of nodes without the label.
+        configurations: The configuration files in the ConfigMap of NVIDIA's plugin, by name.
+        default: The name of the configuration for nodes without the label.
         mig: NVIDIA's MIG strategy: ``none``, ``single`` or ``mixed``.
     """
 
@@ -42,7 +42,7 @@ class Plugin:
     mig: str = "none"
 
     def sharing(self, labels: Mapping[str, str]) -> GpuSharing | None:
-        """Return how the plugin shares GPUs on a node with these labels; None if its pod fails there."""
+        """Return how the plugin shares GPUs on a node with these labels; None if the plugin's pod fails there."""
         profile = labels.get(MIG_CONFIG_LABEL, "all-disabled").removeprefix("all-")
         if profile != "disabled" and self.mig != "none":
             return GpuSharing(mig_profile=profile, mixed=self.mig == "mixed")
@@ -69,7 +69,7 @@ def advertised(machine: Machine, plugins: Mapping[str, Plugin], labels: Mapping[
     """Return the resources that plugins on a node advertise.
 
     Args:
-        plugins: The plugins whose pods run there.
+        plugins: The plugins whose pods run on the node.
         labels: The node's labels.
     """
     devices = machine.devices
@@ -81,7 +81,7 @@ def advertised(machine: Machine, plugins: Mapping[str, Plugin], labels: Mapping[
     ways = [plugins[NVIDIA].sharing(labels)] if NVIDIA in plugins else []
     if machine.has_own_gpu_plugin:
         ways.append(bottlerocket_sharing(machine.boot.settings))
-    # Two plugins conflict over one socket.
+    # Two plugins on one node conflict over the same socket.
     if devices.gpus and len(ways) == 1 and ways[0] is not None:
         resource, number = gpus(load().get(machine.instance["InstanceType"]), devices.gpus, ways[0])
         counts[resource] = number
@@ -98,7 +98,7 @@ def _nodes(cluster: Cluster, daemonset: Map) -> Iterator[str]:
 
 
 def _nvidia(cluster: Cluster, daemonset: Map) -> Plugin:
-    """Return the settings of NVIDIA's plugin, which its charts give it as variables and as a ConfigMap.
+    """Return the settings of NVIDIA's plugin, which its charts pass as variables and in a ConfigMap.
 
     Source: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/deployments/helm/nvidia-device-plugin/templates/daemonset-device-plugin.yml
     """

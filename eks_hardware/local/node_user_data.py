@@ -39,7 +39,7 @@ _GZIP = b"\x1f\x8b"
 _HUGE_PAGES = re.compile(rb"vm[./]nr_hugepages\s*=\s*(\d+)|echo\s+(\d+)\s*>+\s*/proc/sys/vm/nr_hugepages")
 _HUGE_PAGES_SETTING = "vm/nr_hugepages"
 
-# The kubelet ends when --node-labels has another label of Kubernetes' own namespaces:
+# The kubelet exits if --node-labels has any other label in Kubernetes' own namespaces:
 # https://github.com/kubernetes/kubernetes/blob/v1.35.4/staging/src/k8s.io/kubelet/pkg/apis/well_known_labels.go
 _KUBERNETES_NAMESPACES = ("kubernetes.io", "k8s.io")
 _KUBELET_NAMESPACES = ("kubelet.kubernetes.io", "node.kubernetes.io")
@@ -55,18 +55,18 @@ _KUBELET_LABELS = frozenset(
 
 
 class UserDataError(Exception):
-    """A node with this user data does not join a cluster. The text says why."""
+    """Raised when a node with this user data cannot join a cluster. The text gives the reason."""
 
 
 @dataclass(frozen=True)
 class Boot:
-    """The settings of a node, from its user data alone.
+    """A node's settings, from its user data alone.
 
     Attributes:
         family: ``al2023`` or ``bottlerocket``.
-        endpoint: The address of the API server.
-        authority: The certificate of the API server's authority, in PEM.
-        max_pods: None if the user data does not set it.
+        endpoint: The API server's address.
+        authority: The certificate of the API server's CA, in PEM.
+        max_pods: The kubelet's ``maxPods``; None if the user data does not set it.
         reserved: The ``kubeReserved`` and ``systemReserved`` that the user data sets, by ``kube`` and ``system``.
         eviction: The ``evictionHard`` that the user data sets.
         instance_name: Whether the node's name is the instance's ID.
@@ -91,7 +91,7 @@ class Boot:
 
 
 def decoded(data: bytes) -> bytes:
-    """Return user data that can be in base64, compressed or plain."""
+    """Return user data as plain bytes, decoded from base64 and decompressed if necessary."""
     try:
         return _decompressed(base64.b64decode(b"".join(data.split()), validate=True))
     except binascii.Error:
@@ -108,10 +108,10 @@ def _decompressed(data: bytes) -> bytes:
 
 
 def node_config(data: bytes) -> dict[str, Any]:
-    """Return the spec of the NodeConfig in an AL2023 node's user data. Several are merged in their order.
+    """Return the spec of the NodeConfig in an AL2023 node's user data. Several NodeConfigs are merged in order.
 
     Raises:
-        UserDataError: It has no NodeConfig, or one that cannot be read.
+        UserDataError: The user data has no NodeConfig, or an invalid one.
     """
     specs = [_spec(content) for kind, content in _mime_parts(data) if kind == _NODE_CONFIG]
     if not specs:
@@ -123,23 +123,23 @@ def bottlerocket_settings(data: bytes) -> dict[str, Any]:
     """Return the settings in a Bottlerocket node's user data.
 
     Raises:
-        UserDataError: It is not TOML, or has no settings.
+        UserDataError: The user data is not TOML, or has no settings.
     """
     try:
         document = tomllib.loads(_decompressed(data).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserDataError(f"the user data of Bottlerocket must be TOML: {error}") from None
+        raise UserDataError(f"Bottlerocket's user data must be TOML: {error}") from None
     settings = document.get("settings")
     if not isinstance(settings, dict):
-        raise UserDataError("the user data of Bottlerocket must have a table 'settings'")
+        raise UserDataError("Bottlerocket's user data must have a table 'settings'")
     return settings
 
 
 def boot(data: bytes, *, bottlerocket: bool) -> Boot:
-    """Return what a node of an operating system reads from its user data.
+    """Return the settings that an AL2023 or Bottlerocket node reads from its user data.
 
     Raises:
-        UserDataError: The node would not join a cluster.
+        UserDataError: The node could not join a cluster.
     """
     try:
         return _of_bottlerocket(bottlerocket_settings(data)) if bottlerocket else _of_nodeadm(data)
@@ -151,7 +151,7 @@ def boot(data: bytes, *, bottlerocket: bool) -> Boot:
 
 
 def _mime_parts(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the parts of user data with their types. User data without parts is one NodeConfig, as for nodeadm."""
+    """Yield the type and content of each MIME part. Like nodeadm, treat user data without parts as one NodeConfig."""
     data = decoded(data)
     message = email.message_from_bytes(data)
     if message.get_content_maintype() != "multipart":
@@ -181,7 +181,7 @@ def _spec(content: bytes) -> dict[str, object]:
 
 
 def _merge_specs(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Merge two specs: maps are merged, the kubelet's flags are added, and other values are replaced."""
+    """Merge two specs: merge maps, append the kubelet's flags, and replace other values."""
     given = {key: value for key, value in (above.get("cluster") or {}).items() if value}
     both = merged(below, {**above, "cluster": {**(below.get("cluster") or {}), **given}})
     flags = [*_flags(below), *_flags(above)]
@@ -202,7 +202,7 @@ def _of_nodeadm(data: bytes) -> Boot:
     config, flags = kubelet.get("config") or {}, _kubelet_flags(_flags(spec))
     labels = dict(pair for text in flags.get("node-labels", ()) for pair in _pairs(text))
     _check_labels(labels)
-    # The last of several flags counts, and a flag replaces the configuration's value.
+    # The last of several equal flags applies, and a flag overrides the configuration's value.
     tainted = (
         [_taint(text) for text in flags["register-with-taints"][-1].split(",") if text]
         if ("register-with-taints" in flags)
@@ -229,7 +229,7 @@ def _of_nodeadm(data: bytes) -> Boot:
 
 
 def _kubelet_flags(flags: Sequence[str]) -> dict[str, list[str]]:
-    """Return the values of each flag, in their order. systemd reads the flags, with quotes as in a shell."""
+    """Return the values of each flag, in order. systemd parses the flags, which can be quoted as in a shell."""
     values: dict[str, list[str]] = {}
     for flag in shlex.split(" ".join(flags)):
         name, _, value = flag.removeprefix("--").partition("=")
@@ -250,7 +250,7 @@ def _check_labels(labels: Mapping[str, str]) -> None:
         if _is_in(key, _KUBERNETES_NAMESPACES) and key not in _KUBELET_LABELS and not _is_in(key, _KUBELET_NAMESPACES)
     )
     if unknown:
-        raise UserDataError(f"the kubelet must not set labels of Kubernetes itself: {', '.join(unknown)}")
+        raise UserDataError(f"the kubelet must not set labels in Kubernetes' own namespaces: {', '.join(unknown)}")
 
 
 def _is_in(key: str, namespaces: Sequence[str]) -> bool:
@@ -259,7 +259,7 @@ def _is_in(key: str, namespaces: Sequence[str]) -> bool:
 
 
 def _taint(text: str) -> dict[str, str]:
-    """Return a taint that is written as ``key=value:Effect`` or ``key:Effect``."""
+    """Parse a taint such as ``key=value:Effect`` or ``key:Effect``."""
     start, _, effect = text.rpartition(":")
     key, _, value = start.partition("=")
     return {"key": key, "value": value, "effect": effect}
@@ -272,7 +272,7 @@ def _of_bottlerocket(settings: Map) -> Boot:
     kubernetes = settings.get("kubernetes") or {}
     for key in ("cluster-name", "api-server", "cluster-certificate"):
         if not kubernetes.get(key):
-            raise UserDataError(f"the user data of Bottlerocket has no settings.kubernetes.{key}")
+            raise UserDataError(f"Bottlerocket's user data must set settings.kubernetes.{key}")
     labels = {key: str(value) for key, value in (kubernetes.get("node-labels") or {}).items()}
     _check_labels(labels)
     pods = kubernetes.get("max-pods")
@@ -296,7 +296,7 @@ def _of_bottlerocket(settings: Map) -> Boot:
 
 
 def _bottlerocket_taints(taints: Mapping[str, str | list[str]]) -> Iterator[dict[str, str]]:
-    """Yield taints that are written as ``"key" = ["value:Effect"]``; older settings have one text instead of a list."""
+    """Parse taints such as ``"key" = ["value:Effect"]``; older settings have a single string instead of a list."""
     for key, given in taints.items():
         for text in [given] if isinstance(given, str) else given:
             value, _, effect = text.rpartition(":")
@@ -307,4 +307,4 @@ def _pem(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True).strip()
     except (binascii.Error, ValueError):
-        raise UserDataError("the certificate of the cluster's authority must be in base64") from None
+        raise UserDataError("the cluster's CA certificate must be in base64") from None

@@ -20,7 +20,7 @@ _GUARD = Path(__file__).with_name("guard.py")
 
 
 class Terminated(SystemExit):
-    """SIGTERM or SIGHUP arrived. Unwinds like Ctrl-C, with the shell's exit code for the signal."""
+    """Raised on SIGTERM or SIGHUP. Unwinds like Ctrl-C, with the shell's exit code for the signal."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(128 + signum)
@@ -35,7 +35,7 @@ def start(
     stdin: int = subprocess.DEVNULL,
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a program in its own session. Ctrl-C then reaches only this process, which stops the program in order."""
+    """Start a program in its own session, so that Ctrl-C reaches only this process, which then stops the program."""
     return subprocess.Popen(
         argv,
         cwd=cwd,
@@ -49,9 +49,9 @@ def start(
 
 
 def bare_environment(home: Path) -> dict[str, str]:
-    """Return the environment of programs that read nothing of the user's. Clients keep their caches in the home folder.
+    """Return a minimal environment, which isolates programs from the user's settings.
 
-    Other variables, such as a proxy, would change where they connect.
+    Clients keep their caches in the home folder. Other variables, such as a proxy, would change where they connect.
     """
     return {**{name: os.environ[name] for name in _INHERITED if name in os.environ}, "HOME": str(home)}
 
@@ -69,7 +69,7 @@ def guarded(argv: Sequence[str], folder: Path | None = None) -> list[str]:
 
 
 def lines(process: subprocess.Popen[bytes]) -> Iterator[str]:
-    """Yield the lines of a started program's output until it closes it."""
+    """Yield the lines of a started program's output, until the program closes it."""
     assert process.stdout is not None
     with process.stdout:
         for raw in process.stdout:
@@ -77,7 +77,7 @@ def lines(process: subprocess.Popen[bytes]) -> Iterator[str]:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a started program and everything in its process group. For programs with nothing to save."""
+    """Kill a started program and its whole process group. For programs that need no orderly shutdown."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -107,11 +107,11 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def stop_group(group: int, *, seconds: float = 5.0) -> None:
-    """Stop a process group that is not our child, such as one that an earlier run left running.
+    """Stop a process group that this process did not start, such as one left over from an earlier run.
 
     Args:
         group: the group's id.
-        seconds: how long its members may take to end before they are killed.
+        seconds: the time that its members have to exit before they are killed.
     """
     for signum, patience in ((signal.SIGTERM, seconds), (signal.SIGKILL, 2.0)):
         try:
@@ -123,7 +123,7 @@ def stop_group(group: int, *, seconds: float = 5.0) -> None:
 
 
 def _has_ended(group: int, seconds: float) -> bool:
-    """Wait until nothing of a process group runs, even if its leader ended before the others."""
+    """Wait until no process in a group is running, even if the leader exited first; return whether that is so."""
     deadline = time.monotonic() + seconds
     while any(map(is_running, _group(group))):
         if time.monotonic() > deadline:
@@ -151,13 +151,13 @@ def is_running(pid: int) -> bool:
         return True
     with contextlib.suppress(OSError):
         folder = Path(f"/proc/{pid}")
-        # The first thread is a zombie before the others have ended.
+        # The main thread can be a zombie while other threads still run.
         return _state(folder / "stat")[0] != "Z" or len(list((folder / "task").iterdir())) > 1
     return True
 
 
 def _state(stat: Path) -> list[str]:
-    """Return state, parent, group and more of ``pid (name) state parent ...``, where the name can contain anything."""
+    """Parse ``pid (name) state parent group ...`` from the state on; the name can contain any character."""
     return stat.read_text(errors="replace").rpartition(")")[2].split()
 
 
@@ -176,7 +176,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def _group(group: int) -> list[int]:
-    """Return the ids of a process group."""
+    """Return the ids of all processes in a group."""
     return [pid for pid, _, found in _processes() if found == group]
 
 

@@ -1,6 +1,6 @@
 """Read deployed resources back with boto3, and find resources that remain after a destroy.
 
-It lists whole accounts, which is fine for an emulator without other resources.
+This module lists whole accounts, which is fine for an emulator without other resources.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class NodeGroupFacts:
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """One EKS cluster and its resources, by name. Pod identities are roles by ``namespace/account``."""
+    """One EKS cluster and its resources, by name. Pod identities map ``namespace/account`` to a role."""
 
     name: str
     kubernetes_version: str
@@ -52,7 +52,7 @@ class Account:
     """The emulated account in one region."""
 
     def __init__(self, endpoint_url: str, region: str) -> None:
-        # Imported late and by name: boto3 is an extra, and has no types.
+        # Imported late and by name: boto3 is an extra, and is not typed.
         botocore_session = importlib.import_module("botocore.session")
         boto3 = importlib.import_module("boto3")
         config = importlib.import_module("botocore.config").Config
@@ -94,7 +94,7 @@ class Account:
         return [item for page in pages for item in page.get(key, [])]
 
     def clusters(self, besides: Mapping[str, frozenset[str]]) -> list[ClusterFacts]:
-        """Describe every EKS cluster, without resources of ``besides``, an earlier inventory."""
+        """Describe every EKS cluster, excluding resources that the earlier inventory ``besides`` contains."""
         names = sorted(self.items("eks", "list_clusters", "clusters"))
         return [self._cluster(name, besides["role"]) for name in names]
 
@@ -104,7 +104,7 @@ class Account:
         return [instance for one in reservations for instance in one["Instances"]]
 
     def inventory(self) -> dict[str, frozenset[str]]:
-        """List existing resources by kind. The difference of two inventories shows new and remaining resources."""
+        """List existing resources by kind. The difference between two inventories shows new or remaining resources."""
         names: dict[str, frozenset[str]] = {
             kind: frozenset(str(item[name]) for item in self.items(service, operation, key, **arguments))
             for kind, service, operation, key, name, arguments in _KINDS
@@ -164,7 +164,7 @@ class Account:
         own_type = template.get("InstanceType")
         return NodeGroupFacts(
             name=name,
-            # The emulator names t3.medium if only the launch template has a type.
+            # The emulator reports t3.medium if only the launch template sets the type.
             instance_types=(own_type,) if own_type else tuple(group.get("instanceTypes") or ()),
             capacity_type=group.get("capacityType", ""),
             ami_type=group.get("amiType", ""),

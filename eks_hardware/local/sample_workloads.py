@@ -1,4 +1,4 @@
-"""One sample workload for each node group and pool: run them on a local cluster, and say where they run, or why not."""
+"""Run a sample workload for each node group and pool on a local cluster, and report where or why it does not run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DEVICES = {NEURON: "Neuron", GPU: "GPU", EFA: "EFA"}
 
 
 class Kubectl(Protocol):
-    """The part of a local cluster that is used here."""
+    """The part of a local cluster that this module uses."""
 
     def kubectl(self, *arguments: str, stdin: str = "") -> str:
         """Run ``kubectl`` and return its output."""
@@ -39,10 +39,10 @@ class Sample:
     """A job with one pod that needs a whole node of a group or pool.
 
     Attributes:
-        job: name of the job.
-        node: name of the group or pool.
-        called: the group or pool in messages: ``node pool gpu``.
-        label: the label that only its nodes have.
+        job: the job's name.
+        node: the name of the group or pool.
+        called: the group or pool in messages, such as ``node pool gpu``.
+        label: the label that only nodes of this group or pool have.
         objects: the objects to create.
     """
 
@@ -65,7 +65,7 @@ class Placed:
 
 
 def samples(strategy: Strategy, resolved: ResolvedStrategy) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
-    """Return a sample for each group and pool, and sentences about those that can have none."""
+    """Return a sample for each group and pool, and the reasons for those without one."""
     jobs: list[Sample] = []
     without: list[str] = []
     for number, node in enumerate(nodes(resolved), 1):
@@ -80,10 +80,10 @@ def samples(strategy: Strategy, resolved: ResolvedStrategy) -> tuple[tuple[Sampl
 
 
 def _manifest(strategy: Strategy, resolved: ResolvedStrategy, node: Node, name: str) -> Manifest:
-    """Return a job for a group or pool, in its queue if a team may run it there.
+    """Return a job for a group or pool, in a team's queue if a team may run there.
 
     Raises:
-        WorkloadError: it cannot have one.
+        WorkloadError: no job fits the group or pool.
     """
     plain = Request(kind="job", group=node.name, name=name)
     if KUEUE in resolved.kubernetes.charts:
@@ -105,13 +105,13 @@ def _as_list(wanted: Sequence[Sample]) -> str:
 
 
 def run(cluster: Kubectl, wanted: Sequence[Sample], *, seconds: float, tell: Callable[[int], None]) -> list[Placed]:
-    """Create all samples, and wait until their pods run or the time is over; return those that run, in order.
+    """Create all samples, wait until their pods run or the time is up, and return the running samples in order.
 
     Args:
         cluster: the cluster.
         wanted: the samples.
         seconds: the longest wait.
-        tell: called with the number of samples that run.
+        tell: called with the number of running samples.
     """
     began = time.monotonic()
     cluster.kubectl("create", "-f", "-", stdin=_as_list(wanted))
@@ -135,7 +135,7 @@ def run(cluster: Kubectl, wanted: Sequence[Sample], *, seconds: float, tell: Cal
 
 
 def reasons(cluster: Kubectl, waiting: Sequence[Sample]) -> list[str]:
-    """Return for each sample that does not run what the scheduler, Karpenter and the job's controller say."""
+    """Return the messages of the scheduler, Karpenter and the job's controller for each sample that does not run."""
     state = _items(cluster, "pods,events")
     events = [each for each in state if each["kind"] == "Event"]
     pods = _pods_by_job(state)
@@ -144,7 +144,7 @@ def reasons(cluster: Kubectl, waiting: Sequence[Sample]) -> list[str]:
         pod = pods.get(sample.job)
         texts = list(dict.fromkeys(_said_of_pod(pod, events) if pod else _said_of(sample.job, events)))
         lines.append(
-            "\n  ".join([f"{sample.job} ({sample.called}):", *(texts or ["it has no pod, and no event says why"])])
+            "\n  ".join([f"{sample.job} ({sample.called}):", *(texts or ["no pod, and no event gives the reason"])])
         )
     return lines
 
@@ -159,7 +159,7 @@ def _placed(sample: Sample, pod: Object, node: Object, seconds: float) -> Placed
 
 
 def devices(pod: Object) -> str:
-    """Return the devices that a pod requests, such as ``8 GPU, 4 EFA``; ``-`` without any."""
+    """Return the devices that a pod requests, such as ``8 GPU, 4 EFA``; ``-`` for none."""
     limits = (container.get("resources", {}).get("limits", {}) for container in pod["spec"]["containers"])
     counted = {name: amount for limit in limits for name, amount in limit.items() if "/" in name}
     return ", ".join(f"{amount} {_DEVICES.get(name, name)}" for name, amount in sorted(counted.items())) or "-"

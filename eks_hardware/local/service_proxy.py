@@ -1,9 +1,9 @@
-"""The way from a local cluster's API server to the services of controllers that run next to the cluster.
+"""A proxy from a local cluster's API server to the services of controllers that run next to the cluster.
 
-An API server calls webhooks and aggregated APIs by the address of a service, and no such network exists here. It sends
-these connections to this proxy, as HTTP CONNECT
-(https://kubernetes.io/docs/tasks/extend-kubernetes/setup-konnectivity/). Services of other controllers are refused at
-once.
+An API server calls webhooks and aggregated APIs at a service's address, but this machine has no service network. The
+API server therefore connects through this proxy, with HTTP CONNECT
+(https://kubernetes.io/docs/tasks/extend-kubernetes/setup-konnectivity/). The proxy refuses connections to other
+controllers' services at once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ServiceProxy:
         self._thread.start()
 
     def stop(self) -> None:
-        """Accept no more connections."""
+        """Stop accepting connections."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -56,7 +56,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 
 class _Connection(socketserver.StreamRequestHandler):
     def handle(self) -> None:
-        """Connect to the controller of the service that the request names."""
+        """Connect to the controller whose service the request names."""
         words = self.rfile.readline().decode(errors="replace").split()
         while self.rfile.readline().strip():
             pass

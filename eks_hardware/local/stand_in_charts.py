@@ -1,9 +1,9 @@
 """Charts for a local cluster: the user's own, those in Go modules, and stand-ins for the others.
 
-The other charts' repositories cannot be reached everywhere. A stand-in is generated from the table in
-:mod:`eks_hardware.local.chart_workloads`: it has the same workloads, reads the same values, and has the same defaults
-for placement. Without replicas and requests in the values, it has one replica and no requests. Its containers do
-nothing. A chart without a row there gets a stand-in without objects.
+The other charts' repositories are not reachable everywhere. A stand-in is generated from the table in
+:mod:`eks_hardware.local.chart_workloads`: it has the same workloads and placement defaults, and reads the same values.
+If the values set no replicas or requests, it has one replica and no requests. Its containers do nothing. A chart
+without a row in the table gets a stand-in without objects.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from eks_hardware.kubernetes.files.scripts import SUMS
 from eks_hardware.local.chart_workloads import CHARTS, Row
 from eks_hardware.resolve.mappings import merged
 
-_WORDS = 2  # of a line of digests
+_WORDS = 2  # on a line of digests
 IN_MODULES: Mapping[str, str] = {
     "karpenter": "karpenter-files",
     "karpenter-crd": "karpenter-files",
@@ -30,12 +30,12 @@ IN_MODULES: Mapping[str, str] = {
 }
 """The charts that Go modules contain, with the tool of ``make cluster-tools`` that copies them."""
 
-# Namespaced kinds that a chart brings along. Helm keeps them: it never deletes definitions in the folder ``crds``.
+# Namespaced kinds that a chart defines. Helm keeps them, because it never deletes definitions in the folder ``crds``.
 _DEFINITIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "kube-prometheus-stack": ("monitoring.coreos.com/v1", {"ServiceMonitor": "servicemonitors"}),
 }
 
-# The EFA chart has no value for affinity: it generates one.
+# The EFA chart has no affinity value: its template generates the affinity.
 _EFA_AFFINITY = """
         nodeAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
@@ -104,20 +104,20 @@ class Chart(NamedTuple):
 
     @property
     def archive(self) -> str:
-        """The name of its archive, as Helm and ``install.sh`` expect it."""
+        """The name of the chart's archive, as Helm and ``install.sh`` expect it."""
         return f"{self.name}-{self.version}.tgz"
 
 
 def charts_folder(
     charts: Iterable[Chart], folder: Path, tools: Mapping[str, Path], *, given: Path | None = None
 ) -> tuple[Chart, ...]:
-    """Fill a folder as ``CHARTS`` of ``install.sh`` expects it; return the charts that are stand-ins.
+    """Fill a folder as ``install.sh`` expects it in ``CHARTS``; return the charts that are stand-ins.
 
     Args:
         charts: the charts of all releases.
         folder: the folder to fill.
         tools: Helm, and the folders of the tools in ``IN_MODULES``, by name.
-        given: a folder that ``pull-charts.sh`` filled; its charts are used as they are, and must match its digests.
+        given: a folder that ``pull-charts.sh`` filled; its charts are used unchanged, and must match its digests.
     """
     stand_ins: list[Chart] = []
     sums: dict[str, str] = {}
@@ -135,7 +135,7 @@ def charts_folder(
         else:
             _write(chart, source)
             stand_ins.append(chart)
-        # Karpenter's charts have another version in their repository; its release process sets the version, too.
+        # The charts in Karpenter's repository have another version. Karpenter's release process sets the version, too.
         version = f"--version={chart.version}"
         command: list[str | Path] = [tools["helm"], "package", version, "--destination", folder, source]
         subprocess.run(command, check=True, capture_output=True)
@@ -150,7 +150,7 @@ def _sha256(file: Path) -> str:
 
 
 def _listed(sums: Path) -> dict[str, str]:
-    """Return the digests of a folder by the name of the archive; the last line counts, as in ``pull-charts.sh``."""
+    """Return a folder's digests by archive name; the last line for a name applies, as in ``pull-charts.sh``."""
     lines = sums.read_text(encoding="utf-8").splitlines() if sums.is_file() else []
     return {words[1].removeprefix("*"): words[0] for line in lines if len(words := line.split()) == _WORDS}
 
@@ -222,7 +222,7 @@ def _value(path: tuple[str, ...]) -> str:
 
 
 def _definitions(chart: str) -> Iterator[tuple[str, str]]:
-    """Return definitions that accept any object of their kinds."""
+    """Yield CustomResourceDefinitions that accept any object of their kinds."""
     api_version, kinds = _DEFINITIONS.get(chart, ("/", {}))
     group, version = api_version.split("/")
     for kind, plural in kinds.items():

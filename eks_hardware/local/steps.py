@@ -1,4 +1,4 @@
-"""Show the steps of a long run: live in a terminal, line by line in other outputs."""
+"""Show the steps of a long run: live in a terminal, line by line in other output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
 
-# Interval of progress lines if the output is a file.
+# The interval between progress lines if the output is a file.
 _PLAIN_EVERY_SECONDS = 5.0
 _TITLE_WIDTH = 14
 
@@ -24,7 +24,7 @@ class Steps:
 
     @contextlib.contextmanager
     def step(self, title: str) -> Iterator[Step]:
-        """Show a step while the block runs, and one line with its result at the end."""
+        """Show a step while the block runs, and a line with its result at the end."""
         began = time.monotonic()
         step: Step
         try:
@@ -70,7 +70,7 @@ class _LiveStep:
     def __init__(self, progress: Progress, title: str) -> None:
         self.result = ""
         self._progress = progress
-        # Without a total the bar pulses.
+        # Without a total, the progress bar pulses.
         self._task: TaskID = progress.add_task(title, total=None, detail="", count="")
 
     def update(self, detail: str, done: int = 0, total: int | None = None) -> None:
@@ -79,7 +79,7 @@ class _LiveStep:
 
 
 class _PlainStep:
-    """A step in a file, with a line from time to time."""
+    """A step whose output is not a terminal: it prints a progress line every few seconds."""
 
     def __init__(self, console: Console, title: str) -> None:
         self.result = ""

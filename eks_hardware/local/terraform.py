@@ -1,8 +1,8 @@
 """Terraform, or OpenTofu, and its AWS provider on this machine.
 
 If the Terraform registry is unreachable, a provider mirror on this machine is used through a generated CLI
-configuration. If neither has the provider, a one-line error says so. A CLI configuration of the user with provider
-installation settings is left unchanged.
+configuration. If neither has the provider, the error is one line. A user's CLI configuration with provider installation
+settings takes precedence and is left unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from eks_hardware import atomic_files
 from eks_hardware.provider_mirror import BUILD, RECORD, link
 
 MINIMUM_TERRAFORM = (1, 5, 0)
-# The name with which cdktf runs another program than `terraform`.
+# The variable with which cdktf runs a program other than `terraform`.
 PROGRAM_VARIABLE = "TERRAFORM_BINARY_NAME"
 REGISTRY_HOST = "registry.terraform.io"
 OPENTOFU_REGISTRY_HOST = "registry.opentofu.org"
@@ -49,7 +49,7 @@ Version = tuple[int, int, int]
 
 
 class TerraformError(Exception):
-    """Terraform or its provider is missing. The text is one line that says what to do.
+    """Raised when Terraform or its provider is missing. The text is one line with the fix.
 
     Examples:
         >>> issubclass(TerraformError, Exception)
@@ -67,19 +67,19 @@ class Terraform(NamedTuple):
 
     @property
     def registry_host(self) -> str:
-        """The registry that it takes providers from."""
+        """The host of the program's default provider registry."""
         return OPENTOFU_REGISTRY_HOST if self.is_opentofu else REGISTRY_HOST
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The variable with which cdktf runs the same program; empty for Terraform, its default."""
+        """The variable that makes cdktf run the same program; empty for Terraform, cdktf's default."""
         return {PROGRAM_VARIABLE: str(self.path)} if self.is_opentofu else {}
 
 
 class Mirror(NamedTuple):
-    """A folder above the registry's name with the AWS provider in the layout of a ``filesystem_mirror``.
+    """A folder with the AWS provider in the layout of a ``filesystem_mirror``, above the registry's folder.
 
-    ``version`` is the newest that the stacks accept. Terraform unpacks a ``packed`` provider once per stack.
+    ``version`` is the newest version that the stacks accept. Terraform unpacks a ``packed`` provider once per stack.
     ``host`` is the registry's name.
     """
 
@@ -112,7 +112,7 @@ class Providers(NamedTuple):
 
 
 def parse_version(text: str) -> Version | None:
-    """Return ``1.2.3`` as numbers, or ``None`` for anything else, including pre-releases."""
+    """Parse a version such as ``1.2.3``; return ``None`` for anything else, including pre-releases."""
     match = _VERSION.fullmatch(text)
     return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
@@ -121,7 +121,7 @@ def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
     """Find a recent enough Terraform, or OpenTofu if there is no Terraform; by default in this process's environment.
 
     Raises:
-        TerraformError: It is missing, does not run, or is too old.
+        TerraformError: The program is missing, does not run, or is too old.
     """
     environ = os.environ if environ is None else environ
     wanted = ".".join(map(str, MINIMUM_TERRAFORM[:2]))
@@ -162,7 +162,7 @@ def user_config(environ: Mapping[str, str], home: Path, *, opentofu: bool = Fals
     """Return the user's CLI configuration if it has provider installation settings.
 
     A file with other content, such as credentials, does not affect the provider. As in Terraform, the variable hides
-    the files in the home folder even if it names no file.
+    the files in the home folder, even if its file does not exist.
     """
     named = environ.get("TF_CLI_CONFIG_FILE") or environ.get("TERRAFORM_CONFIG")
     files = [Path(named)] if named else [home / ".terraformrc", *sorted((home / ".terraform.d").glob("*.tfrc"))]
@@ -180,7 +180,7 @@ def user_config(environ: Mapping[str, str], home: Path, *, opentofu: bool = Fals
 def mirror_candidates(
     environ: Mapping[str, str], home: Path, *, system: str = sys.platform, optional_software: Path = Path("/opt")
 ) -> Iterator[Path]:
-    """Yield folders that can contain a mirror: Terraform's implied mirrors, then optional software of the system.
+    """Yield folders that can contain a mirror: Terraform's implied mirrors, then the system's optional software.
 
     Source: https://developer.hashicorp.com/terraform/cli/config/config-file#implied-local-mirror-directories
     """
@@ -225,11 +225,11 @@ def look_in(folder: Path, platform: str) -> Mirror | None:
 
 
 def for_opentofu(root: Path, mirror: Mirror, platform: str) -> Mirror:
-    """Return a mirror of Terraform's registry under the name of OpenTofu's, as links below ``.build/terraform``.
+    """Link a mirror of Terraform's registry under the name of OpenTofu's registry, below ``.build/terraform``.
 
     Both programs run the same provider.
     """
-    # One folder for each mirror, so that nothing must be removed while another run uses it.
+    # One folder for each mirror, so that no run removes a folder that another run uses.
     name = f"opentofu-{hashlib.sha256(bytes(mirror.path)).hexdigest()[:8]}"
     target = root.absolute() / BUILD / name
     for provider in filter(Path.is_dir, (mirror.path / REGISTRY_HOST).glob("*/*")):
@@ -251,11 +251,11 @@ def registry_reachable(host: str = REGISTRY_HOST, timeout_seconds: float = REGIS
             with urllib.request.urlopen(url, timeout=timeout_seconds) as response:
                 answer.append("providers.v1" in json.load(response))
         except (OSError, ValueError) as error:
-            # Missing certificates in Python (common on macOS) do not affect Terraform.
+            # Python may have no CA certificates (common on macOS), which does not affect Terraform.
             reason = getattr(error, "reason", error)
             answer.append(isinstance(reason, ssl.SSLCertVerificationError))
 
-    # In a thread, because the timeout does not cover the name lookup.
+    # In a thread, because the timeout does not cover the DNS lookup.
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(timeout_seconds)
@@ -324,7 +324,7 @@ def prepare(root: Path, environ: Mapping[str, str] | None = None, *, home: Path 
 
 
 def record_mirror(root: Path, providers: Providers) -> None:
-    """Store the mirror for ``link_mirror``, or delete the stored one if none is needed."""
+    """Store the mirror for later cdktf runs, or delete the stored mirror if none is needed."""
     record = root / RECORD
     if providers.mirror is not None:
         link(record, providers.mirror.path)
@@ -333,17 +333,17 @@ def record_mirror(root: Path, providers: Providers) -> None:
 
 
 def _write_config(root: Path, mirror: Mirror) -> Path:
-    # Only stacks with charts need the Helm provider, and most mirrors do not have it.
+    # Only stacks with charts need the Helm provider, and most mirrors do not contain it.
     names = (f"{mirror.host}/hashicorp/{name}" for name in ("aws", "helm"))
     providers = [each for each in names if (mirror.path / each).is_dir()]
-    # One file for each program: the other one may be running.
+    # One file for each program, because the other program may be running.
     name = "terraformrc" if mirror.host == REGISTRY_HOST else "tofurc"
     file = root.absolute() / BUILD / name
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
         text = cli_config(mirror.path, providers)
     except ValueError:
-        # A path that cannot be written is used through a link.
+        # A path that the configuration cannot express is used through a link.
         record = root.absolute() / RECORD
         link(record, mirror.path)
         try:
@@ -359,7 +359,7 @@ def _dotted(version: Version) -> str:
 
 
 def main() -> int:
-    """Record the source of the provider for plain ``cdktf`` calls (``make setup``)."""
+    """Record the provider's source for direct ``cdktf`` calls (``make setup``)."""
     root = Path.cwd()
     try:
         providers = prepare(root)

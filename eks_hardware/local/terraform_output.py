@@ -23,13 +23,13 @@ _MOST_LINES = 30
 
 
 def plain(line: str) -> str:
-    """Return a line without colours and line ends. Only the last state of a redrawn line is kept."""
+    """Return a line without colours and line endings. Only the last state of a redrawn line is kept."""
     return _ANSI.sub("", line).rstrip("\r\n").rpartition("\r")[2].rstrip()
 
 
 @dataclass
 class Progress:
-    """Progress of a deploy or destroy. ``total`` is None before the plan is known, ``active`` is oldest first."""
+    """Progress of a deploy or destroy. ``total`` is None until the plan is known; ``active`` is oldest first."""
 
     phase: str = "synthesizing the stack"
     total: int | None = None
@@ -61,7 +61,7 @@ class Progress:
 
     @property
     def current(self) -> str:
-        """The current work: the oldest resource, and the number of others."""
+        """The work in progress: the oldest active resource, and the number of other active ones."""
         if not self.active:
             return "finishing" if self.total and self.done >= self.total else self.phase
         more = len(self.active) - 1
@@ -69,10 +69,10 @@ class Progress:
 
 
 def errors(lines: list[str]) -> list[str]:
-    """Return the lines of the whole output (``plain``) that say why a run failed.
+    """Return the lines of the output (``plain``) that explain why a run failed.
 
-    These are the errors of the app if it could not be synthesized, without its traceback; otherwise Terraform's error
-    boxes; otherwise the last lines.
+    If synthesis failed, these are the app's errors without the traceback; otherwise Terraform's error boxes, or if
+    there are none, the last lines.
     """
     texts = [_CDKTF_LEVEL.sub("", line) for line in lines]
     lines_said = [text for text in texts if text.strip()][-_LAST_LINES:]
@@ -81,7 +81,7 @@ def errors(lines: list[str]) -> list[str]:
 
 
 def _app_errors(texts: list[str]) -> list[str]:
-    """Return what the app wrote to stderr. Only the exception of a traceback is kept."""
+    """Return the app's lines on stderr. Only the exception of a traceback is kept."""
     if _APP_STDERR not in texts:
         return []
     start = texts.index(_APP_STDERR) + 1
@@ -94,7 +94,7 @@ def _app_errors(texts: list[str]) -> list[str]:
 
 
 def _without_ignored(texts: list[str]) -> Iterator[str]:
-    """Yield the lines without the tracebacks of exceptions that Python ignored: they are not the reason."""
+    """Yield the lines without the tracebacks of exceptions that Python ignored, which did not cause the failure."""
     ignored = False
     for text in texts:
         ignored = ignored or text.strip().startswith(_IGNORED)

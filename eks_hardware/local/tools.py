@@ -1,4 +1,4 @@
-"""The programs for the demo. For each missing one, a line says how to get it."""
+"""Find the programs for the demo, and explain how to install each missing one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Tools:
 
 
 class ToolsMissing(Exception):  # noqa: N818  (a list of findings)
-    """One line per program that is missing."""
+    """Raised when programs are missing. The text has one line for each."""
 
     def __init__(self, lines: list[str]) -> None:
         super().__init__("\n".join(lines))
@@ -33,10 +33,10 @@ class ToolsMissing(Exception):  # noqa: N818  (a list of findings)
 
 
 def find_tools(root: Path) -> Tools:
-    """Find all programs for the demo. The project's ``node_modules`` come first.
+    """Find all programs for the demo. The project's ``node_modules`` take precedence over the PATH.
 
     Raises:
-        ToolsMissing: Programs are missing or too old. It lists all of them.
+        ToolsMissing: Programs are missing or too old. The text lists all of them.
     """
     missing: list[str] = []
     node = shutil.which("node")
@@ -60,7 +60,7 @@ def find_tools(root: Path) -> Tools:
 
 
 def major_version(node: str) -> int:
-    """Return Node's major version, or 0 if unknown."""
+    """Return Node.js's major version, or 0 if unknown."""
     try:
         run = subprocess.run([node, "--version"], capture_output=True, check=False, text=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
@@ -70,9 +70,9 @@ def major_version(node: str) -> int:
 
 
 def cdktf_environment(base: Mapping[str, str], *, node_major: int, log_dir: Path) -> dict[str, str]:
-    """Return an environment in which cdktf and Terraform print little and send no reports.
+    """Return an environment in which cdktf and Terraform print little and send no usage reports.
 
-    cdktf's own log file goes to ``log_dir`` instead of the project folder.
+    cdktf writes its log file to ``log_dir`` instead of the project folder.
     """
     environment = {
         **base,

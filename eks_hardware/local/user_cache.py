@@ -1,4 +1,4 @@
-"""Our folder in the user's cache."""
+"""This package's folder in the user's cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Return our folder in the user's cache."""
+    """Return this package's folder in the user's cache."""
     if sys.platform == "darwin":
         cache = Path.home() / "Library" / "Caches"
     else:

@@ -1,4 +1,4 @@
-"""The programs of a local cluster: which versions, and where they are on this machine.
+"""A local cluster's programs: their versions, and their paths on this machine.
 
 Each folder has the ``go.mod`` and ``go.sum`` that pin one group of programs (docs/adr/0026). :mod:`.build` compiles
 them into the user's cache.
@@ -28,7 +28,7 @@ _KUBERNETES_VERSION = "k8s.io/component-base/version"
 
 
 class ToolsMissing(Exception):  # noqa: N818  (a finding, not a failure)
-    """Programs of a local cluster are missing. The text is one sentence that says what to do."""
+    """Raised when programs of a local cluster are missing. The text is one sentence with the fix."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ class Tool:
     """A group of programs with the versions of one ``go.mod``.
 
     Attributes:
-        name: Its name for ``make cluster-tools``.
-        module: The Go module whose version is the tool's.
-        package: The Go package to compile; one that starts with ``.`` is our own ``main.go`` in that folder.
-        programs: The names of the programs, each with the arguments that print its version. Without arguments, the
-            file must contain the version.
+        name: The tool's name for ``make cluster-tools``.
+        module: The Go module whose version is the tool's version.
+        package: The Go package to compile; a package that starts with ``.`` is our own ``main.go`` in that folder.
+        programs: The names of the programs, each with the arguments that print its version. For a program without
+            arguments, the file must contain the version.
         variables: Variables that the linker sets to ``{version}``, ``{major}`` or ``{minor}``.
-        files: Folders of the module that are the result, in place of programs, each under its own name.
+        files: Folders of the module to copy under their own names, for a tool without programs.
         folder: The folder with ``go.mod``; default: the name.
-        modfile: Another file there in place of ``go.mod``, with a ``.sum`` of the same name.
+        modfile: A file in that folder to use instead of ``go.mod``, with a ``.sum`` of the same name.
     """
 
     name: str
@@ -74,17 +74,17 @@ class Tool:
 
     @property
     def minor(self) -> str:
-        """The pinned version without its patch level. Other programs of this version are used, too."""
+        """The pinned minor version, such as ``1.35``. Programs with another patch level are accepted, too."""
         return self.version.rpartition(".")[0]
 
     @cached_property
     def oldest_go(self) -> str:
-        """The oldest Go that compiles it, such as ``1.25``."""
+        """The oldest Go version that compiles the tool, such as ``1.25``."""
         return self._in_go_mod(r"go (\d+\.\d+)")
 
     @cached_property
     def digest(self) -> str:
-        """A digest of everything that determines the result, except the version of Go."""
+        """A digest of everything that determines the result, except the Go version."""
         told = hashlib.sha256(repr((self.package, self.variables, self.files)).encode())
         for file in self._files():
             told.update(file.name.encode() + b"\0" + file.read_bytes())
@@ -103,7 +103,7 @@ class Tool:
 
 
 def _kubernetes(minor: str = "") -> Tool:
-    """Return the control plane and kubectl: of a minor version, or of the one in ``go.mod``."""
+    """Return the control plane and kubectl of a minor version; default: the version in ``go.mod``."""
     return Tool(
         f"kubernetes-{minor}" if minor else "kubernetes",
         "k8s.io/kubernetes",
@@ -113,7 +113,7 @@ def _kubernetes(minor: str = "") -> Tool:
             "kube-scheduler": ("--version",),
             "kubectl": ("version", "--client"),
         },
-        # Helm's templates compare versions, and fail without them.
+        # Helm's templates compare versions, and fail if these are unset.
         variables={
             f"{_KUBERNETES_VERSION}.gitVersion": "v{version}",
             f"{_KUBERNETES_VERSION}.gitMajor": "{major}",
@@ -193,7 +193,7 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
                 programs={"kueue": ()},
                 variables={
                     "sigs.k8s.io/kueue/pkg/version.GitVersion": "v{version}",
-                    # Below its working folder, in place of the root of the file system.
+                    # Relative to Kueue's working folder, instead of the file system's root.
                     "sigs.k8s.io/kueue/pkg/visibility.certDir": "visibility",
                 },
             ),
@@ -229,16 +229,16 @@ NEEDED = (
 )
 """The tools that the tests use."""
 ON_REQUEST = ("kueue",)
-"""Tools of a few tests. They are built when they are named, and in CI."""
+"""Tools that only a few tests need. They are built on request, and in CI."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The parts of a tool that a machine has.
+    """The parts of a tool that exist on this machine.
 
     Attributes:
-        paths: The programs by name; for files, their folder under the name of the tool.
-        refused: Programs of another version, as text.
+        paths: The programs by name; for files, their folder under the tool's name.
+        refused: A sentence for each program with another version.
     """
 
     paths: Mapping[str, Path]
@@ -246,7 +246,7 @@ class Found:
 
 
 def built(tool: Tool, go_version: str | None, environ: Mapping[str, str]) -> Path:
-    """Return the folder of a built tool, which may not exist yet; without Go, one that any version of Go built."""
+    """Return a built tool's folder, which may not exist yet; without Go, a build by any Go version."""
     name = f"{tool.name}-{tool.version}-{tool.digest}"
     folder = cache_folder(environ) / "cluster-tools"
     if go_version is None:
@@ -255,7 +255,7 @@ def built(tool: Tool, go_version: str | None, environ: Mapping[str, str]) -> Pat
 
 
 def go_version(tool: Tool, environ: Mapping[str, str]) -> str | None:
-    """Return the version of Go that compiles a tool, or ``None`` if there is no Go.
+    """Return the Go version that compiles a tool, or ``None`` if Go is not installed.
 
     Raises:
         ToolsMissing: Go is too old.
@@ -272,10 +272,10 @@ def go_version(tool: Tool, environ: Mapping[str, str]) -> str | None:
 
 
 def find(tool: Tool, go: str | None, environ: Mapping[str, str]) -> Found:
-    """Find a tool, without building it: in the user's folders, in the cache, on the PATH.
+    """Find a tool without building it: in the user's folders, in the cache, or on the PATH.
 
     Raises:
-        ToolsMissing: The folder that the user named has a program of another version.
+        ToolsMissing: The user's folder contains a program with another version.
     """
     own = Path(environ.get(FOLDER_VARIABLE) or os.devnull, tool.name)
     if tool.files and own.is_dir():
@@ -298,12 +298,12 @@ def find(tool: Tool, go: str | None, environ: Mapping[str, str]) -> Found:
 
 
 def is_complete(tool: Tool, found: Found) -> bool:
-    """Return whether nothing of a tool is missing."""
+    """Return whether all parts of a tool were found."""
     return set(tool.programs or [tool.name]) <= set(found.paths)
 
 
 def _take(tool: Tool, path: str, paths: dict[str, Path]) -> list[str]:
-    """Add programs on a search path that were not found before; return those that have another version."""
+    """Add programs on a search path that were not found before; return sentences about those with another version."""
     wrong = []
     for program, arguments in tool.programs.items():
         place = shutil.which(program, path=path) if program not in paths else None
@@ -318,12 +318,12 @@ def _take(tool: Tool, path: str, paths: dict[str, Path]) -> list[str]:
 
 
 def _contained(version: str, program: Path) -> str:
-    """Return a version if a program contains it, as Go's programs do of their modules, or an empty text."""
+    """Return the version if the file contains it, as Go programs contain module versions; otherwise an empty text."""
     return version if f"v{version}".encode() in program.read_bytes() else ""
 
 
 def version_of(program: Path, arguments: tuple[str, ...]) -> str:
-    """Return the first version that a program prints, or an empty text."""
+    """Return the first version number that a program prints, or an empty text."""
     try:
         run = subprocess.run(
             [program, *arguments], capture_output=True, check=False, text=True, timeout=60, stdin=subprocess.DEVNULL
@@ -335,7 +335,7 @@ def version_of(program: Path, arguments: tuple[str, ...]) -> str:
 
 
 def kubernetes_tool(minor: str, environ: Mapping[str, str]) -> Tool:
-    """Return the tool of a minor version if this machine has it, otherwise that of the default version."""
+    """Return the tool for a Kubernetes minor version if it is on this machine, otherwise for the default version."""
     default, tool = TOOLS["kubernetes"], TOOLS.get(f"kubernetes-{minor}")
     if tool is None:
         return default
@@ -347,7 +347,7 @@ def kubernetes_tool(minor: str, environ: Mapping[str, str]) -> Tool:
 
 
 def missing(incomplete: Mapping[str, Found]) -> ToolsMissing:
-    """Return the sentence for a machine without Go that does not have these tools."""
+    """Return the error for a machine without Go and without these tools."""
     tools = [TOOLS[name] for name in incomplete]
     wanted: list[str] = []
     for tool in tools:
@@ -363,10 +363,10 @@ def missing(incomplete: Mapping[str, Found]) -> ToolsMissing:
 
 
 def paths(*names: str, environ: Mapping[str, str] | None = None) -> dict[str, Path]:
-    """Return the programs of tools by name, and folders of files by the tool's name.
+    """Return the paths of tools' programs by name, and of tools' files by the tool's name.
 
     Raises:
-        ToolsMissing: One of them is not on this machine.
+        ToolsMissing: A tool is not on this machine.
     """
     environ = os.environ if environ is None else environ
     tools = {name: find(TOOLS[name], go_version(TOOLS[name], environ), environ) for name in names}

@@ -1,4 +1,4 @@
-"""``make cluster-tools``: build the programs of a local cluster that are missing."""
+"""``make cluster-tools``: build the missing programs of a local cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from eks_hardware.local.cluster_tools.build import provide
 
 
 def main() -> int:
-    """Return 0 if all tools are there, or if the tests that need them can be left out."""
+    """Build missing tools; return 0 if all tools exist, or if the tests that need them can be left out."""
     parser = argparse.ArgumentParser(prog="make cluster-tools", description=__doc__)
     parser.add_argument("tools", nargs="*", metavar="TOOL", help=f"all, or some of {', '.join(TOOLS)}")
     parser.add_argument("--for", dest="tests", metavar="TESTS", help="leave out these tests, unless CI is set")
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def _name_tests_without_tools() -> None:
-    """Print which tests are left out because a tool is built only on request."""
+    """Name the tools without which tests are left out, because these tools are built only on request."""
     for name in ON_REQUEST:
         tool = TOOLS[name]
         if not is_complete(tool, find(tool, go_version(tool, os.environ), os.environ)):

@@ -1,4 +1,4 @@
-"""Build the programs of a local cluster with Go, into the user's cache."""
+"""Build a local cluster's programs with Go, in the user's cache."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ Say = Callable[[str], None]
 
 _PROGRESS_SECONDS = 15.0
 _LINES_SHOWN = 15
-# Variables with which the user's Go would compile for another machine or with other modules.
+# Variables that would make Go compile for another platform or with other modules.
 _NOT_INHERITED = ("GOOS", "GOARCH", "GOFLAGS")
 
 
 def provide(*names: str, say: Say, environ: Mapping[str, str] | None = None) -> None:
-    """Find tools, and build those that are missing.
+    """Find tools, and build the missing ones.
 
     Raises:
         ToolsMissing: A tool is missing and cannot be built.
@@ -79,13 +79,13 @@ def _only_one(file: Path, tool: Tool, say: Say) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"{tool}: waiting for another process that builds it")
+            say(f"{tool}: waiting for another process that is building it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def _build_in_place(tool: Tool, target: Path, environ: Mapping[str, str], say: Say) -> None:
-    """Build in a folder next to the target, which appears only when it is complete."""
+    """Build in a folder next to the target, so that the target appears only when it is complete."""
     for stale in target.parent.glob(f".{tool.name}.*"):
         shutil.rmtree(stale, ignore_errors=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{tool.name}.", dir=target.parent))
@@ -123,7 +123,7 @@ def _copy_files(tool: Tool, result: Path, draft: Path, environ: Mapping[str, str
     output = _go(tool, ["mod", "download", "-json", tool.module], draft, environ, say)
     module = json.loads(output[output.index("{") :])
     for folder in tool.files:
-        # Not copytree: the files of Go's cache are read-only, and so would be the folders.
+        # Not copytree: the folders in Go's cache are read-only, and so would be the copies.
         source = Path(module["Dir"], folder)
         for file in filter(Path.is_file, source.rglob("*")):
             target = result / source.name / file.relative_to(source)
@@ -132,13 +132,13 @@ def _copy_files(tool: Tool, result: Path, draft: Path, environ: Mapping[str, str
 
 
 def _go(tool: Tool, arguments: list[str], draft: Path, environ: Mapping[str, str], say: Say) -> str:
-    """Run Go in the tool's folder, with its progress; return what it printed."""
+    """Run Go in the tool's folder and report its progress; return its output."""
     go = shutil.which("go", path=environ.get("PATH"))
     assert go is not None, "only called with Go"
     environment = {
         **{name: value for name, value in environ.items() if name not in _NOT_INHERITED},
         "CGO_ENABLED": "0",
-        # Removed with the draft, whatever ends the build.
+        # Removed with the draft, even if the build fails.
         "GOTMPDIR": str(draft),
         "GOWORK": "off",
     }
@@ -154,7 +154,7 @@ def _go(tool: Tool, arguments: list[str], draft: Path, environ: Mapping[str, str
 
 
 def _follow(tool: Tool, lines: Iterator[bytes], say: Say) -> list[str]:
-    """Return the lines of a running Go, and say every few seconds how far it is."""
+    """Return Go's output lines, and report the progress every few seconds."""
     output: list[str] = []
     downloaded, told_at = 0, time.monotonic()
     for line in lines:

@@ -1,10 +1,10 @@
 """Make the emulator store all fields that it receives, and behave like AWS for nodes.
 
-``ministack`` 1.5 drops fields of launch templates, node groups, clusters and flow logs. EFA could not be read back, and
-every plan after a deployment would replace the node groups. These patches read and write the fields with botocore's
-service models. The modules :mod:`.ec2_instances`, :mod:`.ec2_offers`, :mod:`.ec2_reservations`, :mod:`.events` and
-:mod:`.eks_nodes` are what Karpenter and nodes need, :mod:`.eks_access` is what users of a cluster need. All run inside
-the emulator's process.
+``ministack`` 1.5 drops fields of launch templates, node groups, clusters and flow logs. Without them,
+EFA could not be read back, and every plan after a deployment would replace the node groups. These patches read and
+write the fields with botocore's service models. Karpenter and nodes need the modules :mod:`.ec2_instances`,
+:mod:`.ec2_offers`, :mod:`.ec2_reservations`, :mod:`.events` and :mod:`.eks_nodes`; a cluster's users need
+:mod:`.eks_access`. All run inside the emulator's process.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KEPT_ANSWERS = 2000
 def install() -> None:
     """Patch the functions of ministack that store and return these resources.
 
-    If ministack renamed one of them, nothing is changed: that version may not need the patches.
+    If a function is missing because ministack renamed it, nothing is changed: that version may not need the patches.
     """
     _keep_connections()
     server: Any = importlib.import_module("ministack.app")
@@ -93,22 +93,22 @@ def install() -> None:
 
 
 def _keep_connections() -> None:
-    """Let the client close idle connections.
+    """Keep idle connections open until the client closes them.
 
-    ministack closes one after 75 s, the provider's client after 90 s. The client repeats a call in between, which
-    creates a resource without a client token twice. Source:
+    ministack closes an idle connection after 75 s, the provider's client after 90 s. The client repeats a call in
+    between, and a create call without a client token then creates the resource twice. Source:
     https://github.com/aws/aws-sdk-go-v2/blob/main/aws/transport/http/client.go (idle connection timeout)
     """
     config = importlib.import_module("hypercorn.config").Config
-    # ministack sets its own value on the instance.
+    # A property, because ministack sets its own value on the instance.
     config.keep_alive_timeout = property(lambda _: _IDLE_SECONDS, lambda _, __: None)
     config.keep_alive_max_requests = _MOST_REQUESTS
 
 
 def answered_once(app: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap an ASGI application: a repeated call of an AWS SDK gets the first response.
+    """Wrap an ASGI application: a call that an AWS SDK repeats gets the first response.
 
-    An SDK repeats a call after a broken connection, with the same invocation id.
+    After a broken connection, an SDK repeats a call with the same invocation id.
     Source: https://github.com/aws/aws-sdk-go-v2/blob/main/aws/retry/middleware.go (amz-sdk-invocation-id)
     """
     answers: dict[bytes, asyncio.Future[list[object]]] = {}
@@ -144,7 +144,7 @@ def answered_once(app: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _repeat_answers(actions: dict[str, Callable[..., object]], value_of: Callable[..., object]) -> None:
-    """Return the first response for a repeated EC2 create call, as EC2 does for one client token.
+    """Return the first response for a repeated EC2 create call, as EC2 does for the same client token.
 
     The provider's client repeats a call after a broken connection, and ministack then reports that the name is taken.
     https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html

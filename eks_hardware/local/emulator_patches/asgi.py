@@ -11,7 +11,7 @@ _SCOPE = re.compile(r"Credential=[^/]+/[^/]+/(?P<region>[^/]+)/(?P<service>[^/]+
 
 
 class Signed(NamedTuple):
-    """The scope of a request's signature: the region, and the signing name of the service."""
+    """The scope of a request's signature: the region and the service's signing name."""
 
     region: str
     service: str
@@ -25,7 +25,7 @@ def signed(scope: Mapping[str, Any]) -> Signed | None:
 
 
 async def body_of(receive: Callable[..., Any]) -> bytes:
-    """Return the body of a request."""
+    """Return a request's body."""
     body, more = b"", True
     while more:
         message = await receive()
@@ -34,7 +34,7 @@ async def body_of(receive: Callable[..., Any]) -> bytes:
 
 
 async def answer(send: Callable[..., Any], body: bytes, *, status: int = 200, **headers: str) -> None:
-    """Send a response; underscores in the names of headers become hyphens."""
+    """Send a response; underscores in header names become hyphens."""
     sent = {"content-length": str(len(body)), **{name.replace("_", "-"): value for name, value in headers.items()}}
     pairs = [(name.encode(), value.encode()) for name, value in sent.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})

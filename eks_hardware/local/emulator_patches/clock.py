@@ -1,4 +1,4 @@
-"""The emulator's time: that of this machine, moved by a request of a test."""
+"""The emulator's clock: this machine's time plus an offset, which tests set with a control request."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ _AHEAD = [datetime.timedelta()]
 
 
 def now() -> datetime.datetime:
-    """Return the time at which the emulator does what AWS does at a date."""
+    """Return the emulator's current time, which determines the dated actions that are due."""
     return datetime.datetime.now(datetime.timezone.utc) + _AHEAD[0]
 
 
 def set_ahead(seconds: float) -> None:
-    """Move the time from that of this machine; 0 is the same."""
+    """Set the offset from this machine's time, in seconds."""
     _AHEAD[0] = datetime.timedelta(seconds=seconds)
 
 
 def text(moment: datetime.datetime) -> str:
-    """Return a moment as AWS writes it, without fractions of a second."""
+    """Format a time as AWS does, without fractions of a second."""
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def moment(text: str) -> datetime.datetime:
-    """Return the moment of a text of AWS, with or without fractions of a second."""
+    """Parse a time in AWS's format, with or without fractions of a second."""
     time = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
     return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)

@@ -1,14 +1,14 @@
 """Settings of a running emulator, changed by requests to paths that AWS does not have.
 
-``POST /_eks_hardware/api-server`` with ``{"endpoint": …, "certificate_authority": …}``: the local Kubernetes that all
-EKS clusters describe as theirs; the certificate is in base64.
-``POST /_eks_hardware/no-capacity`` with a list of ``{"type": …, "zone": …, "lifecycle": …}``: EC2 starts none of these;
-a missing field means all values.
+``POST /_eks_hardware/api-server`` with ``{"endpoint": …, "certificate_authority": …}``: the local Kubernetes API server
+that all EKS clusters report as theirs; the certificate is in base64.
+``POST /_eks_hardware/no-capacity`` with a list of ``{"type": …, "zone": …, "lifecycle": …}``: EC2 refuses these
+instances; an omitted field matches any value.
 ``POST /_eks_hardware/event`` with an event of :mod:`.events`: EventBridge delivers it.
 ``POST /_eks_hardware/reservations`` with ``{"region": …, "reservations": […]}``: EC2 has these capacity reservations.
-``POST /_eks_hardware/failures`` with a number N: every Nth request of Terraform fails (:mod:`.failures`); 0: none.
-``POST /_eks_hardware/raised-quotas`` with a boolean: whether the account has all quotas raised (:mod:`.limits`).
-``POST /_eks_hardware/clock`` with a number: the emulator's clock is that many seconds ahead of this machine's.
+``POST /_eks_hardware/failures`` with a number n: every n-th Terraform request fails (:mod:`.failures`); 0: none.
+``POST /_eks_hardware/raised-quotas`` with true: all quotas are raised (:mod:`.limits`); false: the defaults.
+``POST /_eks_hardware/clock`` with a number of seconds: how far the emulator's clock is ahead of this machine's.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def has_capacity(instance_type: str, zone: str, lifecycle: str) -> bool:
 
 
 def controlled(app: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap an ASGI application: requests to these paths change the state, all others reach the application."""
+    """Wrap an ASGI application: requests to these paths change the settings; all others reach the application."""
 
     async def call(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(PATH):

@@ -1,8 +1,8 @@
 """EC2 instances as Karpenter and managed node groups start and see them.
 
-ministack starts instances in a dry run, and reports no error for unknown launch templates. The response for a fleet is
-incomplete, and instances have no zone, network interfaces or user data of their own. It ignores launch templates and
-reservations in ``RunInstances``.
+Without these patches, ministack starts instances in a dry run, and reports no error for unknown launch templates. Its
+``CreateFleet`` response is incomplete, and its instances have no zone, network interfaces or user data. ministack also
+ignores launch templates and reservations in ``RunInstances``.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ NAMES = frozenset(
 _OWN_LAUNCHES = frozenset({"CapacityReservationSpecification", "InstanceMarketOptions", "LaunchTemplate"})
 # Marks a record that has every field of the API.
 _COMPLETE = "__complete"
-# ministack runs EKS requests in threads of their own. No request sees an incomplete instance, and no two instances get
-# the same address.
+# ministack runs EKS requests in separate threads. The lock ensures that no request sees an incomplete instance, and
+# that no two instances get the same address.
 _STARTING = threading.RLock()
 
 
 def install(ec2: dict[str, Any]) -> None:
-    """Patch the functions of ministack that start, show and end instances."""
+    """Patch ministack's functions that start, describe, stop and terminate instances."""
     instances, reservations = Instances(ec2), Reservations(ec2)
     actions = ec2["_ACTION_MAP"]
     own_xml, own_attribute, own_run = (
@@ -117,7 +117,7 @@ def install(ec2: dict[str, Any]) -> None:
 
 
 def _dry(ec2: Map, own: Callable[..., object]) -> Callable[..., object]:
-    """Return an action that does nothing in a dry run."""
+    """Return an action that changes nothing in a dry run."""
 
     def act(params: Map, *arguments: object) -> object:
         if is_dry_run(params, ec2["_p"]):
@@ -149,7 +149,7 @@ def _unknown_templates(ec2: Map) -> Callable[..., object]:
 
 @dataclass(frozen=True)
 class Offer:
-    """One way to start an instance: a launch template's data with a type and a subnet.
+    """One way to start an instance: a launch template's data with an instance type and a subnet.
 
     Attributes:
         data: The request's ``LaunchTemplateData``.
@@ -182,8 +182,8 @@ class Instances:
     def create_fleet(self, params: Map) -> object:
         """Start the instances of a fleet of type ``instant``: each from the offer with the lowest priority number.
 
-        Karpenter sends prices as priorities. An offer without capacity, or without a free place in its reservation,
-        becomes an error of the response, as on AWS.
+        Karpenter sends prices as priorities. An offer without capacity, or whose reservation is full, becomes an
+        error in the response, as on AWS.
         """
         asked = request("CreateFleetRequest", params, self._ec2["_p"])
         target = asked["TargetCapacitySpecification"]
@@ -257,8 +257,8 @@ class Instances:
         """Start instances until EC2 refuses one; return their records, and the reason for fewer.
 
         Args:
-            count: how many.
-            offer: what to start.
+            count: the number of instances.
+            offer: the instance to start.
             tags: tags by resource type, in addition to the launch template's.
             user_data: in base64; default: the launch template's.
         """
@@ -276,7 +276,7 @@ class Instances:
         return records, None
 
     def discard(self, record: Map) -> None:
-        """Remove an instance of a request that EC2 refuses as a whole."""
+        """Remove an instance that was started for a request that EC2 then refuses as a whole."""
         self.delete_volumes([record["InstanceId"]])
         self._ec2["_tags"].pop(record["InstanceId"], None)
         self._ec2["_instances"].pop(record["InstanceId"], None)
@@ -337,7 +337,7 @@ class Instances:
         return record
 
     def delete_volumes(self, instance_ids: list[str]) -> None:
-        """Delete the volumes that end with their instances."""
+        """Delete the volumes with ``DeleteOnTermination``."""
         for identity in instance_ids:
             for mapping in self._ec2["_instances"].get(identity, {}).get("BlockDeviceMappings", ()):
                 if mapping["Ebs"]["DeleteOnTermination"]:
@@ -345,7 +345,7 @@ class Instances:
                     self._ec2["_tags"].pop(mapping["Ebs"]["VolumeId"], None)
 
     def _address(self, subnet: Map) -> str:
-        """Return a free address of a subnet. AWS keeps the first four and the last for itself."""
+        """Return a free address in a subnet. AWS reserves the first four addresses and the last one."""
         living = [
             instance for instance in self._ec2["_instances"].values() if instance["State"]["Name"] != "terminated"
         ]
@@ -375,7 +375,7 @@ class Instances:
         }
 
     def _attach_volumes(self, record: dict[str, Any], mappings: Any, tags: Map) -> None:
-        """Give an instance the volumes of its block device mappings; the root volume exists already."""
+        """Attach the volumes of an instance's block device mappings; the root volume already exists."""
         volumes = self._ec2["_volumes"]
         root = record["BlockDeviceMappings"][0]
         template = volumes[root["Ebs"]["VolumeId"]]
@@ -406,7 +406,7 @@ class Instances:
 
 
 def _with_throughput(own: Callable[[Map], Any]) -> Callable[[Map], str]:
-    """Return ministack's description of a volume with its throughput."""
+    """Return ministack's function that describes a volume, with the throughput added."""
 
     def described(volume: Map) -> str:
         throughput = volume.get("Throughput")
@@ -440,7 +440,7 @@ def _template_and_overrides(offer: Offer) -> Map:
 
 
 def _no_capacity(offer: Offer) -> Refusal | None:
-    """Return why EC2 starts no instance outside reservations."""
+    """Return EC2's error if there is no capacity outside reservations."""
     if control.has_capacity(offer.instance_type, offer.zone, offer.lifecycle):
         return None
     text = (

@@ -1,7 +1,7 @@
-"""EC2's offers: instance types with their zones from AWS's recorded answers, and the images that EKS publishes.
+"""EC2's offers: instance types with their zones from recorded AWS responses, and the AMIs that EKS publishes.
 
-The recorded answers are those of moto, without our catalogue's corrections. ministack numbers zones differently, so
-that offerings are joined by zone id.
+The recorded responses are part of moto, and do not have our catalogue's corrections. Offerings are matched by zone ID,
+because ministack numbers zones differently.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def install(ec2: dict[str, Any], ssm: dict[str, Any]) -> None:
         return {**own_view(image_id, name, *rest), "Architecture": architecture}
 
     def zone_name(zone_id: str) -> str | None:
-        # ministack knows only three zones of a region.
+        # ministack has only three zones in a region.
         number = re.search(r"-az([1-9])$", zone_id or "")
         return ec2["get_region"]() + chr(ord("a") - 1 + int(number[1])) if number else None
 
@@ -88,7 +88,7 @@ def install(ec2: dict[str, Any], ssm: dict[str, Any]) -> None:
 
 
 def zones_of(ec2: dict[str, object], instance_type: str) -> list[str]:
-    """Return the zones of the request's region where a type is offered, by name."""
+    """Return the names of the zones in the request's region that offer an instance type."""
     offered = _Offers(ec2).offerings("availability-zone")
     return sorted(offering["Location"] for offering in offered if offering["InstanceType"] == instance_type)
 
@@ -97,9 +97,9 @@ _PARAMETER = {"Type": "String", "Version": 1, "LastModifiedDate": 1728518400}
 
 
 def publish(ec2: Mapping[str, Any], parameter: str) -> str | None:
-    """Return the id of the image that a public parameter of EKS names, and make EC2 describe it.
+    """Return the ID of the AMI that EKS's public parameter names, and make EC2 describe the AMI.
 
-    ``None`` is for other parameters, and for releases that our data files do not have.
+    Return ``None`` for other parameters, and for releases that our data files do not contain.
     """
     name = image_name(parameter)
     if name is None:
@@ -112,7 +112,7 @@ def publish(ec2: Mapping[str, Any], parameter: str) -> str | None:
 
 
 def image_name(parameter: str) -> str | None:
-    """Return the name of the image that a public parameter of EKS names, or ``None`` if there is none.
+    """Return the name of the AMI that EKS's public parameter names, or ``None`` if there is no such AMI.
 
     Sources: https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html,
     https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id-bottlerocket.html
@@ -134,13 +134,13 @@ def image_name(parameter: str) -> str | None:
 
 
 def al2023_versions() -> frozenset[str]:
-    """Return the dates of all AL2023 releases in our data files."""
+    """Return the release dates of all AL2023 AMIs in our data files."""
     releases = facts.karpenter()["ami_aliases"]["releases"]["al2023"]
     return frozenset({*facts.ami_releases()["al2023"]["kubelets"], *(release["version"][1:] for release in releases)})
 
 
 def bottlerocket_versions() -> tuple[str, ...]:
-    """Return the Bottlerocket releases in our data files, the newest first."""
+    """Return the Bottlerocket releases in our data files, newest first."""
     releases = facts.karpenter()["ami_aliases"]["releases"]["bottlerocket"]
     return tuple(release["version"][1:] for release in releases)
 
@@ -182,7 +182,7 @@ class _Offers:
         return response("DescribeInstanceTypeOfferings", {"InstanceTypeOfferings": shown, **more})
 
     def describe_zones(self, params: Mapping[str, object]) -> object:
-        """Answer with all Availability Zones of the region; ministack has three, and ignores what is asked for."""
+        """Return the requested Availability Zones; ministack has only three, and ignores the request's filters."""
         asked = request("DescribeAvailabilityZonesRequest", params, self._ec2["_p"])
         region = self._ec2["get_region"]()
         zones = [
@@ -206,9 +206,9 @@ class _Offers:
         return response("DescribeAvailabilityZones", {"AvailabilityZones": shown})
 
     def describe_spot_prices(self, params: Mapping[str, object]) -> object:
-        """Answer with the prices of ``config/prices``: of Spot, otherwise of On-Demand, which is the most it can cost.
+        """Return Spot prices from ``config/prices``; if unknown, the On-Demand price, which is the highest possible.
 
-        The prices of a type are known in order, not by zone: the lowest is that of its first zone.
+        The data files have a type's prices in order, not by zone. The lowest price is assigned to the first zone.
         """
         asked = request("DescribeSpotPriceHistoryRequest", params, self._ec2["_p"])
         region = self._ec2["get_region"]()
@@ -229,7 +229,7 @@ class _Offers:
         return response("DescribeSpotPriceHistory", {"SpotPriceHistory": prices})
 
     def offerings(self, location: str) -> Iterator[dict[str, str]]:
-        """Yield the offerings of the request's region."""
+        """Yield the offerings in the request's region."""
         region = self._ec2["get_region"]()
         if location != "availability-zone":
             yield from _recorded_offerings(location, region)
@@ -253,7 +253,7 @@ def _matches(kind: Mapping[str, object], filters: Mapping[str, Iterable[str]]) -
 
 
 def _spot_prices(name: str, region: str) -> Iterable[float]:
-    """Return the prices in a type's zones, in USD per hour."""
+    """Return an instance type's prices, one for each zone, in USD per hour."""
     for by_region in facts.spot_prices()["types"].get(name, {}).values():
         if region in by_region:
             return by_region[region]

@@ -10,17 +10,17 @@ from xml.sax.saxutils import escape
 
 NAMESPACE = "http://ec2.amazonaws.com/doc/2016-11-15/"
 SENT = "__sent"
-"""The key of a record's fields as they were sent, in addition to ministack's own fields."""
+"""The key under which a record stores its fields as the client sent them, besides ministack's own fields."""
 
 
 def request(name: str, params: Mapping[str, object], value_of: Callable[..., Any]) -> dict[str, Any]:
-    """Return the parameters of a request as the dictionary that boto3 takes. All values are text."""
+    """Return a request's parameters as the dictionary that boto3 accepts. All values are text."""
     flat = {key: value_of(params, key) for key in params}
     return read(shape("ec2", name), "", flat) or {}
 
 
 def is_dry_run(params: Mapping[str, object], value_of: Callable[..., Any]) -> bool:
-    """Return whether a request only asks if it would be allowed.
+    """Return whether a request is a dry run, which only checks permissions.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html (DryRun)
     """
@@ -28,10 +28,10 @@ def is_dry_run(params: Mapping[str, object], value_of: Callable[..., Any]) -> bo
 
 
 def read(of: Any, prefix: str, flat: Mapping[str, str]) -> Any:
-    """Return the value of a botocore shape in the flat parameters of an EC2 request, ``None`` for no value.
+    """Read the value of a botocore shape from the flat parameters of an EC2 request; ``None`` for no value.
 
-    Parameters are called ``LaunchTemplateData.NetworkInterface.1.InterfaceType`` and so on; ``prefix`` is the name so
-    far.
+    Parameters have names such as ``LaunchTemplateData.NetworkInterface.1.InterfaceType``; ``prefix`` is the name of
+    the parent.
     """
     if of.type_name == "structure":
         start = f"{prefix}." if prefix else ""
@@ -46,7 +46,7 @@ def read(of: Any, prefix: str, flat: Mapping[str, str]) -> Any:
 
 
 def render(of: Any, value: Any) -> str:
-    """Return a value as the XML of an EC2 response, without the element around it."""
+    """Render a value as the XML of an EC2 response, without the enclosing element."""
     if of.type_name == "structure":
         return "".join(
             f"<{tag}>{render(member, value[name])}</{tag}>"
@@ -64,13 +64,13 @@ def render(of: Any, value: Any) -> str:
 
 
 def response(name: str, value: Mapping[str, object], of: str = "") -> tuple[int, dict[str, str], bytes]:
-    """Return a successful response of an operation: status, headers and body. ``of`` is its shape, if it is another."""
+    """Return an operation's successful response: status, headers and body. ``of`` overrides the output shape's name."""
     body = render(shape("ec2", of or f"{name}Result"), value)
     return 200, {"Content-Type": "application/xml"}, _document(name, body)
 
 
 def page(items: Sequence[object], asked: Mapping[str, Any], most: int) -> tuple[Sequence[Any], dict[str, str]]:
-    """Return the items of the requested page, and the ``NextToken`` of the next one, if there is one."""
+    """Return the items of the requested page, and the ``NextToken`` of the next page, if any."""
     start = int(asked.get("NextToken") or 0)
     end = min(start + min(int(asked.get("MaxResults") or most), most), len(items))
     return items[start:end], {"NextToken": str(end)} if end < len(items) else {}
@@ -89,6 +89,6 @@ def _parameter(member: Any, name: str) -> str:
 
 @functools.cache
 def shape(service: str, name: str) -> Any:
-    """Return a shape of a service's model."""
+    """Return a shape from a service's model."""
     session = importlib.import_module("botocore.session").get_session()
     return session.get_service_model(service).shape_for(name)

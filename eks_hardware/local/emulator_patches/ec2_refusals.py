@@ -15,7 +15,7 @@ NAMES = frozenset({"_ACTION_MAP", "_DEFAULT_VPC_ID", "_error", "_p", "_security_
 """The names of ministack's module that the patches need."""
 
 
-# The request of each action that takes security groups, which must exist.
+# The request shape of each action with security groups, which must exist.
 _WITH_GROUPS = {
     "AuthorizeSecurityGroupEgress": "AuthorizeSecurityGroupEgressRequest",
     "AuthorizeSecurityGroupIngress": "AuthorizeSecurityGroupIngressRequest",
@@ -26,16 +26,16 @@ _WITH_GROUPS = {
 
 
 def install(ec2: dict[str, Any]) -> None:
-    """Patch the functions of ministack that create subnets, and those that take security groups."""
+    """Patch ministack's functions that create subnets or accept security groups."""
     actions = ec2["_ACTION_MAP"]
     actions["CreateSubnet"] = _without_overlaps(ec2, actions["CreateSubnet"])
     actions.update({name: _with_known_groups(ec2, actions[name], of) for name, of in _WITH_GROUPS.items()})
 
 
 def _without_overlaps(ec2: Mapping[str, Any], own: Callable[..., object]) -> Callable[..., object]:
-    """Return ``CreateSubnet`` with EC2's error for overlapping blocks.
+    """Return ``CreateSubnet`` with EC2's error for overlapping CIDR blocks.
 
-    A repeated apply without its state would otherwise create every subnet a second time.
+    Otherwise a second apply without the state would create every subnet again.
     """
 
     def create(params: Mapping[str, object]) -> object:
@@ -65,7 +65,7 @@ def _with_known_groups(ec2: Mapping[str, Any], own: Callable[..., object], of: s
 
 
 def _groups(asked: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the security groups in a request: of it, of its network interfaces, and in the rules that it adds."""
+    """Yield the security groups that a request names: itself, in its network interfaces, and in the rules it adds."""
     for part in (asked, *asked.get("NetworkInterfaces", ())):
         for name in ("Groups", "SecurityGroupIds"):
             yield from part.get(name, ())

@@ -1,7 +1,7 @@
-"""Capacity Reservations and Capacity Blocks: reserved instances with a count, in one zone, for a time.
+"""Capacity Reservations and Capacity Blocks: a number of reserved instances in one zone, for a period.
 
-ministack has none. An instance takes one from the count of the reservation that it targets, or of an open one that fits
-it. A stopped or terminated instance gives it back.
+ministack has no reservations. An instance uses one of the instances in the reservation that it targets, or in a
+matching open reservation. A stopped or terminated instance returns its capacity.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ NAMES = frozenset({"_az_id_for_zone_name", "_zone_name_for_az_id"})
 BLOCK = "capacity-block"
 """The reservation type, market type and instance lifecycle of a Capacity Block."""
 
-# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html: a warning 40 minutes before the end;
-# 10 minutes later EC2 starts to terminate the instances.
+# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html: EC2 sends a warning
+# 40 minutes before the end, and starts to terminate the instances 10 minutes later.
 _WARNING = datetime.timedelta(minutes=40)
 _TERMINATION = datetime.timedelta(minutes=30)
 _ADDED_BLOCK = datetime.timedelta(days=7)
@@ -33,13 +33,13 @@ _PLATFORM = "Linux/UNIX"
 _STORE = "__capacity_reservations"
 _OFFERINGS = "__capacity_block_offerings"
 _HOLDING = ("pending", "running")
-# ministack runs EKS requests in threads of their own.
+# ministack runs EKS requests in separate threads.
 _DUE = threading.RLock()
 
 Refusal = tuple[str, str]
 """An error code and its message."""
 
-# https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html; the text is that of
+# https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html; the message is from
 # https://github.com/hashicorp/terraform-provider-aws/pull/35745
 _EXCEEDED: Refusal = (
     "ReservationCapacityExceeded",
@@ -48,7 +48,7 @@ _EXCEEDED: Refusal = (
 
 
 class Reservations:
-    """The reservations of each account and region, in ministack's module."""
+    """The reservations of each account and region, stored in ministack's module."""
 
     def __init__(self, ec2: dict[str, Any]) -> None:
         self._ec2 = ec2
@@ -74,8 +74,8 @@ class Reservations:
 
         Args:
             data: the launch template's data.
-            instance_type: its type.
-            zone: the name of its zone.
+            instance_type: the instance type.
+            zone: the zone's name.
             lifecycle: ``on-demand``, ``spot`` or ``capacity-block``.
         """
         specification = data.get("CapacityReservationSpecification", {})
@@ -95,12 +95,12 @@ class Reservations:
             ]
         if candidates:
             return candidates[0]["CapacityReservationId"], None
-        # A Capacity Block has to be targeted.
+        # A Capacity Block must be targeted.
         is_required = target or preference == "capacity-reservations-only" or lifecycle == BLOCK
         return None, self._refusal(identity) if is_required else None
 
     def _refusal(self, identity: str | None) -> Refusal:
-        """Return why no reservation fits, or not the one that is named."""
+        """Return EC2's error if no reservation fits, or if the named reservation does not fit."""
         record = self._records.get(identity) if identity else None
         if identity and record is None:
             return _not_found(identity)
@@ -119,7 +119,7 @@ class Reservations:
     # --- time
 
     def on_time(self, own: Callable[..., object], terminate: Callable[[list[str]], object]) -> Callable[..., object]:
-        """Return an action before which EC2 does what is due at this time."""
+        """Return an action that first applies the changes to reservations that are due."""
 
         def act(params: Map, *arguments: object) -> object:
             with _DUE:
@@ -142,7 +142,7 @@ class Reservations:
                 self._release(record)
 
     def _first(self, record: dict[str, Any], what: str) -> bool:
-        """Return whether this is the first time that something is due."""
+        """Return whether an event is due for the first time, and record the event."""
         is_first = what not in record["Done"]
         record["Done"].add(what)
         return is_first
@@ -157,7 +157,7 @@ class Reservations:
         events.deliver(events.capacity_block(record, what, self._ec2["get_region"](), self._ec2["get_account_id"]()))
 
     def _release(self, record: Map) -> None:
-        """Let the instances of a reservation that ended run On-Demand."""
+        """Convert the instances of an ended reservation to On-Demand."""
         for instance_id in self._running(record):
             self._ec2["_instances"][instance_id]["CapacityReservationId"] = None
 
@@ -171,7 +171,10 @@ class Reservations:
         return max(0, int(record["TotalInstanceCount"]) - len(list(self._running(record))))
 
     def _state(self, record: Map) -> str:
-        """Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservation.html (state)."""
+        """Return a reservation's state.
+
+        Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservation.html (state)
+        """
         now = clock.now()
         if record["Cancelled"]:
             return "cancelled"
@@ -299,7 +302,7 @@ class Reservations:
         return self._ec2["_error"](*_not_found(identity), 400)
 
     def add(self, given: Map) -> None:
-        """Add a reservation of a control request, from now on."""
+        """Add a reservation from a control request. The reservation starts now."""
         start, is_block = clock.now(), bool(given.get("is_block"))
         fields = {"CapacityReservationId": given.get("id"), "OwnerId": given.get("owner")}
         record = self._add(
@@ -322,7 +325,7 @@ class Reservations:
     # --- Capacity Blocks
 
     def _describe_offerings(self, params: Map) -> object:
-        """Offer one block in each zone that has the type, from the requested date or from now. They have no price."""
+        """Offer a block without a price in each zone that has the type, from the requested date or from now."""
         asked = request("DescribeCapacityBlockOfferingsRequest", params, self._ec2["_p"])
         start = clock.moment(asked["StartDateRange"]) if "StartDateRange" in asked else clock.now()
         hours = int(asked["CapacityDurationHours"])
@@ -343,7 +346,7 @@ class Reservations:
         return response("DescribeCapacityBlockOfferings", {"CapacityBlockOfferings": offered})
 
     def _zones(self, instance_type: str) -> list[str]:
-        # Imported late: it needs moto, which has the recorded offerings.
+        # Imported late: the module needs moto, which contains the recorded offerings.
         from eks_hardware.local.emulator_patches.ec2_offers import zones_of
 
         return zones_of(self._ec2, instance_type)
@@ -374,7 +377,7 @@ def _not_found(identity: str) -> Refusal:
 
 
 def add(given: Map) -> None:
-    """Add the reservations of a control request."""
+    """Add the reservations from a control request."""
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
     if ec2.keys() >= {*NAMES, "_instances", "_tags", "get_account_id", "get_region", "new_uuid"}:
         with events.scope(region=given["region"]):
@@ -407,7 +410,7 @@ _FILTERS = frozenset(
         "tenancy",
     }
 )
-"""The filters of DescribeCapacityReservations that the emulator knows, besides those for one tag.
+"""The DescribeCapacityReservations filters that the emulator supports, besides ``tag:KEY``.
 
 Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeCapacityReservations.html
 """
@@ -418,7 +421,7 @@ def _is_filter(name: str) -> bool:
 
 
 def _values(view: Map, name: str) -> list[str]:
-    """Return the values of a reservation that a filter compares."""
+    """Return a reservation's values for a filter."""
     if name == "tag-key":
         return [tag["Key"] for tag in view["Tags"]]
     if name.startswith("tag:"):

@@ -1,4 +1,4 @@
-"""Secondary CIDR blocks of VPCs, which ministack does not know; networks for pods need them.
+"""Secondary CIDR blocks of VPCs, which ministack does not support and pod networks need.
 
 Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_AssociateVpcCidrBlock.html
 """
@@ -19,7 +19,7 @@ _ADDED = "AddedCidrBlocks"
 
 
 def install(ec2: dict[str, Any]) -> None:
-    """Add the two actions, and describe the blocks with their VPC."""
+    """Add the two actions, and include the blocks when a VPC is described."""
     value_of, vpcs = ec2["_p"], ec2["_vpcs"]
     own_xml, own_filters = ec2["_vpc_fields_xml"], ec2["_matches_vpc_filters"]
 

@@ -1,8 +1,8 @@
 """A webhook for kube-apiserver: authenticates tokens and authorizes requests, as EKS's control plane does.
 
-A ``TokenReview`` asks who the caller is: a token of ``aws eks get-token`` is a presigned request to STS, and the
-caller's access entry has its user name and groups. A ``SubjectAccessReview`` asks whether the entry's access policies
-allow a request; Kubernetes RBAC decides about the groups.
+A ``TokenReview`` identifies the caller: a token from ``aws eks get-token`` is a presigned request to STS, and the
+caller's access entry sets the user name and groups. A ``SubjectAccessReview`` checks whether the entry's access
+policies allow a request; Kubernetes RBAC evaluates the groups' permissions.
 
 Sources:
     https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html
@@ -45,19 +45,19 @@ NAMES = frozenset(
 _PREFIX = "k8s-aws-v1."
 _CLUSTER_HEADER = "x-k8s-aws-id"
 _NO_BODY = hashlib.sha256(b"").hexdigest()
-# Longer than the URL's own limit of 60 s: clients reuse a token.
+# Longer than the 60 s for which the URL itself is valid, because clients reuse a token.
 _VALID = datetime.timedelta(minutes=15)
 _ARN = "arn"
 """The user's extra field with the principal of the access entry, as on EKS."""
 
 
 def install(eks: dict[str, Any]) -> None:
-    """Patch ministack's webhook, which lets every caller in, and asks k3s for the permissions."""
+    """Make ministack's webhook, which accepts every caller, check permissions with k3s."""
 
     def review(cluster: str, account: str, region: str, body: bytes, secret: str) -> object:
         asked = json.loads(body)
         access = _Access(eks, cluster, account, region)
-        # On loopback, but only for the API server that this emulator's owner started.
+        # The port is open to this machine, but only the API server that the emulator's owner started has the secret.
         trusted = hmac.compare_digest(secret, os.environ.get("MINISTACK_EDITION", ""))
         status = access.authorization if asked["kind"] == "SubjectAccessReview" else access.authentication
         found = status(asked["spec"]) if trusted else {}
@@ -88,12 +88,12 @@ class _Access:
         return {"authenticated": True, "user": user}
 
     def authorization(self, spec: Map) -> dict[str, object]:
-        """Return the status of a SubjectAccessReview. Another authorizer may allow what no access policy allows."""
+        """Return the status of a SubjectAccessReview. A request without a policy may still be allowed by RBAC."""
         (principal,) = (spec.get("extra") or {}).get(_ARN) or [""]
         return {"allowed": any(_allows(rule, spec) for rule in self._rules(principal, spec))}
 
     def _rules(self, principal: str, spec: Map) -> Iterator[Map]:
-        """Yield the rules of the principal's access policies whose scope has the request's namespace."""
+        """Yield the rules of the principal's access policies whose scope includes the request's namespace."""
         namespace = (spec.get("resourceAttributes") or {}).get("namespace", "")
         for each, policy, association in self._eks["_access_policy_associations"](*self._cluster):
             scope = association["accessScope"]
@@ -104,7 +104,7 @@ class _Access:
                 yield from self._eks["_ACCESS_POLICY_RULES"][self._eks["_access_policy_name"](policy)]
 
     def _principal(self, token: str) -> str:
-        """Return the ARN of the identity that signed a token for this cluster; empty if none did."""
+        """Return the ARN of the identity that signed a token for this cluster; empty if the token is invalid."""
         try:
             url = urllib.parse.urlsplit(_url(token))
             query = dict(urllib.parse.parse_qsl(url.query, strict_parsing=True))
@@ -136,7 +136,7 @@ def _url(token: str) -> str:
     """Return the presigned URL in a token.
 
     Raises:
-        ValueError: it is not a token of EKS.
+        ValueError: this is not an EKS token.
     """
     if not token.startswith(_PREFIX):
         raise ValueError(token)

@@ -46,7 +46,7 @@ EC2_NAMES = frozenset({"_new_sg_id", "_security_groups"})
 
 
 def install(eks: dict[str, Any], ec2: dict[str, object]) -> None:
-    """Patch the functions of ministack that make clusters and node groups."""
+    """Patch ministack's functions that create, update and delete clusters and node groups."""
     _security_groups(eks, ec2)
     own_sanitize = eks["_sanitize"]
 
@@ -94,7 +94,7 @@ def _security_groups(eks: dict[str, Any], ec2: Map) -> None:
 
 
 def _new_security_group(ec2: Map, cluster: str, vpc: str) -> str:
-    """Create a cluster's security group, which allows everything inside it and everything out; return its ID."""
+    """Create a cluster's security group, which allows all internal and all outgoing traffic; return its ID."""
     group, account = ec2["_new_sg_id"](), ec2["get_account_id"]()
     name = f"eks-cluster-sg-{cluster}-{group[3:12]}"
     rule = {"IpProtocol": "-1", "IpRanges": [], "Ipv6Ranges": [], "PrefixListIds": [], "UserIdGroupPairs": []}
@@ -147,7 +147,7 @@ class _Groups:
         self._instances = Instances(ec2)
 
     def scale(self, cluster: str, name: str, to: int | None = None) -> None:
-        """Start or end instances, by default up to the group's desired size."""
+        """Start or terminate instances until the group has ``to`` of them; default: its desired size."""
         group = self._eks["_nodegroups"].get(f"{cluster}/{name}")
         if group is None:
             return
@@ -190,18 +190,18 @@ class _Groups:
         )
         user_data = data.get("UserData", "")
         if not data.get("ImageId"):
-            # For an image of the user's own, EKS adds nothing.
+            # For a custom AMI, EKS adds no user data.
             user_data = self._merged(group, user_data, image)
         tags = {
             "eks:cluster-name": group["clusterName"],
             "eks:nodegroup-name": group["nodegroupName"],
             f"kubernetes.io/cluster/{group['clusterName']}": "owned",
         }
-        # EKS asks again when EC2 refuses; here, the next change of the group does.
+        # EKS retries when EC2 refuses a launch; here, the group's next change retries.
         self._instances.start_up_to(1, offer, {"instance": tags}, user_data=user_data)
 
     def _image(self, group: Map) -> str:
-        """Return the image that EKS chooses for a group's AMI type and release.
+        """Return the ID of the AMI that EKS chooses for a group's AMI type and release.
 
         Source: https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html (amiType)
         """
@@ -221,7 +221,7 @@ class _Groups:
         return ec2_offers.publish(self._ec2, name) or "ami-00000000"
 
     def _merged(self, group: Map, user_data: str, image: str) -> str:
-        """Return the user data with which EKS starts a node, in base64: the template's and EKS's own.
+        """Return a node's user data in base64: the launch template's, merged with EKS's own settings.
 
         Source: https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html
         """
@@ -242,9 +242,9 @@ def merged_user_data(given: str, ami_type: str, cluster: Map, labels: Map, taint
     """Return a launch template's user data with EKS's own settings.
 
     Args:
-        given: the launch template's.
+        given: the launch template's user data.
         ami_type: the group's ``amiType``.
-        cluster: as ``DescribeCluster`` returns it.
+        cluster: the cluster, as ``DescribeCluster`` returns it.
         labels: the labels that EKS sets.
         taints: the group's taints, as in the EKS API.
     """
@@ -253,7 +253,7 @@ def merged_user_data(given: str, ami_type: str, cluster: Map, labels: Map, taint
 
 
 def _node_config(given: str, cluster: Map, labels: Map, taints: Any) -> str:
-    """Return the MIME document of an AL2023 node: EKS's NodeConfig, then the parts of the launch template."""
+    """Return an AL2023 node's MIME document: EKS's NodeConfig, then the launch template's parts."""
     flags = [f"--node-labels={','.join(f'{key}={value}' for key, value in labels.items())}"]
     if taints:
         text = ",".join(
@@ -291,8 +291,8 @@ def _parts(given: str) -> Iterator[tuple[str, str]]:
 
 
 def _bottlerocket(given: str, cluster: Map, labels: Map, taints: Any) -> str:
-    """Return the settings of a Bottlerocket node: the launch template's with those of EKS."""
-    # Imported late: other strategies do not need them.
+    """Return a Bottlerocket node's settings: the launch template's, merged with EKS's own."""
+    # Imported late: only strategies with Bottlerocket need these modules.
     from eks_hardware.local.node_user_data import bottlerocket_settings
     from eks_hardware.resolve.user_data import bottlerocket_toml
 

@@ -1,9 +1,9 @@
-"""Clusters that EKS refuses and ministack creates: their subnets and security groups must fit.
+"""Refuse clusters with unsuitable subnets or security groups, as EKS does; ministack creates them.
 
 Sources: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html (two zones),
 https://github.com/pulumi/pulumi-eks/issues/311 and
-https://github.com/AdminTurnedDevOps/DevOps-The-Hard-Way-AWS/issues/16 (messages: EKS passes on those of EC2). No thread
-shows the message for security groups; it has the form of that for subnets.
+https://github.com/AdminTurnedDevOps/DevOps-The-Hard-Way-AWS/issues/16 (messages: EKS passes on EC2's). No thread shows
+the message for security groups, which is modelled on the message for subnets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EC2_NAMES = frozenset({"_security_groups", "_subnets"})
 
 
 def install(eks: dict[str, Any], ec2: Map) -> None:
-    """Patch the function of ministack that creates clusters."""
+    """Patch ministack's function that creates clusters."""
     own = eks["_create_cluster"]
 
     def create(body: Map, *arguments: object, **options: object) -> object:

@@ -1,7 +1,7 @@
-"""Events of AWS services, as EventBridge delivers them: to the targets of the rules whose pattern matches.
+"""Events from AWS services, which EventBridge delivers to the targets of all rules with a matching pattern.
 
-ministack matches and delivers the events of its clients, who may not send those of AWS services. EC2 has no events
-there.
+ministack matches and delivers its clients' events, but clients cannot send events on behalf of AWS services, and
+ministack's EC2 sends none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eks_hardware.local.emulator_patches import clock
 Map = Mapping[str, Any]
 
 _ACCOUNT = "000000000000"
-# The names of ministack's modules that this needs.
+# The names of ministack's modules that this module needs.
 _EVENTS_NAMES = frozenset({"_put_events"})
 _SCOPE_NAMES = ("_request_account_id", "_request_region")
 
@@ -26,7 +26,7 @@ _STATES = {"StopInstances": ("stopping", "stopped"), "TerminateInstances": ("shu
 
 
 def spot_interruption(instance_id: str, region: str, account: str = _ACCOUNT) -> dict[str, object]:
-    """Return the event that EC2 ends a Spot Instance.
+    """Return the event for the interruption of a Spot Instance.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
     """
@@ -35,7 +35,7 @@ def spot_interruption(instance_id: str, region: str, account: str = _ACCOUNT) ->
 
 
 def rebalance_recommendation(instance_id: str, region: str, account: str = _ACCOUNT) -> dict[str, object]:
-    """Return the event that a Spot Instance is more likely to be interrupted.
+    """Return the event for a Spot Instance with an elevated risk of interruption.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/rebalance-recommendations.html
     """
@@ -43,7 +43,7 @@ def rebalance_recommendation(instance_id: str, region: str, account: str = _ACCO
 
 
 def state_change(instance_id: str, state: str, region: str, account: str = _ACCOUNT) -> dict[str, object]:
-    """Return the event that an instance has another state.
+    """Return the event for an instance's new state.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/monitoring-instance-state-changes.html
     """
@@ -54,7 +54,7 @@ def state_change(instance_id: str, state: str, region: str, account: str = _ACCO
 def reservation_interruption(
     instance_id: str, zone_id: str, lifecycle: str, region: str, account: str = _ACCOUNT
 ) -> dict[str, object]:
-    """Return the event that EC2 takes a reservation's instance back.
+    """Return the event for the coming interruption of a reservation's instance.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
     """
@@ -69,7 +69,7 @@ def reservation_interruption(
 
 
 def capacity_block(reservation: Map, what: str, region: str, account: str = _ACCOUNT) -> dict[str, object]:
-    """Return the event that a Capacity Block starts (``Delivered``) or ends soon (``Expiration Warning``).
+    """Return the event for the start (``Delivered``) or coming end (``Expiration Warning``) of a Capacity Block.
 
     Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
     """
@@ -82,7 +82,7 @@ def capacity_block(reservation: Map, what: str, region: str, account: str = _ACC
 
 
 def scheduled_change(instance_id: str, region: str, account: str = _ACCOUNT) -> dict[str, object]:
-    """Return the event of AWS Health that EC2 retires an instance in two weeks.
+    """Return the AWS Health event for an instance that EC2 retires in two weeks.
 
     Source: https://docs.aws.amazon.com/health/latest/ug/aws-health-events-eventbridge-schema.html
     """
@@ -121,7 +121,7 @@ def _event(source: str, kind: str, resources: list[str], detail: Map, region: st
 
 
 def deliver(event: Map) -> None:
-    """Deliver an event in its account and region; EventBridge sets its id and time."""
+    """Deliver an event in its account and region; EventBridge sets the event's ID and time."""
     eventbridge = vars(importlib.import_module("ministack.services.eventbridge"))
     if not eventbridge.keys() >= _EVENTS_NAMES:
         return
@@ -137,7 +137,7 @@ def deliver(event: Map) -> None:
 
 @contextlib.contextmanager
 def scope(region: str, account: str = _ACCOUNT) -> Iterator[None]:
-    """Let ministack's functions work in an account and region, as for a client's request there."""
+    """Run ministack's functions in an account and region, as for a client's request."""
     scopes = vars(importlib.import_module("ministack.core.responses"))
     if not scopes.keys() >= set(_SCOPE_NAMES):
         yield

@@ -1,7 +1,7 @@
-"""Requests of Terraform that AWS fails to answer now and then: it throttles, or has an internal error.
+"""Occasional failures of Terraform's requests, as on AWS: throttling or an internal error.
 
-Sources: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (the errors of EC2) and
-https://docs.aws.amazon.com/IAM/latest/APIReference/CommonErrors.html (those of other services)
+Sources: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (EC2's errors) and
+https://docs.aws.amazon.com/IAM/latest/APIReference/CommonErrors.html (other services' errors)
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _answered: Iterator[int] = itertools.count(1)
 
 
 def set_every(number: int) -> None:
-    """Fail every so many requests of Terraform's AWS provider, in turn with both errors; 0: none."""
+    """Make every n-th request of Terraform's AWS provider fail, alternating between both errors; 0: none."""
     global _every, _answered
     _every, _answered = number, itertools.count(1)
 
 
 def sometimes_failing(app: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap an ASGI application: a request that fails does not reach it."""
+    """Wrap an ASGI application: requests selected to fail never reach it."""
 
     async def call(scope: Any, receive: Any, send: Any) -> None:
         by = signed(scope) if _every else None

@@ -1,4 +1,4 @@
-"""FSx for Lustre as Terraform uses it; ministack has no such service.
+"""FSx for Lustre, as far as Terraform uses it. ministack does not emulate this service.
 
 Source: https://docs.aws.amazon.com/fsx/latest/APIReference/API_Operations.html
 """
@@ -36,11 +36,11 @@ _STORED: dict[str, dict[str, Map]] = {}
 
 
 class _RefusedError(Exception):
-    """FSx refuses a request; the arguments are the code and the message."""
+    """Raised when FSx refuses a request. The arguments are the error code and the message."""
 
 
 def with_fsx(app: Callable[..., Any]) -> Callable[..., object]:
-    """Wrap an ASGI application: it also answers calls to FSx."""
+    """Wrap an ASGI application to answer FSx calls, too."""
 
     async def call(scope: Any, receive: Any, send: Any) -> None:
         by = signed(scope)
@@ -48,7 +48,7 @@ def with_fsx(app: Callable[..., Any]) -> Callable[..., object]:
             await app(scope, receive, send)
             return
         asked, target = json.loads(await body_of(receive)), dict(scope["headers"]).get(b"x-amz-target", b"").decode()
-        # ministack keeps subnets and security groups by the region of the request.
+        # ministack stores subnets and security groups by the request's region.
         importlib.import_module("ministack.core.responses")._request_region.set(by.region)
         answered = _ANSWERS.get(target.removeprefix(_PREFIX), _unsupported)
         try:
@@ -62,7 +62,7 @@ def with_fsx(app: Callable[..., Any]) -> Callable[..., object]:
 
 
 def file_systems(region: str) -> list[Map]:
-    """Return the file systems of a region, with the security groups of their network interfaces in ``SENT``."""
+    """Return a region's file systems, with the security groups of their network interfaces in ``SENT``."""
     return list(_STORED.get(region, {}).values())
 
 

@@ -1,8 +1,8 @@
 """Deletions that AWS refuses because something still uses the resource. ministack accepts most of them.
 
-Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (DependencyViolation) and the page
-of each operation, https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NAME.html. Each message has the
-thread that shows it.
+Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (DependencyViolation) and each
+operation's page, https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NAME.html. Each rule below links to a
+thread that quotes its message.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ _ENDED = ("shutting-down", "terminated")
 
 
 class _Interface(NamedTuple):
-    """A network interface: of an instance, of a service or of its own."""
+    """A network interface of an instance or a service, or a standalone one."""
 
     subnet_id: str
     groups: Sequence[str]
 
 
 class _Rule(NamedTuple):
-    """When an operation refuses.
+    """The condition under which EC2 refuses a deletion.
 
     Attributes:
-        parameter: names the resource in the request.
+        parameter: the request parameter that names the resource.
         code: the error code.
-        message: with ``{}`` for the identity of the resource.
-        used: returns what replaces ``{}`` if something uses the resource, else an empty text.
+        message: the error message, with ``{}`` for the resource's ID.
+        used: returns the text for ``{}`` if something uses the resource, otherwise an empty text.
     """
 
     parameter: str
@@ -65,7 +65,7 @@ class _Rule(NamedTuple):
 
 
 def install(ec2: dict[str, Any], eks: dict[str, Any]) -> None:
-    """Patch the functions of ministack that delete what others use."""
+    """Patch ministack's functions that delete resources which others may use."""
     actions = ec2["_ACTION_MAP"]
     actions.update({name: _refusing(ec2, rule, actions[name]) for name, rule in _RULES.items() if name in actions})
     actions["CreateVpcEndpoint"] = _with_groups(ec2, actions["CreateVpcEndpoint"])
@@ -97,7 +97,7 @@ def _with_groups(ec2: Map, own: Callable[..., object]) -> Callable[..., object]:
 
 
 def _keep_clusters_of_node_groups(eks: dict[str, Any]) -> None:
-    """Refuse to delete a cluster with node groups, which ministack deletes with it.
+    """Refuse to delete a cluster with node groups, which ministack would delete with the cluster.
 
     Source: https://docs.aws.amazon.com/eks/latest/APIReference/API_DeleteCluster.html,
     https://github.com/gruntwork-io/cloud-nuke/issues/148 (message)
@@ -113,7 +113,7 @@ def _keep_clusters_of_node_groups(eks: dict[str, Any]) -> None:
 
 
 def interfaces(ec2: Map) -> Iterator[_Interface]:
-    """Yield every network interface of the region, also those that services own."""
+    """Yield every network interface in the region, including those that services own."""
     for each in list(ec2["_network_interfaces"].values()):
         yield _Interface(each["SubnetId"], _ids(each["Groups"]))
     for each in _running(ec2):
@@ -130,7 +130,8 @@ def interfaces(ec2: Map) -> Iterator[_Interface]:
 def _of_services(ec2: Map) -> Iterator[_Interface]:
     """Yield the interfaces of EKS clusters, file systems and load balancers.
 
-    EKS puts two to four into a cluster's subnets, here one into each. A load balancer has one or more in each subnet.
+    EKS creates two to four interfaces in a cluster's subnets; here each subnet has one. A load balancer has one or more
+    in each subnet.
     Sources: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html,
     https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-delete.html
     """
@@ -173,7 +174,7 @@ def _subnet(ec2: Map, subnet_id: str) -> str:
 
 
 def _security_group(ec2: Map, group_id: str) -> str:
-    """A group that only its own rules refer to is free."""
+    """Return the group's ID if an interface or another group's rule uses it."""
     rules = (
         pair.get("GroupId")
         for each in list(ec2["_security_groups"].values())
@@ -186,7 +187,7 @@ def _security_group(ec2: Map, group_id: str) -> str:
 
 
 def _public_addresses(ec2: Map, gateway_id: str) -> str:
-    """Return the gateway's VPC if something in it has a public address."""
+    """Return the ID of the gateway's VPC if anything in the VPC has a public address."""
     gateway = ec2["_internet_gateways"].get(gateway_id) or {}
     for vpc in (each.get("VpcId") for each in gateway.get("Attachments", ())):
         public = (each for each in _open_nat_gateways(ec2) if each["ConnectivityType"] == "public")
@@ -202,7 +203,10 @@ def _attached(ec2: Map, gateway_id: str) -> str:
 
 
 def _vpc(ec2: Map, vpc_id: str) -> str:
-    """ministack itself looks for subnets, security groups and internet gateways."""
+    """Return the VPC's ID if it has a route table besides the main one, or an endpoint.
+
+    ministack itself checks for subnets, security groups and internet gateways.
+    """
     main = ec2["_vpcs"].get(vpc_id, {}).get("MainRouteTableId")
     tables = (each for key, each in ec2["_route_tables"].items() if key != main)
     parts = (*tables, *ec2["_vpc_endpoints"].values())

@@ -1,6 +1,6 @@
-"""Calls that AWS refuses above the default of a quota; ministack has no quotas.
+"""Refuse calls that would exceed a quota's default, as AWS does; ministack has no quotas.
 
-``quotas/service_quotas.json`` has the numbers and AWS's errors.
+``quotas/service_quotas.json`` has the defaults and AWS's errors.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from eks_hardware import facts
 from eks_hardware.local.emulator_patches.ec2_protocol import is_dry_run, request
 
 Map = Mapping[str, Any]
-# The service's names, the parameters of the call: how many there would be.
+# Maps the names of a service's module and a call's parameters to the number of resources after the call.
 Count = Callable[[Map, Map], int]
 
 EC2_NAMES = frozenset(
@@ -40,7 +40,7 @@ _raised = False
 
 
 def install(ec2: dict[str, Any], iam: dict[str, Any], eks: dict[str, Any]) -> None:
-    """Patch the functions of ministack that create what a quota counts."""
+    """Patch ministack's functions that create resources with a quota."""
     if ec2.keys() >= EC2_NAMES:
         actions = ec2["_ACTION_MAP"]
         for name, (row, count) in _EC2.items():
@@ -52,7 +52,7 @@ def install(ec2: dict[str, Any], iam: dict[str, Any], eks: dict[str, Any]) -> No
 
 
 def set_raised(value: bool) -> None:
-    """Let the account have every quota raised, so far as AWS raises it."""
+    """Raise every quota of the account as far as AWS allows, or restore the defaults."""
     global _raised
     _raised = value
 
@@ -63,7 +63,7 @@ def _is_over(row: str, number: int) -> bool:
 
 
 def most(row: str) -> int:
-    """Return the default of a row's quota."""
+    """Return the default value of the quota in a row."""
     quotas = facts.service_quotas()
     found = quotas["refusals"]["rows"][row]
     default = quotas["others"]["quotas"][found["quota"]]["default"] if "quota" in found else found.get("most")
@@ -113,7 +113,7 @@ def _one_more(stored: str) -> Count:
 
 
 def _nat_gateways(ec2: Map, params: Map) -> int:
-    """NAT gateways count per zone, until they are deleted."""
+    """Return the number of NAT gateways in the zone after the call. Deleted ones do not count."""
 
     def zone(subnet_id: str) -> object:
         return ec2["_subnets"].get(subnet_id, {}).get("AvailabilityZone")
@@ -134,7 +134,7 @@ def _routes(ec2: Map, params: Map) -> int:
 
 
 def _rules_after(direction: str, stored: str) -> Count:
-    """Return a function of the rules of one direction, of the IP version that has more."""
+    """Return a function that counts a direction's rules, for the IP version with more of them."""
 
     def count(ec2: Map, params: Map) -> int:
         asked = request(f"AuthorizeSecurityGroup{direction}Request", params, ec2["_p"])
@@ -146,7 +146,7 @@ def _rules_after(direction: str, stored: str) -> Count:
 
 
 def _rules(permissions: Sequence[Map]) -> Iterator[tuple[str, ...]]:
-    """Yield each rule with its IP versions: each source or target of a permission is one."""
+    """Yield a rule with its IP versions for each source or target of a permission."""
     kinds = (("4", "IpRanges", "CidrIp"), ("6", "Ipv6Ranges", "CidrIpv6"))
     both = (("46", "UserIdGroupPairs", "GroupId"), ("46", "PrefixListIds", "PrefixListId"))
     for each in permissions:
@@ -158,7 +158,7 @@ def _rules(permissions: Sequence[Map]) -> Iterator[tuple[str, ...]]:
 
 
 def _groups(shape_name: str, *path: str) -> Count:
-    """Return a function of the security groups in a request, of the network interface that has most."""
+    """Return a function that counts a request's security groups, for the network interface with the most."""
 
     def count(ec2: Map, params: Map) -> int:
         asked = request(shape_name, params, ec2["_p"])
@@ -169,14 +169,14 @@ def _groups(shape_name: str, *path: str) -> Count:
 
 
 def _user_data(shape_name: str) -> Count:
-    """Return a function of the bytes of the user data of a launch template, before base64."""
+    """Return a function that counts the bytes of a launch template's user data, before base64."""
 
     def count(ec2: Map, params: Map) -> int:
         data = request(shape_name, params, ec2["_p"]).get("LaunchTemplateData", {})
         try:
             return len(base64.b64decode(data.get("UserData", ""), validate=True))
         except (binascii.Error, ValueError):
-            return 0  # no base64: another error
+            return 0  # invalid base64 is a different error
 
     return count
 
@@ -196,4 +196,4 @@ _EC2: Mapping[str, tuple[str, Count]] = {
     "CreateVpcEndpoint": ("SecurityGroups", _groups("CreateVpcEndpointRequest", "SecurityGroupIds")),
     "RunInstances": ("SecurityGroups", _groups("RunInstancesRequest", "SecurityGroupIds", "Groups")),
 }
-"""The row of each operation, and how many there would be."""
+"""Each operation's row, and the function that counts the resources after the call."""

@@ -1,4 +1,4 @@
-"""The AWS price list as Karpenter reads it, with the prices of ``config/prices``; ministack has no such service."""
+"""The AWS price list as Karpenter reads it, with prices from ``config/prices``. ministack does not emulate it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _METAL = "Compute Instance (bare metal)"
 
 
 def priced(app: Callable[..., Any]) -> Callable[..., object]:
-    """Wrap an ASGI application: it also answers ``GetProducts``."""
+    """Wrap an ASGI application to answer ``GetProducts``, too."""
 
     async def call(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http" or dict(scope["headers"]).get(b"x-amz-target") != _TARGET:
@@ -30,9 +30,9 @@ def priced(app: Callable[..., Any]) -> Callable[..., object]:
 
 
 def get_products(asked: Mapping[str, Any]) -> dict[str, object]:
-    """Answer ``GetProducts`` for Linux instances: with shared tenancy, and bare metal, which has no shared tenancy.
+    """Answer ``GetProducts`` for Linux instances with shared tenancy, and for bare metal, which has none.
 
-    There are no products of other kinds.
+    The answer contains no other kinds of products.
 
     Source: https://docs.aws.amazon.com/aws-cost-management/latest/APIReference/API_pricing_GetProducts.html
     """

@@ -1,4 +1,4 @@
-"""A record of the requests of AWS clients, so that tests can check them against AWS's service models."""
+"""A record of AWS clients' requests, so that tests can check them against AWS's service models."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 from eks_hardware.local.emulator_patches.asgi import body_of, signed
 
-# They differ when a client repeats a request. Service models do not have them.
+# These headers differ when a client repeats a request, and are not part of the service models.
 _VOLATILE = re.compile("authorization|amz-sdk-.*|x-amz-(date|content-sha256|security-token|user-agent)")
 
 
 def recorded(app: Callable[..., Any], file: Path) -> Callable[..., Any]:
-    """Wrap an ASGI application: each signed request is a line of a file, equal requests only once.
+    """Wrap an ASGI application: write each distinct signed request to a line of a file.
 
     A line is JSON with ``service`` (the signing name), ``method``, ``path`` (as sent), ``query``, ``headers`` and
     ``body`` (a character for each byte).
@@ -30,7 +30,7 @@ def recorded(app: Callable[..., Any], file: Path) -> Callable[..., Any]:
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
         body = await body_of(receive)
         if len(body) < int(headers.get("content-length", 0)):
-            # The client closed the connection in the middle of its request, as an interrupted Terraform does.
+            # The client closed the connection in the middle of its request, as Terraform does when interrupted.
             return
         line = json.dumps(_request(by.service, scope, headers, body))
         if hash(line) not in seen:
@@ -43,7 +43,7 @@ def recorded(app: Callable[..., Any], file: Path) -> Callable[..., Any]:
 
 
 def again(body: bytes, receive: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that receives a body that was already read, then what follows it."""
+    """Return a function that receives the body again, which was already read, and then later messages."""
     left = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def received() -> Any:

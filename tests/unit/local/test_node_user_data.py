@@ -149,12 +149,12 @@ REFUSED: dict[str, tuple[bytes, bool, str]] = {
     "Kubernetes label": (
         mime(config(cluster=DETAILS, **kubelet_flags("--node-labels=node-restriction.kubernetes.io/a=b"))),
         False,
-        "must not set labels of Kubernetes itself: node-restriction.kubernetes.io/a",
+        "must not set labels in Kubernetes' own namespaces: node-restriction.kubernetes.io/a",
     ),
     "not gzip": (b"\x1f\x8bxx", False, "is damaged"),
     "MIME for Bottlerocket": (mime(config()), True, "must be TOML"),
     "no settings": (b"a = 1", True, "must have a table 'settings'"),
-    "no cluster name": (b"[settings.kubernetes]\nmax-pods = 3", True, "no settings.kubernetes.cluster-name"),
+    "no cluster name": (b"[settings.kubernetes]\nmax-pods = 3", True, "must set settings.kubernetes.cluster-name"),
     "wrong TOML type": ((BOTTLEROCKET + "node-labels = [1]").encode(), True, "of the wrong type"),
 }
 

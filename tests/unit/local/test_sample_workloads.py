@@ -108,7 +108,7 @@ def test_reasons_are_the_last_ones_of_each_component() -> None:
     assert reasons(cluster, (POOL, GROUP, other)) == [
         "job-1 (node pool gpu):\n  scheduler: 0/2 nodes are available\n  karpenter: all offerings are unavailable",
         "job-2 (node group cpu):\n  job-controller: exceeded quota: cpu",
-        "job-3 (node group big):\n  it has no pod, and no event says why",
+        "job-3 (node group big):\n  no pod, and no event gives the reason",
     ]
 
 

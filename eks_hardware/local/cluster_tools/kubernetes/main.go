@@ -1,4 +1,4 @@
-// One program for the control plane and kubectl, which does what the name says that it was started by.
+// One program for the control plane and kubectl. The name by which it is started selects the component.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Computes instance types as Karpenter does, without a cluster: what it expects of each node before it exists.
+// Computes instance types as Karpenter does, without a cluster: the resources that Karpenter expects of each new node.
 //
 // Reads {"types": [...], "pools": [{"name", "class", "types", "overlays"}]} from standard input: instance types as EC2
 // describes them, and for each pool its EC2NodeClass, the names of its types, and what NodeOverlays add to the capacity
@@ -46,7 +46,7 @@ func main() {
 	for _, info := range input.Types {
 		infos[string(info.InstanceType)] = info
 	}
-	// Without Parse, each option has its default or the value of its variable.
+	// Without Parse, each option has its default or its environment variable's value.
 	settings := &options.Options{}
 	settings.AddFlags(&coreoptions.FlagSet{FlagSet: flag.NewFlagSet("types", flag.ExitOnError)})
 	ctx := options.ToContext(context.Background(), settings)
