@@ -1,6 +1,6 @@
 """All data files of ``config/``: facts about AWS and software, the catalogue, prices, quotas and policy.
 
-``facts.eks()["versions"]`` is a section of ``config/facts/eks.json``. ``_about`` describes the contents of a file, each
+``facts.eks()["versions"]`` is a section of ``config/facts/eks.json``. ``_about`` describes a file's contents, each
 section has its source and date, and code never repeats a fact. The types are in :mod:`eks_hardware.facts.schemas`,
 which only type checkers and tests import.
 """
@@ -134,16 +134,16 @@ def chart(key: str) -> Chart:
 
 
 def chart_keys(key: str) -> ChartValues:
-    """Return the recorded value keys of a chart: their chart ``version``, and ``keys`` nested like the chart's values.
+    """Return a chart's recorded value keys: the chart's ``version``, and ``keys`` nested like the chart's values.
 
-    A leaf is None; ``"*"`` means anything below.
+    A leaf is None; ``"*"`` allows any keys below it.
     """
     chart_values: ChartValues = data.read(f"facts/chart_values/{key}.json")
     return chart_values
 
 
 def endpoint_services() -> tuple[str, ...]:
-    """Return the services with an interface endpoint in any region, as in endpoint names: ``ecr.api``."""
+    """Return the services with an interface endpoint in any region, named as in endpoints, such as ``ecr.api``."""
     return tuple(_endpoint_services()["services"])
 
 
@@ -165,7 +165,7 @@ _MODELS = "models.json"
 
 @cache
 def measurements() -> dict[str, Measurements]:
-    """Return the published measurements by file name without suffix, which is their source, in alphabetical order."""
+    """Return the published measurements by source (the file name without suffix), in alphabetical order."""
     names = sorted(file.name for file in (data.FOLDER / _MEASUREMENTS).glob("*.json") if file.name != _MODELS)
     return {name.removesuffix(".json"): data.read(f"{_MEASUREMENTS}/{name}") for name in names}
 
@@ -188,7 +188,7 @@ _PARTITIONS = {
 
 
 def partition(region: str) -> str:
-    """Return the AWS partition of a region: ``aws``, ``aws-cn`` or ``aws-us-gov``, or one that the catalogue lacks.
+    """Return a region's AWS partition: ``aws``, ``aws-cn``, ``aws-us-gov``, or one that is not in the catalogue.
 
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html,
     https://github.com/boto/botocore/blob/1.43.106/botocore/data/partitions.json

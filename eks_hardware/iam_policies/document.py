@@ -1,4 +1,4 @@
-"""Helper functions to write IAM policy documents."""
+"""Helpers for IAM policy documents."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def allow(
 
 
 def one_or_many(values: Sequence[str]) -> str | list[str]:
-    """Return a list of one item as a string."""
+    """Return the values as a list, or a single value as a string."""
     return values[0] if len(values) == 1 else list(values)
 
 
@@ -52,9 +52,9 @@ def policy(*statements: Statement) -> str:
 
 
 def statements(recorded: Iterable[Mapping[str, object]], **names: str | list[str]) -> list[Statement]:
-    """Return statements without their notes, with each ``{name}`` replaced by its value.
+    """Return recorded statements without their notes, with each ``{name}`` replaced by its value.
 
-    A string that is only ``{name}`` may become a list.
+    A string that consists only of ``{name}`` may become a list.
     """
     return [_filled({key: value for key, value in statement.items() if key != "note"}, names) for statement in recorded]
 
@@ -73,7 +73,7 @@ def _filled(value: Any, names: Mapping[str, str | list[str]]) -> Any:
 
 
 def assumed_by_service(service: str, *, account_id: str | None = None) -> str:
-    """Return the trust policy of a service's role; the account id prevents the confused deputy problem."""
+    """Return a trust policy for a service; the account ID prevents the confused deputy problem."""
     statement: Statement = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
     if account_id is not None:
         statement["Condition"] = {"StringEquals": {"aws:SourceAccount": account_id}}
@@ -86,7 +86,7 @@ def assumed_by_ec2(partition: str) -> str:
 
 
 def ec2_service(partition: str) -> str:
-    """Return the name of EC2 in policies.
+    """Return EC2's service principal.
 
     Source: https://github.com/aws/aws-cdk/blob/main/packages/aws-cdk-lib/region-info/lib/default.ts (servicePrincipal)
     """

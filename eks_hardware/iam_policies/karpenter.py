@@ -1,4 +1,4 @@
-"""Permissions of Karpenter's controller, split into managed policies, and those of its interruption queue."""
+"""Policies for Karpenter's controller, split into managed policies, and for its interruption queue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def documents(
 ) -> dict[str, str]:
     """Return the policy documents by key; ``account_id`` and the ARNs may be Terraform references.
 
-    Without a queue there is no ``interruption`` policy, and without your own keys no ``volume-keys`` policy.
+    Without a queue, there is no ``interruption`` policy. Without your own KMS keys, there is no ``volume-keys`` policy.
     """
     absent = {"interruption": queue_arn is None, "volume-keys": not volume_key_arns}
     return {

@@ -1,4 +1,4 @@
-"""Policies of the KMS key of Kubernetes secrets."""
+"""Policies for the KMS key that encrypts Kubernetes secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Permissions of charts that call AWS, granted to their service accounts through Pod Identity."""
+"""Permissions for charts that call AWS, granted to their service accounts through Pod Identity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def roles() -> Mapping[str, ServiceRole]:
 
 
 def policies(key: str, cluster: str) -> dict[str, list[Statement]]:
-    """Return the policies of a chart for a cluster, by the key that is part of their Terraform address.
+    """Return a chart's policies for a cluster, by the key that is part of their Terraform address.
 
     ``{partition}``, ``{region}`` and ``{account}`` are not replaced; :func:`document` does that.
     """

@@ -12,14 +12,14 @@ PAGES = {
     "(pollFileSystems)",
     "s3": "https://github.com/awslabs/mountpoint-s3/blob/main/doc/CONFIGURATION.md#iam-permissions",
 }
-"""Sources of the permissions, by the file system of the strategy."""
+"""The permissions' sources, by the strategy's file system."""
 
 
 def lustre_volumes() -> tuple[Statement, ...]:
-    """Return the FSx driver's permissions for existing file systems: it lists them repeatedly.
+    """Return the FSx driver's permissions for existing file systems, which the driver lists repeatedly.
 
-    Mounting needs no permission. Creating and deleting does; an add-on that a strategy names in ``cluster.addons``
-    therefore gets the policy that EKS documents.
+    Mounting needs no permissions. Creating and deleting file systems does: an add-on that a strategy names in
+    ``cluster.addons`` therefore gets the policy that EKS documents.
     """
     return (allow("ListFileSystems", ["fsx:DescribeFileSystems"], ["*"]),)
 
@@ -47,7 +47,7 @@ def _general_buckets(buckets: Sequence[tuple[str, bool]], partition: str) -> Ite
 
 
 def _directory_buckets(buckets: Sequence[tuple[str, bool]], partition: str) -> Iterator[Statement]:
-    """Yield permissions for sessions with directory buckets, whose objects have no actions of their own.
+    """Yield permissions for sessions with directory buckets, whose objects have no IAM actions of their own.
 
     Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-express-security-iam-identity-policies.html
     """

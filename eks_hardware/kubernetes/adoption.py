@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def karpenter_bundle(
     adoption: ResolvedAdoption, *, controller: bool = True, with_device_plugins: bool = True
 ) -> Bundle:
-    """Derive the charts and objects of Karpenter and its pools, without the rest of a strategy.
+    """Derive the charts and objects of Karpenter and its pools, without a strategy's other parts.
 
     Nodes run in the subnets whose ids the file lists, because the subnets of an existing VPC are not tagged.
 

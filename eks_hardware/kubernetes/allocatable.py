@@ -1,12 +1,12 @@
 """CPU and memory that pods, including daemonsets, can use on a node.
 
-Karpenter expects the same of a node before it exists, so a pod that fits gets a node. Each image reserves CPU and
-memory for the kubelet and the runtime by its own formulas, and part of the memory never reaches the guest.
+Karpenter computes the same amounts before a node exists, so a pod that fits here gets a node. Each AMI reserves CPU and
+memory for the kubelet and the container runtime by its own formulas, and part of the memory never reaches the guest.
 
 Sources:
 
 - AL2023: https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/config.go
-  (``withDefaultReservedResources``) and ``eni_max_pods.go`` (its number of pods)
+  (``withDefaultReservedResources``) and ``eni_max_pods.go`` (the number of pods in these formulas)
 - Bottlerocket: https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/sources/api/schnauzer/src/helpers/mod.rs
   (``kube_reserve_cpu``, ``kube_reserve_memory``)
 - reserved memory: config/facts/memory.json (``host``)
@@ -28,12 +28,12 @@ from eks_hardware.resolve.huge_pages import HugePages, huge_pages
 from eks_hardware.resolve.reserved import assumed_pods, kube_reserved, memory_of_guest
 from eks_hardware.units import GIB, MIB, amount
 
-# The kubelet's default, used only for types whose number is unknown.
+# The kubelet's default for maxPods, used only for types whose number of pods is unknown.
 DEFAULT_PODS = 110
 
 
 def allocatable(node: Node, kind: InstanceType) -> dict[str, Fraction]:
-    """Return the CPUs and bytes of memory that pods can use on one node of a group or pool."""
+    """Return the CPUs and the bytes of memory that pods can use on one node of a group or pool."""
     al2023 = node.ami_family == "al2023"
     kube, system = _reserved(node, "kube"), _reserved(node, "system")
     pods = (assumed_pods(kind) if al2023 else None) or node.max_pods or DEFAULT_PODS
@@ -55,7 +55,7 @@ def efa_huge_pages(node: Node, kind: InstanceType) -> HugePages:
 
 
 def _reserved(node: Node, what: str) -> dict[str, Fraction]:
-    """Return what the strategy reserves for ``kube`` or ``system``, by resource."""
+    """Return the amounts that the strategy reserves for ``kube`` or ``system``, by resource."""
     reserved: Mapping[str, Any]
     if isinstance(node, ResolvedNodePool):
         reserved = node.kubelet.get(f"{what}Reserved", {})

@@ -19,7 +19,7 @@ from eks_hardware.resolve import ResolvedStrategy
 
 Releases = Iterable[ChartRelease | ObjectRelease]
 
-# One entry per module: a function that yields its releases.
+# One entry per module: the function that yields the module's releases.
 _PARTS: tuple[Callable[[ResolvedStrategy], Releases], ...] = (
     karpenter.releases,
     storage.releases,

@@ -1,4 +1,4 @@
-"""A strategy's chart as a release: derived values, merged with those of the strategy."""
+"""Charts of a strategy as releases, with the derived values merged with the strategy's own values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def chart_release(
     waits_for_addons: bool = True,
     timeout_seconds: int = 600,
 ) -> ChartRelease:
-    """Return the release of a chart of the strategy, named after the chart's key."""
+    """Return the release of a strategy's chart, named after the chart's key."""
     chart = resolved.kubernetes.charts[key]
     return ChartRelease(
         name=key,

@@ -40,14 +40,14 @@ def _load_balancer_values(resolved: ResolvedStrategy) -> dict[str, object]:
     return {
         "clusterName": resolved.name,
         "region": resolved.region,
-        # Its pods cannot read it from instance metadata, because the hop limit is 1.
+        # The controller's pods cannot read the VPC ID from instance metadata, because the hop limit is 1.
         "vpcId": Reference.VPC_ID.text,
         "serviceAccount": _service_account(resolved, LOAD_BALANCERS),
         "replicaCount": 2,
-        # Its webhook is called for every new Service. Charts that are installed at the same time must not fail while
-        # its pods start: https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4140
+        # The controller's webhook is called for every new Service. Charts that are installed at the same time must not
+        # fail while its pods start: https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4140
         "serviceMutatorWebhookConfig": {"failurePolicy": "Ignore"},
-        # A new certificate at each upgrade would restart everything that trusts it.
+        # A new certificate at each upgrade would restart every pod that uses it.
         "keepTLSSecret": True,
         **private,
     }
@@ -69,7 +69,7 @@ def _autoscaler_values(resolved: ResolvedStrategy) -> dict[str, object]:
         "replicaCount": 2,
         "resources": {"requests": {"cpu": "100m", "memory": "600Mi"}, "limits": {"memory": "600Mi"}},
         "extraArgs": {
-            # The group with the least waste: a pod without a GPU never starts a GPU node.
+            # Expand the group with the least unused capacity, so that a pod without a GPU never starts a GPU node.
             "expander": "least-waste",
             "balance-similar-node-groups": True,
             # CoreDNS and similar pods run in kube-system and have disruption budgets. Pods with local storage, such as

@@ -7,8 +7,8 @@ Plugins by hardware:
 - Trainium and Inferentia: AWS's chart, with its scheduler extension if a type has several devices.
 - EFA: AWS's chart, in addition to any of these.
 
-Selectors are labels that the strategy sets (``resolve/node.py``) and tolerations are its taints. No list of instance
-types can become outdated.
+Selectors use labels that the strategy sets (``resolve/node.py``), and tolerations match the strategy's taints. There is
+no list of instance types that could become outdated.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _CRITICAL: dict[str, str] = {"key": "CriticalAddonsOnly", "operator": "Exists"}
 
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
-    """Yield the device plugins for the hardware of a strategy."""
+    """Yield the device plugins for a strategy's hardware."""
     if NVIDIA in resolved.kubernetes.charts:
         yield chart_release(resolved, NVIDIA, _nvidia_values(nodes_with(resolved, is_nvidia_al2023)))
     if NEURON in resolved.kubernetes.charts:
@@ -63,7 +63,7 @@ def _nvidia_values(nodes: tuple[Node, ...]) -> dict[str, object]:
     return {
         "affinity": label_selector(NVIDIA_PLUGIN_LABEL),
         "tolerations": [_CRITICAL, *tolerations(nodes)],
-        # GPU Feature Discovery would install Node Feature Discovery too, and the strategy already sets the labels.
+        # GPU Feature Discovery would also install Node Feature Discovery. The strategy already sets the labels.
         "gfd": {"enabled": False},
         "nfd": {"enabled": False},
         **config,
@@ -79,7 +79,7 @@ def _neuron_values(resolved: ResolvedStrategy, nodes: tuple[Node, ...]) -> dict[
         },
         # The driver for Dynamic Resource Allocation replaces the plugin, and cannot run on the same node.
         "draDriver": {"enabled": False},
-        # Reports problems to a namespace that may not exist, and replaces nodes if it has the permission.
+        # The node problem detector reports to a namespace that may not exist, and replaces nodes if it has permission.
         "npd": {"enabled": False},
         "scheduler": _scheduler_values(resolved) if has_several_devices(nodes) else {"enabled": False},
     }
@@ -123,7 +123,7 @@ def _scheduler_values(resolved: ResolvedStrategy) -> dict[str, object]:
 def _efa_values(resolved: ResolvedStrategy, nodes: tuple[Node, ...]) -> dict[str, object]:
     ((key, value),) = EFA_LABEL.items()
     values: dict[str, object] = {
-        # The chart's list of instance types lacks the newest ones, so the strategy's label replaces it.
+        # The newest types are missing from the chart's list of instance types, so the strategy's label replaces it.
         "supportedInstanceLabels": {"keys": [key], "values": [value]},
         # The chart adds these to CriticalAddonsOnly.
         "tolerations": tolerations(nodes),

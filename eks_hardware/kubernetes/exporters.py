@@ -1,7 +1,7 @@
 """Exporters without a chart: AWS's for Neuron, and our own for EFA.
 
-The standard node exporter cannot export EFA's counters, which are in ``hw_counters``. There it reads the counter names
-of other vendors: https://github.com/prometheus/procfs/blob/master/sysfs/class_infiniband.go
+The standard node exporter cannot export EFA's counters. In their directory, ``hw_counters``, it reads only other
+vendors' counter names: https://github.com/prometheus/procfs/blob/master/sysfs/class_infiniband.go
 
 AWS publishes the source of a fork, but no image (https://github.com/aws-samples/awsome-distributed-training,
 3.efa-node-exporter). A shell script in a stock image therefore prints the counters, with the fork's metric names.
@@ -45,7 +45,7 @@ def neuron_monitor(nodes: Sequence[Node], namespace: str, *, scraped: bool) -> t
         "env": [{"name": "GOMEMLIMIT", "value": "160MiB"}],
         "ports": [{"name": "metrics", "containerPort": _NEURON_PORT}],
         "resources": {"requests": {"cpu": "256m", "memory": "128Mi"}, "limits": {"cpu": "500m", "memory": "256Mi"}},
-        # It reads the devices directly.
+        # The exporter reads the devices directly.
         "securityContext": {"privileged": True},
     }
     pod = {"nodeSelector": dict(NEURON_PLUGIN_LABEL), "tolerations": tolerations(nodes), "containers": [container]}
@@ -72,7 +72,7 @@ def efa_metrics(nodes: Sequence[Node], namespace: str) -> tuple[Object, ...]:
     }
     pod = {
         "automountServiceAccountToken": False,
-        # RDMA devices may belong to a network namespace; these belong to the host's.
+        # RDMA devices may belong to a network namespace; EFA's belong to the host's.
         "hostNetwork": True,
         "nodeSelector": dict(EFA_LABEL),
         "tolerations": tolerations(nodes),

@@ -28,9 +28,9 @@ class Flavor:
 
     Attributes:
         labels: labels that select these nodes and no others.
-        taints: taints that a job must tolerate itself, as objects.
-        tolerations: tolerations of the taints that keep other pods off the accelerator, as objects.
-        quota: resources that pods can use on all nodes together, as Kubernetes quantities.
+        taints: taints for which a job must set a toleration itself, as objects.
+        tolerations: tolerations for the taints that keep other pods off the accelerator, as objects.
+        quota: total resources that pods can use on all these nodes, as Kubernetes quantities.
     """
 
     name: str
@@ -57,7 +57,7 @@ def flavors(resolved: ResolvedStrategy) -> tuple[Flavor, ...]:
         if len(selected) == len(members) and all(flavor.name != name for flavor in grouped):
             grouped.append(_flavor(name, labels, members))
         else:
-            # Their labels match other nodes too.
+            # The labels of these nodes match other nodes, too.
             grouped += [
                 _flavor(f"nodes-{node.name}", {**selecting_labels(node), **name_label(node)}, [node])
                 for node in members
@@ -66,7 +66,7 @@ def flavors(resolved: ResolvedStrategy) -> tuple[Flavor, ...]:
 
 
 def neuron_cores_per_device(resolved: ResolvedStrategy) -> int | None:
-    """Return the fewest NeuronCores of a device on the nodes for jobs; None without such devices."""
+    """Return the smallest number of NeuronCores per device on the nodes for jobs; None without such devices."""
     offers = [extended_resources_of(load().get(name)) for node in _for_jobs(resolved) for name in node.instance_types]
     return min((offer[NEURON_CORE] // offer[NEURON] for offer in offers if NEURON_CORE in offer), default=None)
 
@@ -89,13 +89,13 @@ def _common_labels(members: list[Node]) -> dict[str, str]:
 
 def _name(node: Node) -> str:
     accelerator = node.labels.get("accelerator", "")
-    # A label value may have characters that names do not allow; the flavor is then named after the hardware.
+    # A label value may contain characters that are not allowed in names. The flavor is then named after the hardware.
     name = accelerator if DNS_LABEL.fullmatch(accelerator) else node.hardware.value
     return f"{name}-arm64" if node.architecture == "arm64" else name
 
 
 def _own_taints(node: Node) -> tuple[tuple[tuple[str, str], ...], ...]:
-    """Return taints other than the accelerator's; Kueue ignores PreferNoSchedule."""
+    """Return the taints other than the accelerator's, without PreferNoSchedule, which Kueue ignores."""
     resource = accelerator_resource(node.hardware)
     return tuple(
         tuple(taint_object(taint).items())
@@ -105,7 +105,7 @@ def _own_taints(node: Node) -> tuple[tuple[tuple[str, str], ...], ...]:
 
 
 def _keys(node: Node) -> tuple[tuple[str, str], ...]:
-    """Return key and effect of the taints that keep other pods off the accelerator."""
+    """Return the key and effect of each taint that keeps other pods off the accelerator."""
     resource = accelerator_resource(node.hardware)
     return tuple((taint.key, taint.effect) for taint in node.taints if taint.key == resource)
 
@@ -137,19 +137,19 @@ def _text(resource: str, quantity: Fraction) -> str:
 def _of_node(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     """Return the resources that pods can use on one node."""
     resources = extended_resources_of(kind, efa_count=node.efa_count, shares=node.gpu_shares)
-    # A NeuronCore is part of a device, and is counted as one (`kueue.py`).
+    # A NeuronCore is part of a device, and is counted as a part of it (`kueue.py`).
     devices = {name: Fraction(count) for name, count in resources.items() if name != NEURON_CORE}
     return {**allocatable(node, kind), **devices}
 
 
 def _whole(node: Node, kind: InstanceType) -> dict[str, Fraction]:
-    """Return what Karpenter's limits count for one node: more CPU and memory than pods can use."""
+    """Return the resources of a node that count against Karpenter's limits: more CPU and memory than pods can use."""
     capacity = {"cpu": Fraction(kind.vcpus), "memory": Fraction(kind.memory_gib) * GIB, "nodes": Fraction(1)}
     return {**_of_node(node, kind), **capacity}
 
 
 def _of_group(group: ResolvedNodeGroup) -> dict[str, Fraction]:
-    """Return the resources of pods on the group's maximum number of nodes, for the smallest of several types."""
+    """Return the resources that pods can use on the group's maximum number of nodes, of its smallest type."""
     each = [_of_node(group, load().get(name)) for name in group.instance_types]
     return {resource: group.max_size * min(kind[resource] for kind in each) for resource in each[0]}
 
@@ -157,7 +157,7 @@ def _of_group(group: ResolvedNodeGroup) -> dict[str, Fraction]:
 def _of_pool(pool: ResolvedNodePool) -> dict[str, Fraction]:
     """Return the maximum resources that pods can use on nodes within the pool's limits.
 
-    A limit also bounds resources without a limit, through the ratio of both in the types.
+    A limit also bounds the resources without a limit, by the ratio of the two in each instance type.
     """
     kinds = [load().get(name) for name in pool.instance_types]
     pairs = [(_of_node(pool, kind), _whole(pool, kind)) for kind in kinds]

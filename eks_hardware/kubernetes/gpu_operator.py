@@ -1,8 +1,8 @@
 """NVIDIA's GPU Operator, if the strategy enables it: device plugin, metrics and MIG on AL2023 nodes.
 
-EKS's images contain driver and container toolkit, so both are off. The operator finds GPU nodes through Node Feature
-Discovery and runs its daemonsets on all of them. Bottlerocket nodes have a label that prevents this
-(``NO_OPERANDS_LABEL``), so one strategy may have both.
+EKS's AMIs contain the driver and the container toolkit, so both are disabled. The operator finds GPU nodes
+through Node Feature Discovery, and runs its DaemonSets on all of them. Bottlerocket nodes have a label that prevents
+this (``NO_OPERANDS_LABEL``), so one strategy may have both.
 
 Source: https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html,
 https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/deployments/gpu-operator/values.yaml
@@ -23,7 +23,7 @@ GPU_OPERATOR = "gpu-operator"
 
 _PROMETHEUS = "kube-prometheus-stack"
 _CONFIG_MAP = "time-slicing"
-# The default toleration, which our list replaces.
+# The chart's default toleration, which our list replaces.
 _GPU_TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
 
@@ -40,8 +40,8 @@ def _values(resolved: ResolvedStrategy) -> dict[str, object]:
         "driver": {"enabled": False},
         "toolkit": {"enabled": False},
         "nfd": {"enabled": True},
-        # The operator and the discovery controllers do not tolerate accelerated nodes; these daemonsets run on GPU
-        # nodes.
+        # The operator and the discovery controllers do not tolerate the taints of accelerated nodes. These DaemonSets
+        # run on GPU nodes.
         "daemonsets": {"tolerations": tolerated},
         "node-feature-discovery": {"worker": {"tolerations": tolerated}},
         "devicePlugin": _device_plugin(nodes),
@@ -67,7 +67,7 @@ def _mig_manager(nodes: tuple[Node, ...]) -> dict[str, object]:
     return {
         "enabled": True,
         "config": {"default": "all-disabled"},
-        # Turning MIG on may need a GPU reset, which a virtual machine may not do; a reboot has the same effect:
+        # Enabling MIG may need a GPU reset, which a virtual machine may not do. A reboot has the same effect:
         # https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html
         "env": [{"name": "WITH_REBOOT", "value": "true"}],
     }

@@ -1,4 +1,4 @@
-"""Time slicing as configuration of NVIDIA's device plugin, which the GPU Operator runs too.
+"""Time slicing as a configuration of NVIDIA's device plugin, which the GPU Operator also runs.
 
 Source: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/README.md#shared-access-to-gpus
 """
@@ -13,11 +13,11 @@ from eks_hardware.resolve.extended_resources import GPU
 from eks_hardware.resolve.gpu_sharing import SHARED_GPU
 
 DEFAULT_CONFIG = "default"
-"""Name of the configuration for nodes without the label: whole GPUs."""
+"""The name of the configuration for nodes without the label, which advertise whole GPUs."""
 
 _WHOLE = "version: v1\n"
 
-# Two shares can be of the same GPU and give no more than one, so a pod that requests two is refused.
+# Two shares can be on the same GPU and are then worth no more than one, so a pod that requests two is refused.
 _SLICED = """\
 version: v1
 sharing:
@@ -31,9 +31,9 @@ sharing:
 
 
 def plugin_configs(nodes: Iterable[Node]) -> dict[str, str]:
-    """Return configurations of the device plugin, by the value of the node label that selects one.
+    """Return the device plugin's configurations, by the value of the node label that selects them.
 
-    One for each kind of time slicing, and the default; none if no node slices its GPUs.
+    There is one for each kind of time slicing, and the default; none if no node uses time slicing.
     """
     shares = {
         node.gpu_shares.config: node.gpu_shares for node in nodes if node.gpu_shares and not node.gpu_shares.mig_profile

@@ -21,7 +21,7 @@ _PROMETHEUS = "kube-prometheus-stack"
 
 _CONTROLLER_TIMEOUT_SECONDS = 900
 _LEAST_DRAIN_SECONDS = 1800
-# Time that EC2 needs to terminate the instances after their pods are gone.
+# The time that EC2 needs to terminate instances after their pods have been deleted.
 _AFTER_GRACE_SECONDS = 900
 
 
@@ -37,7 +37,7 @@ def releases(
     if karpenter is None:
         return
     # CRDs have no pods. The controller uses the VPC's resolver (dnsPolicy below) and mounts no volume, so it does not
-    # wait, and the cluster has nodes earlier. The pools do wait: until the end their pods need DNS and volumes.
+    # wait, and the cluster gets nodes earlier. The pools wait, because their pods need DNS and volumes until they end.
     yield chart_release(resolved, _CRDS, {}, waits_for_addons=False)
     yield chart_release(
         resolved,
@@ -53,7 +53,7 @@ def releases(
             name=RESOURCES,
             namespace=karpenter.namespace,
             after=(_CONTROLLER,),
-            # Device plugins outlive the nodes that they serve.
+            # Uninstalled first, so that device plugins outlive the nodes that they serve.
             last=True,
             timeout_seconds=_drain_seconds(resolved),
             objects=(
@@ -69,7 +69,7 @@ def releases(
 
 
 def _drain_seconds(resolved: ResolvedStrategy) -> int:
-    """Return how long uninstalling waits: EC2NodeClasses wait for their last node, and nodes until they are drained."""
+    """Return the timeout of uninstalling, in seconds: EC2NodeClasses wait for their nodes, which wait until drained."""
     grace = max(seconds(pool.disruption.termination_grace_period or "0s") for pool in resolved.node_pools)
     return max(_LEAST_DRAIN_SECONDS, grace + _AFTER_GRACE_SECONDS)
 
@@ -77,8 +77,8 @@ def _drain_seconds(resolved: ResolvedStrategy) -> int:
 def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter) -> dict[str, object]:
     """Return the values of the controller's chart.
 
-    The chart's defaults keep the controller off the nodes that it launches (node affinity) and off tainted nodes (it
-    tolerates only ``CriticalAddonsOnly``). They also run each replica on a different node.
+    The chart's defaults keep the controller off the nodes that it launches (node affinity) and off tainted nodes (the
+    only toleration is ``CriticalAddonsOnly``). They also place each replica on a different node.
     Source: https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/charts/karpenter/values.yaml
     """
     values: dict[str, object] = {
@@ -93,8 +93,8 @@ def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter)
                 "maxSkew": 1,
                 "topologyKey": "topology.kubernetes.io/zone",
                 "whenUnsatisfiable": "DoNotSchedule",
-                # The chart's constraint counts zones with only tainted nodes. If all untainted nodes are in one zone,
-                # the second replica stays pending:
+                # The chart's constraint also counts zones with only tainted nodes. If all untainted nodes are in one
+                # zone, the second replica stays pending:
                 # https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/
                 "nodeTaintsPolicy": "Honor",
             }

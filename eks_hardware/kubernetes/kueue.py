@@ -4,7 +4,7 @@ Each kind of hardware has a ClusterQueue, and a LocalQueue of the same name in e
 queue, a job without accelerators would use accelerated nodes as soon as the CPU nodes are full. Flavors of one queue
 share their quota for CPU and memory, and a flavor's tolerations admit any pod.
 
-Kueue adds labels and tolerations of the flavor to a job's pods, so a job only names its queue::
+Kueue adds the flavor's labels and tolerations to a job's pods, so a job only has to name its queue::
 
     metadata: {labels: {kueue.x-k8s.io/queue-name: nvidia-gpu}}
 
@@ -28,7 +28,7 @@ from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
 
 CHART = "kueue"
 QUEUES = "kueue-queues"
-"""Name of the release with flavors and queues."""
+"""The name of the release with flavors and queues."""
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 
@@ -69,7 +69,7 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectReleas
 
 
 def _values(resolved: ResolvedStrategy) -> dict[str, object]:
-    # This text replaces the chart's whole text; settings that are not ours are copied from there.
+    # This configuration replaces the chart's completely, so it repeats the chart's other settings.
     configuration = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
@@ -89,14 +89,14 @@ def _values(resolved: ResolvedStrategy) -> dict[str, object]:
         },
         "clientConnection": {"qps": 300, "burst": 500},
         "manageJobsWithoutQueueName": False,
-        # The chart's webhooks use the selector too: pods in other namespaces start while Kueue is down.
+        # The chart's webhooks use the selector, too, so that pods in other namespaces can start while Kueue is down.
         "managedJobsNamespaceSelector": _namespace_selector(resolved),
         "integrations": {"frameworks": list(_FRAMEWORKS)},
         "resources": {"excludeResourcePrefixes": list(_NOT_COUNTED), **_neuron_cores(resolved)},
     }
     return {
         "controllerManager": {
-            # Without it no job is admitted and no pod of a team is created.
+            # Without a running controller, no job is admitted and no pod in a team's namespace is created.
             "replicas": 2,
             "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
         },
@@ -105,7 +105,7 @@ def _values(resolved: ResolvedStrategy) -> dict[str, object]:
 
 
 def _neuron_cores(resolved: ResolvedStrategy) -> dict[str, object]:
-    """Return NeuronCores as parts of a device: with their own quotas each device would count twice.
+    """Return settings that count NeuronCores as parts of a device; with its own quota, each device would count twice.
 
     Kueue rounds up requests, so a pod that requests one of two cores counts as a whole device
     (pkg/workload/workload.go, applyResourceTransformations; pkg/resources/requests.go, ResourceValue).

@@ -47,7 +47,7 @@ def _prometheus_values() -> dict[str, object]:
     # https://github.com/prometheus-community/helm-charts/tree/kube-prometheus-stack-88.5.3/charts/kube-prometheus-stack
     selectors = ("serviceMonitor", "podMonitor", "rule", "probe", "scrapeConfig")
     return {
-        # EKS runs these components where Prometheus cannot reach them; their alerts would never end.
+        # EKS runs these components where Prometheus cannot reach them, so their alerts would fire forever.
         "kubeControllerManager": {"enabled": False},
         "kubeScheduler": {"enabled": False},
         "kubeEtcd": {"enabled": False},

@@ -1,4 +1,4 @@
-"""The objects of a pool: NodePool (which nodes Karpenter may launch), EC2NodeClass (how), NodeOverlay (capacity).
+"""The objects of a pool: NodePool (allowed nodes), EC2NodeClass (launch settings), NodeOverlay (capacity).
 
 API: https://karpenter.sh/v1.14/concepts/nodepools/, https://karpenter.sh/v1.14/concepts/nodeclasses/,
 https://karpenter.sh/v1.14/concepts/nodeoverlays/
@@ -33,7 +33,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, object]:
             ),
             _is_one_of("kubernetes.io/os", ["linux"]),
             _is_one_of("karpenter.sh/capacity-type", pool.capacity_types),
-            # Zone ids, not names: the same zone name means different zones in different accounts.
+            # Zone IDs, because the same zone name means different zones in different accounts.
             _is_one_of("topology.k8s.aws/zone-id", pool.zone_ids),
         ],
         "expireAfter": disruption.expire_after,
@@ -57,7 +57,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, object]:
 
 
 def node_overlays(pool: ResolvedNodePool) -> Iterator[dict[str, Any]]:
-    """Yield the NodeOverlays of a pool, each limited to its nodes: by default overlays apply to all pools."""
+    """Yield a pool's NodeOverlays, limited to its nodes, because overlays apply to all pools by default."""
     for overlay in pool.overlays:
         yield {
             "apiVersion": "karpenter.sh/v1alpha1",
@@ -74,7 +74,7 @@ def node_overlays(pool: ResolvedNodePool) -> Iterator[dict[str, Any]]:
 
 
 def price_overlay(instance_type: str, usd_per_hour: float) -> dict[str, object]:
-    """Return the NodeOverlay with a type's price. Karpenter reads it only without other requirements.
+    """Return the NodeOverlay with an instance type's price. Karpenter ignores the price if other requirements are set.
 
     Source: https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/pkg/providers/instancetype/offering/offering.go
     """
@@ -95,7 +95,7 @@ def _budget(budget: DisruptionBudget) -> dict[str, object]:
     if budget.reasons:
         written["reasons"] = list(budget.reasons)
     if budget.schedule and budget.duration:
-        # Karpenter accepts no seconds here.
+        # Karpenter does not accept seconds here.
         written |= {"schedule": budget.schedule, "duration": whole_minutes(budget.duration)}
     return written
 
@@ -113,7 +113,7 @@ def node_class(
             itself.
         security_group_ids: security groups of the nodes; if empty, the group with the discovery tag.
 
-    Fields without a value are left out, and so is ``associatePublicIPAddress``, which EC2 refuses with more than one
+    Fields without a value are left out. So is ``associatePublicIPAddress``, which EC2 refuses with more than one
     interface.
     """
     fields: dict[str, object] = {
@@ -151,7 +151,7 @@ def node_class(
 def _image(pool: ResolvedNodePool) -> dict[str, object]:
     if pool.image_id is None:
         return {"amiSelectorTerms": [{"alias": pool.ami_alias}]}
-    # An alias includes its family, an id does not. The family decides how user data is written.
+    # An alias includes the AMI family; an ID does not. The family determines the format of the user data.
     return {"amiFamily": _FAMILIES[pool.ami_family], "amiSelectorTerms": [{"id": pool.image_id}]}
 
 
@@ -162,7 +162,7 @@ def _subnets(pool: ResolvedNodePool) -> list[dict[str, object]]:
 
 
 def _security_groups(pool: ResolvedNodePool, ids: Sequence[str]) -> list[dict[str, object]]:
-    """Return the cluster's group, which has the tag, and that of EFA; every interface has all of them."""
+    """Return the cluster's security group, found by its tag, and the EFA group. Every interface has all groups."""
     groups: list[dict[str, object]] = [{"id": each} for each in ids]
     if not groups:
         groups.append({"tags": {DISCOVERY_TAG: pool.cluster_name}})
@@ -187,7 +187,7 @@ def _interface(interface: EfaInterface) -> dict[str, object]:
 
 
 def _block_device(device: BlockDevice) -> dict[str, object]:
-    """Return one volume. Given volumes replace Karpenter's own, so encryption is set explicitly."""
+    """Return one volume. Configured volumes replace Karpenter's defaults, so encryption is set explicitly."""
     ebs = {
         "volumeSize": f"{device.size_gib}Gi",
         "volumeType": device.volume_type,
@@ -201,12 +201,12 @@ def _block_device(device: BlockDevice) -> dict[str, object]:
 
 
 def _user_data(pool: ResolvedNodePool) -> str | None:
-    """Return user data without Karpenter's own part: cluster, labels, taints, and the kubelet fields above."""
+    """Return user data without the part that Karpenter adds: cluster, labels, taints, and the kubelet fields above."""
     if pool.ami_family == "bottlerocket":
         return bottlerocket_toml(pool.user_data) if pool.user_data else None
     return node_config(pool.user_data, pool.shell) if pool.user_data or pool.shell else None
 
 
 def _plain(value: object) -> object:
-    """Return frozen maps as plain ones, at any depth."""
+    """Convert frozen maps to plain ones, at any depth."""
     return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value

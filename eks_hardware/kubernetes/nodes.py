@@ -35,7 +35,7 @@ def is_nvidia(node: Node) -> bool:
 
 
 def is_nvidia_al2023(node: Node) -> bool:
-    """Return whether a node has NVIDIA GPUs and needs a device plugin: Bottlerocket's images include one."""
+    """Return whether a node has NVIDIA GPUs and needs a device plugin, which Bottlerocket's AMIs already include."""
     return is_nvidia(node) and node.ami_family == "al2023"
 
 
@@ -50,15 +50,15 @@ def has_efa(node: Node) -> bool:
 
 
 def name_label(node: Node) -> dict[str, str]:
-    """Return the label that only the nodes of this group or pool have."""
+    """Return the label that identifies the nodes of this group or pool."""
     return {_GROUP_LABEL if isinstance(node, ResolvedNodeGroup) else POOL_LABEL: node.name}
 
 
 def selecting_labels(node: Node) -> dict[str, str]:
-    """Return the labels by which jobs select hardware: those of Kueue's flavors.
+    """Return the labels by which jobs select hardware, which are also the labels of Kueue's flavors.
 
-    Kueue compares a job's node selector only with the label keys of a flavor: a flavor without ``kubernetes.io/arch``
-    would accept a job for x86 and run it on Graviton. A job without these labels can get the flavor of other nodes.
+    Kueue compares a job's node selector only with a flavor's label keys. A flavor without ``kubernetes.io/arch``
+    would accept a job for x86 and run it on Graviton. A job without these labels can get another hardware's flavor.
     """
     labels = {name: node.labels[name] for name in _HARDWARE_LABELS if name in node.labels}
     return {**labels, ARCHITECTURE_LABEL: KUBERNETES_ARCHITECTURES[node.architecture]}
@@ -71,17 +71,17 @@ def taint_object(taint: ResolvedTaint) -> dict[str, str]:
 
 
 def tolerations(of: Iterable[Node]) -> list[dict[str, str]]:
-    """Return tolerations of all taints of some groups and pools, without duplicates, sorted.
+    """Return sorted tolerations for all taints of some groups and pools, without duplicates.
 
-    ``Exists`` instead of ``Equal``: a team may change a taint's value on its nodes, and the device plugin must still
-    run there (https://github.com/NVIDIA/k8s-device-plugin/issues/1934).
+    The operator is ``Exists`` instead of ``Equal``: a team may change a taint's value on its nodes, and the device
+    plugin must still run there (https://github.com/NVIDIA/k8s-device-plugin/issues/1934).
     """
     keys = sorted({(taint.key, taint.effect) for node in of for taint in node.taints})
     return [{"key": key, "operator": "Exists", "effect": each} for key, each in keys]
 
 
 def label_selector(*alternatives: Mapping[str, str]) -> dict[str, object]:
-    """Return a node affinity that requires the labels of one of the alternatives."""
+    """Return a node affinity that requires all labels of at least one alternative."""
     return {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {

@@ -1,11 +1,11 @@
 """References to values that only AWS knows, in manifests and chart values.
 
-The id of a VPC or a file system exists only after the AWS resources are applied. Until then a text such as
-``@{vpc_id}`` is its placeholder. With delivery ``helm`` it becomes a Terraform reference. In written files it becomes
+The ID of a VPC or a file system exists only after the AWS resources are applied. Until then, text such as
+``@{vpc_id}`` is the placeholder. With delivery ``helm`` it becomes a Terraform reference. In written files it becomes
 ``${vpc_id}``, which Flux's ``postBuild.substitute`` and ``envsubst`` replace with the stack's output of that name.
 
-Names that the strategy decides (``known``) are references too: in Terraform they order the graph, so a role is created
-before the resources that use it, and destroyed after them. In written files they are plain text.
+Names that the strategy determines (``known``) are references, too. In Terraform they order the graph, so that a role is
+created before the resources that use it, and destroyed after them. In written files they are plain text.
 """
 
 from __future__ import annotations

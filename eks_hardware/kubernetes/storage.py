@@ -19,16 +19,16 @@ _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 # Maximum length of a volume handle: https://github.com/container-storage-interface/spec/blob/master/spec.md#size-limits
 _HANDLE = 128
 
-# A claim must request a size; a bucket has none.
+# A claim must request a size, but a bucket has no size.
 _BUCKET_SIZE = "1Ti"
 
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ObjectRelease]:
     """Yield the volumes and classes as one release; nothing without storage.
 
-    The drivers are EKS add-ons on the AWS side. A volume is bound by one claim in one namespace. There is therefore one
-    volume that anyone may claim, and one for each team, reserved for a claim with the volume's plain name in the team's
-    namespace.
+    The drivers are EKS add-ons on the AWS side. Only one claim in one namespace can bind a volume. There is therefore
+    one volume that any namespace may claim, and one for each team, reserved for a claim with the volume's plain name in
+    the team's namespace.
     """
     objects = tuple(_objects(resolved))
     if objects:
@@ -49,7 +49,7 @@ def _objects(resolved: ResolvedStrategy) -> Iterator[Object]:
     if any(addon.name == facts.storage()["csi"]["ebs"]["addon"] for addon in resolved.cluster.addons):
         yield _ebs_class()
     if storage.fsx_lustre:
-        # Without a provisioner: no claim creates a file system.
+        # No provisioner, so that no claim creates a file system.
         yield _class(LUSTRE_CLASS, _NO_PROVISIONER, reclaimPolicy="Retain", volumeBindingMode="Immediate")
     if storage.efs:
         yield _efs_class()
@@ -75,14 +75,14 @@ def _class(name: str, provisioner: str, **fields: object) -> dict[str, object]:
 
 
 def _ebs_class() -> dict[str, object]:
-    """Return the default class: EKS creates none since Kubernetes 1.30.
+    """Return the default storage class, which EKS no longer creates since Kubernetes 1.30.
 
     Source: https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions-standard.html (Kubernetes 1.30)
     """
     default = _class(
         EBS_CLASS,
         _driver("ebs"),
-        # A volume exists in one zone, that of the pod.
+        # A volume exists in one zone, which must be the pod's.
         volumeBindingMode="WaitForFirstConsumer",
         reclaimPolicy="Delete",
         allowVolumeExpansion=True,
@@ -93,7 +93,7 @@ def _ebs_class() -> dict[str, object]:
 
 
 def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, object]:
-    """Return the file system as one volume, which any number of pods can mount.
+    """Return the file system as a volume that any number of pods can mount.
 
     Source: https://github.com/kubernetes-sigs/aws-fsx-csi-driver/tree/v1.9.0/examples/kubernetes/static_provisioning
     """
@@ -103,7 +103,7 @@ def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, object
         size=f"{fsx.size_gib}Gi",
         storage_class=LUSTRE_CLASS,
         read_only=False,
-        # File locks that apply on all nodes; many data loaders and checkpoint libraries use them.
+        # Enables file locks across nodes, which many data loaders and checkpoint libraries use.
         mount_options=["flock"],
         csi={
             "driver": _driver("fsx_lustre"),
@@ -114,7 +114,7 @@ def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, object
 
 
 def _efs_class() -> dict[str, object]:
-    """Return a class whose claims each get an access point: a directory with its own owner.
+    """Return a storage class that gives each claim an access point: a directory with its own owner.
 
     Source: https://github.com/kubernetes-sigs/aws-efs-csi-driver/blob/v3.4.1/docs/parameters.md
     """
@@ -150,9 +150,9 @@ def _bucket_volume(bucket: ResolvedBucket, region: str, team: str | None) -> dic
 
 
 def _for_team(name: str, team: str | None) -> str:
-    """Return a name for volumes and handles, which are unique in a cluster: a node mounts each handle once.
+    """Return a unique name for a volume and its handle, because a node mounts each handle only once.
 
-    No volume that anyone may claim has this prefix, and no team's name has a dot.
+    No volume that any namespace may claim has this prefix, and no team's name contains a dot.
     """
     return limited(f"team.{team}", name, limit=_HANDLE, separator=".") if team else name
 

@@ -36,7 +36,7 @@ def _objects(team: ResolvedTeam, *, queues: bool) -> Iterator[Object]:
         "metadata": {
             "name": team.name,
             **({"labels": {QUEUES_LABEL: "true"}} if queues else {}),
-            # If a team is removed from the file, its work is kept; delete the namespace manually.
+            # If a team is removed from the strategy, its objects are kept; delete the namespace manually.
             "annotations": {"helm.sh/resource-policy": "keep"},
         },
     }

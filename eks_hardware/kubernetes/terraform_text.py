@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from eks_hardware.kubernetes.references import Reference, replaced_in_text, texts
 
-# CDKTF's placeholder for a resource attribute in a text, until it writes the stack.
+# CDKTF's placeholder for a resource attribute, which it replaces when it writes the stack.
 _TOKEN = re.compile(r"\$\{TfToken\[[^]]*\]\}")
 
 
@@ -25,7 +25,7 @@ def terraform_text(text: str, expression: Callable[[Reference], str]) -> str:
 
 
 def holds_token(value: object) -> bool:
-    """Return whether a text in nested maps and lists contains a resource attribute, which only Terraform knows."""
+    """Return whether text in nested maps and lists contains a resource attribute, which only Terraform resolves."""
     return any(_TOKEN.search(text) for text in texts(value))
 
 

@@ -1,7 +1,7 @@
 """YAML for people to read and for Helm, kubectl and Terraform to parse.
 
-They read YAML 1.1 and parts of 1.2 (``on`` is true, ``1e3`` and ``0o7`` are numbers). Text is therefore plain only if
-it cannot be read as anything else. Several lines become a block. Nothing is folded.
+These programs parse YAML 1.1 and parts of 1.2 (``on`` is true, ``1e3`` and ``0o7`` are numbers). Text is therefore
+unquoted only if it cannot be parsed as anything else. Multi-line text becomes a block. Nothing is folded.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 import yaml
 
-# Starts with a letter and has no characters with a meaning in YAML: it is text, except for these words.
+# Starts with a letter and has no special characters in YAML: text, except for these words.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"})
 
-# Unchanged in a block; if the first line is indented or empty, the block would need an indentation indicator.
+# Safe in a block. If the first line is indented or empty, the block would need an indentation indicator.
 _BLOCK = re.compile(r"(?!\s)[ -~\t\u00a1-\u1fff\u2070-\ud7ff\n]+")
 
 _NEVER_FOLDED = 1 << 20
@@ -24,14 +24,14 @@ _NEVER_FOLDED = 1 << 20
 
 class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
-        # Equal values are written twice, so that readers need not resolve anchors.
+        # Repeat equal values, so that readers need not resolve anchors.
         return True
 
     def analyze_scalar(self, scalar: str) -> Any:
         analysis = super().analyze_scalar(scalar)
         # PyYAML quotes blocks with tabs or trailing spaces; _style checks when a block is safe.
         analysis.allow_block = True
-        # An empty key, which _style quotes, does not need its own line either.
+        # An empty key, which _style quotes, does not need its own line, either.
         analysis.empty = False
         return analysis
 
@@ -66,5 +66,5 @@ def _plain(value: object) -> Any:
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    # For an enum with text values, only the text.
+    # Write an enum with text values as the text alone.
     return str.__str__(value) if isinstance(value, str) else value

@@ -40,7 +40,7 @@ class NameLimit(Sourced):
 
 
 class NameLimits(TypedDict):
-    """Characters that a name can have."""
+    """The characters that a name may contain."""
 
     iam_role: NameLimit
     iam_policy: NameLimit
@@ -69,13 +69,13 @@ class Permissions(Sourced):
 class BucketNames(Sourced):
     prefixes: list[str]
     suffixes: dict[str, str]
-    """Reserved suffixes, with what they are reserved for."""
+    """Reserved suffixes, with their purpose."""
     directory_suffix: str
 
 
 class DiscoveryTag(TypedDict):
     key: str
-    """Ends with a slash if it is the beginning of keys."""
+    """Ends with a slash if it is a prefix of keys."""
     effect: str
 
 
@@ -85,7 +85,7 @@ class DiscoveryTags(Sourced):
 
 class RolePolicies(Sourced):
     most: int
-    """Managed policies of a role; the account's quota can be higher."""
+    """The number of managed policies per role; the account's quota can be higher."""
 
 
 class Account(About):

@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import NotRequired, TypeAliasType, TypedDict
 
 Day = Annotated[str, Field(pattern=r"^(\d{4}-\d{2}(-\d{2})?|\d{4}|undated)$")]
-"""Day, month or year (ISO 8601) when a fact was read or published."""
+"""The day, month or year (ISO 8601) on which a fact was read or published."""
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -28,4 +28,4 @@ class Sourced(TypedDict):
 
 
 KeyTree = TypeAliasType("KeyTree", "dict[str, KeyTree | str | None]")
-"""Keys nested like the settings: a leaf is None or the type of its value, ``"*"`` means anything below."""
+"""Keys nested like the settings. A leaf is None or the type of the value; ``"*"`` allows any keys below it."""

@@ -31,7 +31,7 @@ class Device(TypedDict):
 
 
 class InstanceDefaults(TypedDict):
-    """Usual values that rows leave out."""
+    """Default values that rows leave out."""
 
     bare_metal: bool
     burstable: bool
@@ -56,7 +56,7 @@ class _InstanceRow(TypedDict):
 
 
 class FullInstanceRow(InstanceDefaults, _InstanceRow):
-    """A row with the usual values filled in."""
+    """A row with the default values filled in."""
 
 
 class InstanceRow(_InstanceRow):
@@ -83,7 +83,7 @@ class RegionRow(ZoneIds):
     """A region of the offerings.
 
     Fields:
-        known: what the source lists by ``zone`` (usual, left out), by ``region``, or not at all (``nothing``).
+        known: the level at which the source lists types: ``zone`` (the default, left out), ``region`` or ``nothing``.
     """
 
     known: NotRequired[Literal["region", "nothing"]]
@@ -91,7 +91,7 @@ class RegionRow(ZoneIds):
 
 class AddedRegion(ZoneIds, Sourced):
     sold: dict[str, str] | None
-    """The sizes of each family, separated by spaces; None if no source has them."""
+    """The sizes of each family, separated by spaces; None if they are unknown."""
 
 
 class AddedRegions(About):
@@ -172,7 +172,7 @@ class UnlistedFamily(Sourced):
 
 
 class Supplement(About, Sourced):
-    """``unlisted`` has families that exist, and whose types EC2's public list lacks, by the start of their names."""
+    """``unlisted`` maps name prefixes to families that exist but are missing from EC2's public list."""
 
     unlisted: dict[str, UnlistedFamily]
     types: dict[str, InstanceRow]
@@ -205,12 +205,12 @@ class UtilizationRow(TypedDict):
     kind: str
     accelerators: NotRequired[list[str]]  # only these; a row without is for the others of the kind
     share: float
-    half_width: NotRequired[float]  # training: width of layers that reach half of the share; wider ones reach more
+    half_width: NotRequired[float]  # training: the layer width that reaches half of the share; wider layers reach more
     how: Literal["published", "derived", "fitted", "assumed"]
-    low: NotRequired[float]  # published and derived ones: the range
+    low: NotRequired[float]  # published and derived shares: the range
     high: NotRequired[float]
     measured_on: NotRequired[str]
-    rows: NotRequired[int]  # fitted ones: number of measurements
+    rows: NotRequired[int]  # fitted shares: the number of measurements
     source: Text
     as_of: Day
     note: NotRequired[Text]
@@ -221,7 +221,7 @@ class DelayRow(TypedDict):
     kind: str
     accelerators: NotRequired[list[str]]  # only these; a row without is for the others of the kind
     microseconds: float
-    link_share: NotRequired[float]  # exchanges: share of the link's peak in one direction
+    link_share: NotRequired[float]  # exchanges: share of the link's peak rate in one direction
     gb_per_second: NotRequired[float]  # exchanges: speed if the bandwidth is unknown, or without link_share always
     source: Text
     as_of: Day

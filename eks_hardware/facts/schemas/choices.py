@@ -47,7 +47,7 @@ class Zones(Sourced):
 
 
 class SubnetSplit(Sourced):
-    """Lengths of prefixes: of a zone's block within the VPC, and of each subnet within the block."""
+    """Prefix lengths of a zone's block within the VPC, and of each subnet within the block."""
 
     zone_bits: int
     private_bits: int
@@ -200,7 +200,7 @@ class DescribedWorkload(Sourced):
 
 
 class Choices(About):
-    """The file; ``disruption`` is by the purpose of a pool."""
+    """The file. ``disruption`` is keyed by a pool's purpose."""
 
     kubernetes_support: KubernetesSupport
     control_plane_tier: ControlPlaneTier

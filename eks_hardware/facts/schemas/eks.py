@@ -111,14 +111,14 @@ class EfaOnlyVersion(LowestVersion):
 
 
 class NewestVersions(Sourced):
-    """The newest version of each add-on that was read, and the CoreDNS minors of each Kubernetes version."""
+    """The newest known version of each add-on, and the CoreDNS minor versions for each Kubernetes version."""
 
     versions: dict[str, str]
     coredns_minors: dict[str, list[int]]
 
 
 class OldestVersions(Sourced):
-    """The oldest version of each add-on that was read, or ``unknown``."""
+    """The oldest known version of each add-on, or ``unknown``."""
 
     versions: dict[str, str]
 
@@ -177,7 +177,7 @@ class Addons(About, Sourced):
 class ChinaEndpoints(Sourced):
     prefix: str
     services: dict[str, list[str]]
-    """Services whose endpoint has the prefix in a region; the others are called as elsewhere."""
+    """By region, the services whose endpoint name has the prefix; other names are the same as elsewhere."""
 
 
 class AddonConfiguration(TypedDict):

@@ -8,7 +8,7 @@ from eks_hardware.facts.schemas.base import About, Day, KeyTree, Sourced, Text
 
 
 class KubeletPart(TypedDict):
-    """A section whose date is that of the file."""
+    """A section that has the same date as the file."""
 
     source: Text
     note: NotRequired[Text]
@@ -19,7 +19,7 @@ class RecordedVersions(KubeletPart):
 
 
 class FeatureGate(TypedDict):
-    """Versions that have a feature gate, and those that lock it; missing ends are all recorded versions."""
+    """The versions with a feature gate, and those that lock it. Without a bound, all recorded versions match."""
 
     first: NotRequired[str]
     last: NotRequired[str]
@@ -136,9 +136,9 @@ class ConfigVersions(Sourced):
     """Versions of containerd's configuration.
 
     Attributes:
-        first: the first containerd that reads a version.
-        image: the newest release of the EKS images whose packages were read.
-        containerd: the containerd of that release.
+        first: the first containerd release that reads each version.
+        image: the newest EKS AMI release whose packages were read.
+        containerd: the containerd version in that release.
     """
 
     first: dict[str, str]
@@ -163,8 +163,8 @@ class SystemPods(TypedDict):
         sidecar_millicores: the CPU request of all other containers together.
         sidecar_mib: the memory request of all other containers together.
         values: the dotted path of the values that set replicas, requests and placement.
-        critical: whether the pods have a priority class of the system; true by default.
-        source: where the requests are from.
+        critical: whether the pods have a system priority class; true by default.
+        source: the source of the requests.
     """
 
     millicores: int
@@ -178,7 +178,7 @@ class SystemPods(TypedDict):
 
 
 class SystemDeployment(SystemPods):
-    """The pods of an add-on's or a chart's Deployment; ``workload`` is its name, if it has another one."""
+    """The pods of an add-on's or chart's Deployment; ``workload`` is the Deployment's name if it differs."""
 
     replicas: int
     workload: NotRequired[str]

@@ -1,4 +1,4 @@
-"""``performance/measurements/*.json``: published measurements, which estimates are compared with."""
+"""``performance/measurements/*.json``: published measurements, with which estimates are compared."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Unit = Literal[
 class MeasurementRow(TypedDict):
     """One published figure, with the setup that produced it."""
 
-    id: Text  # its hash decides whether the row is reserved
+    id: Text  # the ID's hash determines whether the row is reserved
     kind: Kind
     model: Text  # a key of models.json
     instance_type: Text
@@ -53,20 +53,20 @@ class MeasurementRow(TypedDict):
     optimizer: NotRequired[Literal["adamw", "adamw-8bit", "sgd", "sgd-momentum"]]
     checkpointing: NotRequired[bool | Literal["selective"]]  # whether training recomputes activations; default false
     mixed_precision: NotRequired[bool]  # false: gradients and optimizer states are in 16 bits too; default true
-    offload: NotRequired[list[Literal["optimizer", "weights", "activations"]]]  # to the memory of the node
-    gradient_accumulation: NotRequired[int]  # batches of a device in an optimizer step
-    lora_rank: NotRequired[int]  # adapters; default: that of the advisor
+    offload: NotRequired[list[Literal["optimizer", "weights", "activations"]]]  # to the node's memory
+    gradient_accumulation: NotRequired[int]  # batches per device in an optimizer step
+    lora_rank: NotRequired[int]  # rank of the adapters; default: the advisor's
     counted: NotRequired[
         Literal["allocated", "reserved", "process"]
     ]  # memory of training: with gaps, with CUDA context
     chunked_loss: NotRequired[bool]  # whether training computes the loss in chunks of tokens; default false
-    sequences: int | None  # of a device in one training pass, or at once in a replica; None: as many as fit
+    sequences: int | None  # per device in one training pass, or concurrent per replica; None: as many as fit
     requests: NotRequired[int]  # if `sequences` is None: sent at once, so at most as many run at once
     input_tokens: int  # of a prompt; of a sequence in training and for encoders
     output_tokens: NotRequired[int]  # of an answer; missing for training and encoders
     figure: float | bool
     unit: Unit
-    not_expressed: NotRequired[Text]  # what a request to the advisor cannot say, or the source does not
+    not_expressed: NotRequired[Text]  # what a request to the advisor cannot express, or what the source leaves out
     note: NotRequired[Text]
 
 

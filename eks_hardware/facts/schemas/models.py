@@ -8,7 +8,7 @@ from eks_hardware.facts.schemas.base import About, Day, Sourced, Text
 from eks_hardware.facts.schemas.software import Gate
 
 Bias = bool | tuple[str, bool]
-"""Whether the model has one, or the config field that says so with its default."""
+"""Whether the model has this part, or the config field that sets it with its default."""
 
 
 class ModelType(TypedDict, total=False):
@@ -98,8 +98,8 @@ class NamedModel(TypedDict):
     parameters: int | None
     sources: list[str]
     note: NotRequired[Text]
-    vision_is_rest: NotRequired[bool]  # the config has only the text part; the vision part is the rest of `parameters`
-    embeds: NotRequired[bool]  # a decoder that returns one vector for each text and generates nothing
+    vision_is_rest: NotRequired[bool]  # the config has only the text part; the vision part has the other `parameters`
+    embeds: NotRequired[bool]  # a decoder that returns one vector per text and generates no tokens
     config: dict[str, object]
 
 

@@ -6,7 +6,7 @@ from eks_hardware.facts.schemas.base import About, Sourced
 
 
 class Tool(Sourced):
-    """Fields of a tool, for each section of a strategy: the name there, and the path here."""
+    """Another tool's field names for each section of a strategy, mapped to the path in a strategy."""
 
     fields: dict[str, dict[str, str]]
 

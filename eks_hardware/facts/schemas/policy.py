@@ -1,4 +1,4 @@
-"""``policy/*.json``: the documents' decision trees, the rules of the ranking, the groups of a first strategy."""
+"""``policy/*.json``: the documents' decision trees, the ranking rules, and the groups of a first strategy."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class SeveralNodes(TypedDict):
 
 
 class Limits(TypedDict):
-    """How many times the cheapest the first place may cost, by priority."""
+    """The maximum cost of the first place as a multiple of the cheapest candidate's, by priority."""
 
     source: str
     why: Text
@@ -97,7 +97,7 @@ class Limits(TypedDict):
 
 
 class MoreDevices(TypedDict):
-    """When a replica uses more devices of its node than have enough memory."""
+    """When a replica uses more devices of its node than its memory needs."""
 
     source: str
     why: Text
@@ -105,7 +105,7 @@ class MoreDevices(TypedDict):
 
 
 class TightFit(TypedDict):
-    """When a layout may not fit, because memory is estimated, and the factor of its score."""
+    """When a layout may not fit, because memory is only estimated, and the factor that reduces its score."""
 
     source: str
     why: Text
@@ -124,7 +124,7 @@ class BetterValue(TypedDict):
 
 
 class Amount(TypedDict):
-    """Tokens of a run, if the workload has none."""
+    """The tokens of a run, if the workload does not set them."""
 
     tokens: NotRequired[int]
     tokens_per_parameter: NotRequired[int]
@@ -139,7 +139,7 @@ class Choice(TypedDict):
 
 
 class Frameworks(TypedDict):
-    """Frameworks that count for the maturity of software if a request names none."""
+    """Frameworks that count for software maturity if a request names none."""
 
     source: str
     why: Text
@@ -226,7 +226,7 @@ class StarterGroup(TypedDict):
 
 
 class Starters(About, Sourced):
-    """``starters.json``: by hardware and purpose."""
+    """``starters.json``, by hardware and purpose."""
 
     groups: dict[str, dict[str, StarterGroup]]
     mixed: list[tuple[str, str]]

@@ -43,7 +43,7 @@ class CapacityBlocks(About):
 
 
 class Volumes(About, Sourced):
-    """``volumes.json``: by region, volume type and what is billed."""
+    """``volumes.json``: by region, volume type and billed unit."""
 
     unit: str
     regions: dict[str, dict[str, dict[str, float]]]
@@ -51,7 +51,7 @@ class Volumes(About, Sourced):
 
 @final
 class RegionalPrice(Sourced):
-    """Prices of one service by region, and by billed unit if there are several."""
+    """A service's prices by region, and by billed unit if there are several."""
 
     unit: str
     regions: dict[str, float | dict[str, float]]
@@ -59,7 +59,7 @@ class RegionalPrice(Sourced):
 
 @final
 class GlobalPrice(Sourced):
-    """Prices of one service in every region, by billed unit."""
+    """A service's prices by billed unit, the same in every region."""
 
     unit: str
     every_region: dict[str, float]

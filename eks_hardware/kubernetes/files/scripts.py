@@ -18,14 +18,14 @@ INSTALL = "install.sh"
 UNINSTALL = "uninstall.sh"
 PULL_CHARTS = "pull-charts.sh"
 SUMS = "SHA256SUMS"
-"""The list of digests in a folder of charts, as ``sha256sum --check`` reads it."""
+"""The file of digests in a folder of charts, in the format of ``sha256sum --check``."""
 README = "README.md"
 
 _LINE = 116
 
 
 def scripts(tree: Tree) -> dict[str, str]:
-    """Return the text of each file, by path."""
+    """Return the files' texts by path."""
     names = {
         "install": INSTALL,
         "pull_charts": PULL_CHARTS,
@@ -41,7 +41,7 @@ def scripts(tree: Tree) -> dict[str, str]:
 
 @cache
 def _environment() -> Environment:
-    # Imported late: a synthesis without these files does not need it.
+    # Imported late: synthesis without these files does not need Jinja.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -57,7 +57,7 @@ def _environment() -> Environment:
 
 
 def _published(release: ChartRelease) -> str:
-    """Return the SHA-256 that the chart's repository published, or an empty text if no source has it."""
+    """Return the SHA-256 that the chart's repository published, or an empty text if it is unknown."""
     row = facts.charts()["charts"].get(release.key)
     known = row and (row["chart"], row["repository"], row["version"])
     archive = row and row["archive"]
@@ -65,7 +65,7 @@ def _published(release: ChartRelease) -> str:
 
 
 def _command(words: str) -> str:
-    """Join lines of one argument each to a command: on one line, or on several if it is long."""
+    """Join lines with one argument each to a command, on one line, or on several if the command is long."""
     first, *others = words.rstrip().split("\n")
     arguments = [first.rstrip(), *(line.strip() for line in others)]
     one = " ".join(arguments)

@@ -1,4 +1,4 @@
-"""A short summary of the written files, read from the folder itself."""
+"""A summary of the written files, read from the folder itself."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _OBJECTS_WIDTH = 30
 
 @dataclass(frozen=True)
 class ReleaseSummary:
-    """One release; ``version`` and ``chart`` are empty for our own objects, ``kinds`` for a chart.
+    """One release. ``version`` and ``chart`` are empty for our own objects; ``kinds`` is empty for a chart.
 
-    ``place`` is the path of the chart's values, or of the folder of objects.
+    ``place`` is the path of the chart's values, or of the folder with the objects.
     """
 
     name: str
@@ -36,7 +36,7 @@ class ReleaseSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """The releases of a folder in order, and the names of references still to fill in."""
+    """A folder's releases in order, and the names of references still to fill in."""
 
     releases: tuple[ReleaseSummary, ...]
     fill_in: tuple[str, ...]
@@ -46,7 +46,7 @@ def read_summary(folder: Path) -> Summary:
     """Read the files that ``write`` wrote.
 
     Raises:
-        OSError: the folder does not exist, or has no files of ours.
+        OSError: the folder does not exist, or contains no files that ``write`` wrote.
     """
     listed = yaml.safe_load((folder / RELEASES_FILE).read_text(encoding="utf-8"))
     return Summary(
@@ -66,8 +66,8 @@ def read_summary(folder: Path) -> Summary:
 
 
 def summary_table(summary: Summary) -> Table:
-    """Return a table of releases that fits 80 columns."""
-    # Imported late: writing does not need it.
+    """Return a table of the releases that fits 80 columns."""
+    # Imported late: writing files does not need rich.
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold underline")
@@ -81,7 +81,7 @@ def summary_table(summary: Summary) -> Table:
 
 
 def _counted(kinds: Mapping[str, int]) -> str:
-    """Return each kind with its number, in lines that do not separate the two."""
+    """Return each kind with its count, wrapped so that no line break separates the two."""
     lines: list[str] = []
     for kind, number in kinds.items():
         text = f"{number} {plural(kind, number)}"

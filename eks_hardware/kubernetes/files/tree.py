@@ -19,12 +19,12 @@ from eks_hardware.kubernetes.yaml_text import yaml_text
 RELEASES_FILE = "releases.yaml"
 
 SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
-"""Annotation that stops Flux from substituting an object's own ``${...}``.
+"""The annotation that stops Flux from substituting an object's own ``${...}``.
 
 Source: https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution
 """
 
-# Most file systems allow 255 bytes; the name of a draft is longer than that of its file.
+# Most file systems allow 255 bytes, and a draft's name is longer than the final file's.
 _LONGEST_NAME = 200
 _HASH_LENGTH = 8
 
@@ -38,7 +38,7 @@ class ReleaseFiles:
         files: text by path: the chart's values, or one file per object, in the order of installation.
         place: path of the values file, or of the folder of the objects.
         open: references still to fill in.
-        missing_namespaces: namespaces of objects that no release before it creates.
+        missing_namespaces: namespaces of the release's objects that no earlier release creates.
     """
 
     release: ChartRelease | ObjectRelease
@@ -49,7 +49,7 @@ class ReleaseFiles:
 
     @property
     def namespaces(self) -> list[str]:
-        """Files of namespaces, to apply before their contents: kubectl applies a folder in alphabetical order."""
+        """The files of namespaces, to apply first, because kubectl applies a folder in alphabetical order."""
         if isinstance(self.release, ChartRelease):
             return []
         return [
@@ -58,7 +58,7 @@ class ReleaseFiles:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """Number of objects by kind."""
+        """The number of objects by kind."""
         if isinstance(self.release, ChartRelease):
             return {}
         return dict(sorted(Counter(str(manifest["kind"]) for manifest in self.release.objects).items()))
@@ -90,7 +90,7 @@ class Tree:
         return tuple(release.release for release in self.releases if isinstance(release.release, ChartRelease))
 
     def files(self) -> dict[str, str]:
-        """Text by path, the list of releases first."""
+        """The texts by path, starting with the list of releases."""
         files = {RELEASES_FILE: yaml_text(self._listed())}
         for release in self.releases:
             files |= release.files
@@ -143,7 +143,7 @@ def tree(bundle: Bundle, *, name: str, region: str, known: Mapping[Reference, st
 
 
 def _namespaces(release: ChartRelease | ObjectRelease) -> tuple[set[str], set[str]]:
-    """Return the namespaces that installing a release creates, and those that its objects are in."""
+    """Return the namespaces that a release creates, and the namespaces that its objects are in."""
     if isinstance(release, ChartRelease):
         return {release.namespace}, set()  # helm --create-namespace
     created = {str(manifest["metadata"]["name"]) for manifest in release.objects if manifest["kind"] == "Namespace"}
@@ -174,7 +174,7 @@ def _entry(each: ReleaseFiles) -> dict[str, object]:
 
 
 def _open(value: object, known: Mapping[Reference, str]) -> tuple[Reference, ...]:
-    """Return the references without a known value, without duplicates, sorted."""
+    """Return the references without a known value, sorted and without duplicates."""
     references = {reference for text in texts(value) for reference in references_in(text)}
     return tuple(sorted(references - set(known)))
 
@@ -185,7 +185,7 @@ def _has_dollar_brace(value: object) -> bool:
 
 
 def _shielded(item: Object) -> Object:
-    """Return the object; with an annotation that stops Flux if the object has its own ``${``."""
+    """Return the object, with an annotation that stops Flux if the object contains its own ``${``."""
     if not _has_dollar_brace(item):
         return item
     metadata = item["metadata"]
@@ -196,7 +196,7 @@ def _shielded(item: Object) -> Object:
 
 
 def _object_names(objects: Sequence[Object]) -> list[str]:
-    """Return a file name for each object: ``nodepool-gpu``; with its namespace only if two would be the same."""
+    """Return a file name for each object, such as ``nodepool-gpu``, with the namespace if two would be equal."""
     identities = [
         (
             manifest["kind"],
@@ -220,7 +220,7 @@ def _object_names(objects: Sequence[Object]) -> list[str]:
 
 
 def _unique(wanted: Mapping[Any, str]) -> dict[Any, str]:
-    """Return safe and unique names; equal ones get a hash of the key."""
+    """Return safe and unique names; equal names get a hash of the key."""
     safe = {key: _safe(name) for key, name in wanted.items()}
     count = Counter(safe.values())
     return {
@@ -230,7 +230,7 @@ def _unique(wanted: Mapping[Any, str]) -> dict[Any, str]:
 
 
 def _safe(name: str) -> str:
-    """Return a lower-case name without characters that a file system or shell refuses, and without a leading dot."""
+    """Return a lower-case name that is safe in file systems and shells, without a leading dot."""
     return re.sub(r"[^a-z0-9.-]", "-", name.lower()).lstrip(".-") or "-"
 
 

@@ -1,7 +1,7 @@
 """Write a bundle into a folder, for Argo CD, Flux, or helm and kubectl.
 
-The folder may be in a Git repository and contain other files. A list in it names our files: only those are replaced and
-removed.
+The folder may be in a Git repository and contain other files. A list in the folder names our files, and only these are
+replaced and removed.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _LIST_HEAD = "# Files that eks-hardware wrote here; it replaces and removes only
 
 
 class WriteError(Exception):
-    """The folder cannot be written; the text is for the user."""
+    """Raised when the folder cannot be written. The text is for the user."""
 
 
 def write(
     bundle: Bundle, folder: Path, *, name: str, region: str, known: Mapping[Reference, str], force: bool = False
 ) -> list[Path]:
-    """Write a bundle's files, and remove files of an earlier run that the bundle no longer has.
+    """Write a bundle's files, and remove files from an earlier run that the bundle no longer contains.
 
     Args:
         folder: folder to write to; created if it does not exist.
         name: name of the strategy and its cluster.
         known: values of references; the others are written as ``${vpc_id}``.
-        force: write even if the folder has files that are not ours, and overwrite those with the same name.
+        force: write even if the folder contains files that we did not write, and overwrite those with the same name.
 
     Returns:
         Every file of the bundle, sorted.
 
     Raises:
-        WriteError: another file is in the way, or the folder cannot be written.
+        WriteError: we did not write a file in the folder, or the folder cannot be written.
     """
     laid_out = tree(bundle, name=name, region=region, known=known)
     files = {**laid_out.files(), **scripts(laid_out)}
@@ -51,7 +51,7 @@ def write(
 
 
 def remove(folder: Path) -> None:
-    """Remove the files of an earlier run from a folder, and the folder if it is empty then.
+    """Remove the files of an earlier run from a folder, and the folder if it is then empty.
 
     Raises:
         WriteError: a file cannot be removed.
@@ -71,7 +71,7 @@ def _replace(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Pat
     before = _listed(folder)
     folder.mkdir(parents=True, exist_ok=True)
     _refuse_links(folder, files)
-    # Both lists: if a run is interrupted here, the next one still has these files in its list.
+    # List old and new files: if this run is interrupted, the next run still finds all of them in the list.
     _put(folder / LIST_FILE, _list_text({*before, *files}))
     for name, text in files.items():
         _put(folder / name, text)
@@ -81,7 +81,7 @@ def _replace(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Pat
 
 
 def _refuse_foreign(folder: Path, files: Iterable[str]) -> None:
-    # First what is there, then the list: another run that starts now writes the list before its files.
+    # Look for files before reading the list, because a concurrent run writes the list before its files.
     present = [name for name in sorted(files) if (folder / name).exists()]
     others = {*folder.iterdir()} - {*atomic_files.drafts(folder / LIST_FILE)} if folder.exists() else set()
     if not (folder / LIST_FILE).is_file():
@@ -97,7 +97,7 @@ def _refuse_foreign(folder: Path, files: Iterable[str]) -> None:
 
 
 def _refuse_links(folder: Path, files: Iterable[str]) -> None:
-    """Refuse symbolic links among the folders: a repository could otherwise choose where files are written."""
+    """Refuse symbolic links to folders, through which a repository could redirect where files are written."""
     root = folder.resolve()
     for parent in sorted({(folder / name).parent for name in files}):
         if parent.resolve() != root / parent.relative_to(folder):
@@ -109,7 +109,7 @@ def _list_text(files: Iterable[str]) -> str:
 
 
 def _listed(folder: Path) -> list[str]:
-    """Return the files of an earlier run, without paths that lead out of the folder."""
+    """Return the files of an earlier run, without paths outside the folder."""
     try:
         lines = (folder / LIST_FILE).read_text(encoding="utf-8").splitlines()
     except (FileNotFoundError, NotADirectoryError):
@@ -126,7 +126,7 @@ def _listed(folder: Path) -> list[str]:
 
 
 def _put(file: Path, text: str) -> None:
-    """Write a file in one step, so readers see the old or the new text; skip a file that already has the text."""
+    """Write a file atomically, so that readers see the old or the new text; skip a file that is up to date."""
     content = text.encode()
     executable = file.suffix == ".sh"
     with contextlib.suppress(OSError):
