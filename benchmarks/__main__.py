@@ -1,9 +1,9 @@
-"""``python -m benchmarks``: measure, print the tables, and fail if a ratio is worse than the accepted one.
+"""``python -m benchmarks``: measure, print the tables, and fail if a ratio is worse than the accepted ratio.
 
     python -m benchmarks [--runs N] [--suite] [--accept]
     python -m benchmarks --cluster [--accept]
 
-``--cluster`` measures the demo with a local Kubernetes, and nothing else. ``--accept`` writes
+``--cluster`` measures only the demo with a local Kubernetes. ``--accept`` writes
 ``benchmarks/results.json`` and the tables of ``docs/benchmarks.md``. Exit code 1: a ratio is more than 15% worse than
 the accepted one.
 """
@@ -29,12 +29,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Measure, and compare with the accepted results."
     )
-    parser.add_argument("--runs", type=int, default=5, help="runs of each command; half as many of the stock import")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each command; the stock import runs half as often")
     parser.add_argument("--suite", action="store_true", help="also run the whole test suite, about ten minutes")
     parser.add_argument(
         "--cluster",
         action="store_true",
-        help="measure only the demo with Kubernetes, whose programs are built first: about 20 minutes",
+        help="measure only the demo with Kubernetes; builds its programs first, about 20 minutes",
     )
     parser.add_argument("--accept", action="store_true", help="save these results as the new baseline")
     options = parser.parse_args()
@@ -49,7 +49,7 @@ def main() -> int:
     results = {**measure(options.runs), **{name: accepted[name] for name in ("tests", "cluster")}}
     if options.accept:
         accept(results)  # the tests compare the page with them
-    # Without --suite, the figure of the last run with it stays.
+    # Without --suite, keep the figure of the last run with --suite.
     results["tests"] = {**accepted["tests"], **measure_tests(everything=options.suite)}
     print(report.tables(results))
     if options.accept:
@@ -57,7 +57,7 @@ def main() -> int:
         return 0
     worse = report.worse(results, accepted)
     if worse:
-        say("worse than accepted; measuring again, because a busy machine has the same effect")
+        say("worse than accepted; measuring again, because a busy machine is slower, too")
         results = {**measure(options.runs), **{name: results[name] for name in ("tests", "cluster")}}
         again = report.worse(results, accepted)
         print(report.tables(results))
@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def measure(runs: int) -> dict[str, Any]:
-    """Run all measurements except those of the tests, with progress on stderr."""
+    """Run all measurements except the tests' duration, with progress on stderr."""
     say("synthesis, against the stock import and TypeScript")
     synthesis = {name: asdict(each) for name, each in cases.synthesis(runs).items()}
     say("growth to 400 node groups")
@@ -119,7 +119,7 @@ def measure_cluster(accepted: dict[str, Any], *, is_accepted: bool) -> None:
 
 
 def accept(results: dict[str, Any]) -> None:
-    """Write the results, and the tables of the page that quotes them."""
+    """Write the results, and their tables in the documentation page."""
     ACCEPTED.write_text(json.dumps(_rounded(results), indent=2) + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(report.BEGIN)

@@ -2,9 +2,9 @@
 
     python -m benchmarks.calibrate [--rows PATTERN] [--accept]
 
-Prints two halves: rows that may be used to calibrate the estimates, and rows that are reserved for this comparison.
-``--rows`` prints single rows. ``--accept`` writes the tables into ``docs/guides/accuracy.md``, and raises the floors of
-``benchmarks/accuracy.json``, which a test compares with the reserved rows.
+Prints two halves: the rows that may calibrate the estimates, and the rows that are reserved for this comparison.
+``--rows`` prints individual rows. ``--accept`` writes the tables to ``docs/guides/accuracy.md``, and raises the floors
+in ``benchmarks/accuracy.json``, which a test compares with the reserved rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WITHIN = (1.25, 1.5, 2.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Shares:
-    """How far the estimates of some rows are off."""
+    """The accuracy of the estimates for some rows."""
 
     rows: int
     within: tuple[float, ...]  # shares of the rows within each factor of WITHIN
@@ -43,14 +43,14 @@ class Shares:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The cells of a table: rows, median, range, shares."""
+        """The cells of a table row: number of rows, median, range, shares."""
         middle = f"{median(self.ratios):.2f}" if self.ratios else ""
         spread = f"{self.ratios[0]:.2f} to {self.ratios[-1]:.2f}" if self.ratios else ""
         return (str(self.rows), middle, spread, *(f"{share:.0%}" for share in self.within))
 
 
 def shares(found: Iterable[Outcome]) -> Shares:
-    """Return the shares of the rows that have an estimate."""
+    """Return the accuracy over the rows that have an estimate."""
     rated = [each for each in found if each.estimate is not None]
     return Shares(
         rows=len(rated),
@@ -65,12 +65,12 @@ def reserved(found: Iterable[Outcome]) -> list[Outcome]:
 
 
 def by_kind(found: Iterable[Outcome]) -> dict[str, Shares]:
-    """Return the shares by kind of measurement."""
+    """Return the accuracy by kind of measurement."""
     return _grouped(found, lambda each: each.row["kind"])
 
 
 def by_chip(found: Iterable[Outcome]) -> dict[str, Shares]:
-    """Return the shares of speeds by chip."""
+    """Return the accuracy of estimated speeds by chip."""
     speeds = (each for each in found if each.row["kind"] not in (*MEMORY, "fits"))
     return _grouped(speeds, lambda each: each.chip)
 
@@ -161,7 +161,7 @@ def _single(found: Iterable[Outcome], pattern: str) -> str:
 
 
 def accept(found: Sequence[Outcome]) -> None:
-    """Write the tables into the page, and raise the floors of kinds whose reserved rows improved."""
+    """Write the tables to the page, and raise the floors of kinds whose reserved rows improved."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
     PAGE.write_text(f"{before}{BEGIN}\n\n{report(found)}\n\n{END}{after}", encoding="utf-8")
@@ -177,7 +177,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.calibrate", description="Compare the advisor's estimates with measurements."
     )
-    parser.add_argument("--rows", metavar="PATTERN", help="print single rows by their ids, such as 'trn1-*'")
+    parser.add_argument("--rows", metavar="PATTERN", help="print the rows with these IDs, such as 'trn1-*'")
     parser.add_argument("--accept", action="store_true", help="write the page and raise the floors")
     options = parser.parse_args()
     found = outcomes()

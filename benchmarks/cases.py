@@ -32,12 +32,12 @@ _IMPORTS = {
 
 @dataclass(frozen=True)
 class Synthesis:
-    """Results for one app in three variants.
+    """The results for an app in three variants.
 
     Attributes:
-        resources: its number of resources and data sources.
+        resources: the number of resources and data sources.
         seconds: median wall time of ``ours``, ``stock`` and ``typescript``.
-        megabytes: peak total memory of all processes, for each variant.
+        megabytes: peak total memory of all processes, by variant.
     """
 
     resources: int
@@ -70,7 +70,7 @@ def synthesis(runs: int) -> dict[str, Synthesis]:
 
 @dataclass(frozen=True)
 class Growth:
-    """Results for the app with a number of node groups."""
+    """The results for the app with a given number of node groups."""
 
     groups: int
     resources: int
@@ -85,7 +85,7 @@ def growth(runs: int) -> list[Growth]:
 
 
 def milliseconds_per_resource(found: list[Growth]) -> list[float]:
-    """Return the time per additional resource, between each size and the next."""
+    """Return the time per additional resource from each size to the next, in milliseconds."""
     return [
         1000 * (after.seconds - before.seconds) / (after.resources - before.resources)
         for before, after in pairwise(found)
@@ -102,11 +102,11 @@ def commands(runs: int) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Profile:
-    """Times of the phases of one run.
+    """The times of a run's phases.
 
     Attributes:
         resources: number of resources and data sources.
-        phases: by name, the medians of ``seconds`` and ``waited`` (for Node), and the number of ``requests`` to Node.
+        phases: by name, the median ``seconds`` and ``waited`` (seconds of waiting for Node), and ``requests`` to Node.
     """
 
     resources: int
@@ -129,7 +129,7 @@ def profile(runs: int) -> Profile:
 
 
 def make(target: str) -> float:
-    """Return the wall time of one run of a Makefile target whose prerequisites are up to date."""
+    """Return the wall time, in seconds, of a Makefile target whose prerequisites are up to date."""
     return seconds(Command(("make", target), workspace.environment(), workspace.ROOT))
 
 

@@ -1,4 +1,4 @@
-"""How long ``demo --cluster`` takes to a ready cluster, to installed releases, and to a pod on a Karpenter node."""
+"""Measure how long ``demo --cluster`` takes until the cluster, the releases and a pod on a Karpenter node are ready."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ STRATEGY = workspace.SHIPPED / "mixed-hardware.yaml"
 _STEP = re.compile(r"^ ✓ (?P<step>\w[\w -]*?) {2,}.* (?P<seconds>[\d.]+) s$", re.MULTILINE)
 _WORKLOAD = re.compile(r"^job-\d+ +(?P<node>\S+) .* (?P<seconds>[\d.]+) s$", re.MULTILINE)
 _RELEASES = ("Nodes", "Add-ons", "Install", "Karpenter")
-"""The steps from the end of the AWS half to installed releases."""
+"""The steps between the AWS deployment and installed releases."""
 
 
 def measure() -> dict[str, Any]:
-    """Run the demo twice with a cache of its own: first it builds every program, then they are there."""
+    """Run the demo twice with its own cache: the first run builds every program, the second run finds them."""
     with tempfile.TemporaryDirectory(prefix="eks-hardware-bench-") as cache:
         here = {"XDG_CACHE_HOME": cache, "GOCACHE": f"{cache}/go", "COLUMNS": "120"}
         demo = workspace.command("demo", str(STRATEGY), "--cluster")
@@ -31,11 +31,11 @@ def measure() -> dict[str, Any]:
 
 
 def phases(said: str, pools: frozenset[str]) -> dict[str, float]:
-    """Return the seconds of each phase in the output of the demo.
+    """Return the seconds of each phase in the demo's output.
 
     Args:
         said: the output.
-        pools: the node pools of the strategy.
+        pools: the strategy's node pools.
 
     Raises:
         ValueError: the output has no step of a phase.

@@ -2,14 +2,14 @@
 
     python -m benchmarks.critical_path [strategy] [--details] [--edges]
 
-The order is that of ``terraform graph``. For the whole stack, ``terraform graph`` would need the Helm provider, so the
+The order follows ``terraform graph``. For the whole stack, ``terraform graph`` would need the Helm provider, so the
 edges are derived from the synthesized JSON. Each run also derives the edges of the AWS half, without charts, and
 compares them with the real ``terraform graph``.
 
 ``durations.json`` contains the duration of each step, ``terraform_aws_eks_edges.json`` the order of the
 ``terraform-aws-eks`` module, and ``explicit_edges.json`` the reason for each of our ``depends_on``.
 
-It needs Node, Terraform and the AWS provider, like ``make test``. It needs no AWS account and deploys nothing.
+The program needs Node, Terraform and the AWS provider, like ``make test``. It needs no AWS account and deploys nothing.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ _HASH = re.compile(r"_[0-9A-F]{8}$")
 
 @dataclass(frozen=True)
 class Graph:
-    """Resources and the resources that each one waits for when it is created.
+    """Resources, and the resources that must be created before each of them.
 
     Attributes:
         resources: attributes by address.
-        needs: the addresses that each one waits for, at least the direct ones.
+        needs: the addresses that each resource waits for, including at least its direct dependencies.
     """
 
     resources: Mapping[str, Mapping[str, Any]]
     needs: Mapping[str, frozenset[str]]
 
     def closure(self) -> dict[str, frozenset[str]]:
-        """Return everything that each resource waits for, directly or indirectly."""
+        """Return all direct and indirect dependencies of each resource."""
         found: dict[str, frozenset[str]] = {}
         for address in self.order():
             direct = self.needs.get(address, frozenset())
@@ -67,7 +67,7 @@ class Graph:
         return found
 
     def reversed(self) -> Graph:
-        """Return the graph of a destroy: each resource waits for its users."""
+        """Return the graph of a destroy, in which each resource waits for its dependents."""
         users: dict[str, set[str]] = {address: set() for address in self.resources}
         for address, needed in self.needs.items():
             for each in needed:
@@ -101,12 +101,12 @@ class Graph:
 
 
 class Estimate(NamedTuple):
-    """Duration of a step, in seconds.
+    """The duration of a step, in seconds.
 
     Attributes:
-        seconds: the median of the published durations; 0 without any.
-        least: the shortest.
-        most: the longest.
+        seconds: the median published duration; 0 if none is published.
+        least: the shortest published duration.
+        most: the longest published duration.
         known: whether a duration is published.
     """
 
@@ -129,7 +129,7 @@ class Durations:
 
     @staticmethod
     def sources(file: Path = DURATIONS) -> dict[str, dict[str, str]]:
-        """Return the sources of the figures, by name."""
+        """Return the durations' sources, by name."""
         found: dict[str, dict[str, str]] = json.loads(file.read_text(encoding="utf-8"))["sources"]
         return found
 
@@ -152,7 +152,7 @@ class Durations:
 
 
 class Step(NamedTuple):
-    """One resource in a schedule; times in seconds from the start."""
+    """A resource in a schedule. Times are in seconds from the start."""
 
     address: str
     start: float
@@ -163,10 +163,10 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule:
-    """Start and end of each step, if it waits only for its dependencies.
+    """The start and end of each step, if steps wait only for their dependencies.
 
     Attributes:
-        steps: by address.
+        steps: the steps by address.
         path: the addresses of the longest chain, in order.
     """
 
@@ -175,7 +175,7 @@ class Schedule:
 
     @property
     def seconds(self) -> float:
-        """The total duration."""
+        """The total duration, in seconds."""
         return max((step.end for step in self.steps.values()), default=0)
 
 
@@ -208,7 +208,7 @@ def from_dot(text: str, resources: Mapping[str, Mapping[str, Any]]) -> Graph:
 
 
 def from_json(document: Mapping[str, Any]) -> Graph:
-    """Derive the graph of a synthesized stack: references, ``depends_on``, and references of the provider."""
+    """Derive a synthesized stack's graph from references, ``depends_on``, and the provider's references."""
     resources: dict[str, Mapping[str, Any]] = {}
     for section, prefix in (("resource", ""), ("data", "data.")):
         for kind, named in document.get(section, {}).items():
@@ -252,7 +252,7 @@ def from_edges(file: Path = MODULE_EDGES, *, variant: str | None = None) -> Grap
     """Read a graph from a list of resources.
 
     Args:
-        file: JSON with ``resources``; ``after`` lists the dependencies of each, ``count`` is its number of instances.
+        file: JSON with ``resources``, each with its dependencies (``after``) and its number of instances (``count``).
         variant: the name of one of the file's ``variants``; its resources are added.
     """
     document = json.loads(file.read_text(encoding="utf-8"))
@@ -289,7 +289,7 @@ def schedule(graph: Graph, durations: Durations, phase: str, bound: str = "secon
     end: dict[str, float] = {}
     behind: dict[str, str | None] = {}
     for address in order:
-        # If several end at the same time, prefer one that takes time.
+        # If several steps end at the same time, prefer one with a duration.
         last = max(turned.needs.get(address, ()), key=lambda each: (end[each], length[each], each), default=None)
         behind[address] = last
         end[address] = (end[last] if last else 0.0) + length[address]
@@ -317,7 +317,7 @@ def schedule(graph: Graph, durations: Durations, phase: str, bound: str = "secon
 
 
 def with_parallelism(graph: Graph, durations: Durations, phase: str, limit: int = PARALLELISM) -> float:
-    """Return the duration with at most ``limit`` resources at a time, first come, first served."""
+    """Return the duration in seconds with at most ``limit`` resources at a time, first come, first served."""
     turned = graph if phase == "create" else graph.reversed()
     waiting = {address: len(turned.needs.get(address, ())) for address in turned.resources}
     users = turned.reversed().needs
@@ -340,7 +340,7 @@ def with_parallelism(graph: Graph, durations: Durations, phase: str, limit: int 
 def explicit_edges(document: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
     """Yield each ``depends_on`` of a synthesized stack: user, dependency, and whether the edge is implied.
 
-    It is implied if the resource has a reference to the dependency, or if another of its edges leads there.
+    An edge is implied if the resource refers to the dependency, or reaches it through another edge.
     """
     graph = from_json(document)
     closure = graph.closure()
@@ -371,7 +371,7 @@ def synthesized(strategy: str, outdir: Path, *, overlay: str | None = None) -> d
 
 def terraform_graph(document: Mapping[str, Any], folder: Path) -> str:
     """Return the output of the real ``terraform graph`` for a synthesized stack."""
-    # Terraform would connect to a backend, and the backend does not affect the order.
+    # Omit the backend: Terraform would connect to it, and it does not affect the order.
     settings = {key: value for key, value in document["terraform"].items() if key != "backend"}
     (folder / "cdk.tf.json").write_text(json.dumps({**document, "terraform": settings}), encoding="utf-8")
     program = str(terraform.find_terraform().path)
@@ -388,9 +388,9 @@ def _run(command: Sequence[str], *, cwd: Path, environment: Mapping[str, str]) -
 
 
 def derivation_differs(document: Mapping[str, Any], dot: str) -> list[str]:
-    """List the differences between the derived edges and ``terraform graph``; empty if both have the same order.
+    """List the differences between the derived edges and ``terraform graph``; empty if both imply the same order.
 
-    ``terraform graph`` leaves out edges that follow from others, so all direct and indirect dependencies are compared.
+    ``terraform graph`` omits edges that follow from others, so all direct and indirect dependencies are compared.
     """
     derived = from_json(document)
     real = from_dot(dot, derived.resources)
@@ -422,7 +422,7 @@ def short(address: str) -> str:
 
 
 def path_table(found: Schedule) -> list[str]:
-    """Return the steps of the longest chain that take time, and one line for unknown durations."""
+    """Return the steps with a duration in the longest chain, and a line for unknown durations."""
     lines = [f"{'Start':>6} {'Takes':>6} {'End':>6}  Step"]
     unknown = 0
     for address in found.path:
@@ -438,7 +438,7 @@ def path_table(found: Schedule) -> list[str]:
 
 
 def slack_table(found: Schedule, *, rows: int = 8) -> list[str]:
-    """Return the longest steps off the path, and how much longer each could take."""
+    """Return the longest steps off the path, with the time by which each could be longer."""
     others = [
         step
         for step in found.steps.values()
@@ -455,7 +455,7 @@ def slack_table(found: Schedule, *, rows: int = 8) -> list[str]:
 
 
 def summary(name: str, graph: Graph, durations: Durations) -> str:
-    """Return one line of the comparison."""
+    """Return a line of the comparison."""
     cells = []
     for phase in ("create", "destroy"):
         bounds = [schedule(graph, durations, phase, bound).seconds for bound in ("seconds", "least", "most")]
@@ -467,7 +467,7 @@ def summary(name: str, graph: Graph, durations: Durations) -> str:
 def report(
     whole: Graph, durations: Durations, variants: Iterable[tuple[str, str, Graph]], *, details: bool
 ) -> list[str]:
-    """Return the lines to print: the path of an apply and of a destroy, and the comparison."""
+    """Return the report's lines: the paths of an apply and a destroy, and the comparison."""
     lines: list[str] = []
     for phase, title in (("create", "Apply"), ("destroy", "Destroy")):
         found = schedule(whole, durations, phase)
@@ -502,7 +502,7 @@ def report(
 
 
 def module_variants(file: Path = MODULE_EDGES) -> list[tuple[str, str, Graph]]:
-    """Return the module's graph once for each usual order of its charts."""
+    """Return the module's graph for each common order of its charts."""
     document = json.loads(file.read_text(encoding="utf-8"))
     return [(variant["title"], name, from_edges(file, variant=name)) for name, variant in document["variants"].items()]
 
@@ -527,7 +527,7 @@ def with_removed_edges(graph: Graph, file: Path = EXPLICIT_EDGES) -> Graph:
 
 
 def edges_table(file: Path = EXPLICIT_EDGES) -> list[str]:
-    """Return the reasons of the explicit edges as a Markdown table."""
+    """Return the reasons for the explicit edges as a Markdown table."""
     rows = json.loads(file.read_text(encoding="utf-8"))["edges"]
     lines = ["| resource | waits for | because | to |", "|---|---|---|---|"]
     for row in rows:

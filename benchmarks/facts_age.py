@@ -1,6 +1,6 @@
 """List facts that were read long ago, with their sources: ``make facts-age``.
 
-``make facts-age DAY=2027-01-01`` lists what is old on another day.
+``make facts-age DAY=2027-01-01`` lists the facts that will be old on another day.
 
 Our own choices do not age. Neither do published measurements and papers.
 """
@@ -24,7 +24,7 @@ _PUBLISHED = "performance/"
 
 
 class Fact(NamedTuple):
-    """A source in a data file, with the day of its facts; days are None if it is undated."""
+    """A source in a data file, with the day of its facts and their age in days; None if undated."""
 
     file: str
     as_of: str
@@ -37,7 +37,7 @@ class Fact(NamedTuple):
 
 
 def old_facts(today: datetime.date, folder: Path = FOLDER) -> list[Fact]:
-    """Return the sources that were read more than ``MAX_DAYS`` days before ``today``, oldest first; undated last."""
+    """Return the sources that were read more than ``MAX_DAYS`` days before ``today``, oldest first, undated last."""
     found: set[Fact] = set()
     for path in folder.rglob("*.json"):
         name = path.relative_to(folder).as_posix()
@@ -58,9 +58,9 @@ def _sources(part: Any, day: str | None) -> Iterator[tuple[str, str]]:
     if not isinstance(part, dict):
         return
     day = part.get("as_of") if isinstance(part.get("as_of"), str) else day
-    # Lists of sources have texts with addresses. A file whose rows name no source is one itself.
+    # Lists of sources contain text with addresses. If a file's rows name no source, the file is the source.
     source = part.get("source") or ("as_of" in part and (part.get("url") or part.get("_about")))
-    # A short name refers to the file's list of sources.
+    # A short name refers to an entry in the file's list of sources.
     if isinstance(source, str) and day and set(" /") & set(source) and not source.startswith(_OUR_CHOICE):
         yield source, day
     for each in part.values():

@@ -1,8 +1,8 @@
-"""``python -m benchmarks.fit``: constants of the models of speed that suit the calibration rows better.
+"""``python -m benchmarks.fit``: find constants of the speed models that fit the calibration rows better.
 
 Prints every fitted constant of ``config/performance/accelerators.json`` with the number of calibration rows that depend
-on it, its value, and the value that lowers the loss. Reserved rows are not read. Changed constants are written into the
-file by hand, with the number of rows and the day.
+on it, its value, and the value that lowers the loss. Reserved rows are not read. Write changed constants into
+the file by hand, with the number of rows and the day.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ NAMES = ("share", "half_width", "microseconds", "link_share", "gb_per_second")
 _SPEEDS = ("serving-throughput", "serving-latency", "decode", "encoder-throughput", "training-speed")
 _SWEEPS = 12
 _STEP = 1.15
-_MOST = 0.95  # of a peak
-# The logarithm of a ratio at which a row counts half as much, so that outliers pull little: a factor of 1.25.
+_MOST = 0.95  # the largest share of a peak
+# The logarithm of the ratio (1.25) at which a row's weight is halved, so that outliers have little influence.
 _TOLERANCE = 0.22
-# A constant moves by a factor of e^0.5 for the price of 0.4: few rows must not move it far.
+# Moving a constant by a factor of e^0.5 adds 0.4 to the loss, so that a few rows do not move it far.
 _FREEDOM, _PRICE = 0.5, 0.4
 
 
 @dataclass(kw_only=True)
 class Constant:
-    """A fitted number of a row of the data, which is changed in place."""
+    """A fitted number in a data row, which is changed in place."""
 
     row: dict[str, Any]
     name: str
     before: float
-    rows: list[MeasurementRow] = field(default_factory=list)  # that depend on it
+    rows: list[MeasurementRow] = field(default_factory=list)  # the rows that depend on the constant
 
     @property
     def value(self) -> float:
@@ -48,17 +48,17 @@ class Constant:
 
     @property
     def price(self) -> float:
-        """The loss of having moved."""
+        """The loss for having moved from the initial value."""
         return _PRICE * (math.log(self.value / self.before) / _FREEDOM) ** 2
 
     def moved(self, factor: float) -> None:
-        """Multiply the value; a share stays below the peak."""
+        """Multiply the value, but keep a share below the peak."""
         value = self.value * factor
         self.row[self.name] = min(value, _MOST) if self.name in ("share", "link_share") else value
 
 
 def calibration_rows() -> list[MeasurementRow]:
-    """Return the calibration rows of speeds with an estimate. The share of 4-bit weights is our choice, not fitted."""
+    """Return the calibration rows of speeds with an estimate, without 4-bit weights, whose share is our choice."""
     rows = (row for file in facts.measurements().values() for row in file["rows"])
     return [
         row
@@ -71,14 +71,14 @@ def calibration_rows() -> list[MeasurementRow]:
 
 
 def loss(row: MeasurementRow) -> float:
-    """Return the loss of a row: zero for a correct estimate."""
+    """Return a row's loss, which is zero for a correct estimate."""
     ratio = _outcome(row).ratio
     assert ratio is not None
     return math.log1p((math.log(ratio) / _TOLERANCE) ** 2)
 
 
 def _outcome(row: MeasurementRow) -> Outcome:
-    """Return the outcome of a row with the constants of now."""
+    """Return a row's outcome with the current constants."""
     estimate.forget()
     return outcome(row)
 
@@ -102,7 +102,7 @@ def constants(rows: Sequence[MeasurementRow]) -> list[Constant]:
 
 
 def improve(found: Sequence[Constant]) -> None:
-    """Change the constants one after the other as long as that lowers the loss of the rows that depend on them."""
+    """Change one constant after another while that lowers the loss of the rows that depend on it."""
     steps = [_STEP] * len(found)
     for _ in range(_SWEEPS):
         for index, each in enumerate(found):

@@ -1,4 +1,4 @@
-"""The goals for the estimates, whether the reserved measurements meet them, and why some estimates are far off."""
+"""The goals for the estimates, whether the reserved measurements meet them, and the reasons for large errors."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _SHOWN = 10
 _FAR, _FAR_MEMORY = 1.5, 0.2
 
 WHY = {
-    "memory, largest error": "Qwen3 30B with torchtitan on B200: the source does not say which products of the experts "
-    "selective checkpointing keeps; the estimate keeps every second one. Full training with PyTorch "
-    "alone never has all 16-bit weights and all gradients at once. DeepSpeed and Megatron have, and the estimate "
-    "counts both. QLoRA on Qwen 14B needs half of the activations that LoRA on the same page needs; the source does "
-    "not say why. These estimates are too high.",
-    "training, B200": "Five rows. Three are of mixtures of experts with Megatron Bridge. The share of experts in FP8 "
+    "memory, largest error": "Qwen3 30B with torchtitan on B200: the source does not state which expert "
+    "products selective checkpointing keeps; the estimate keeps every second product. Full training with PyTorch "
+    "alone never keeps all 16-bit weights and all gradients in memory at once. DeepSpeed and Megatron do, and the "
+    "estimate counts both. QLoRA on Qwen 14B needs half as much activation memory as LoRA on the same page; the "
+    "source gives no reason. These estimates are too high.",
+    "training, B200": "Five rows. Three are mixtures of experts with Megatron Bridge. The share of experts in FP8 "
     "is fitted to Qwen3, whose experts are small; DeepSeek V3 reaches more. GPT-OSS in BF16 reaches less than Qwen3 "
-    "with torchtitan, the other calibration row. Two are of the same LoRA run of MLPerf, with software of April and of "
-    "September 2025: the later one is a sixth faster.",
-    "training, GB200": "Five rows. Those below 0.9 have 4 to 16 stages. Interleaved stages wait less than estimated. "
-    "DeepSeek V3 reaches more than Qwen3, to which the share of experts in FP8 is fitted.",
-    "training, Trainium": "Three rows. BERT in FP32 reaches twice the share of the FP32 peak that BF16 runs reach of "
-    "theirs: Neuron's compiler multiplies FP32 numbers in BF16 by default. At the BF16 peak, the estimate would be "
-    "twice too fast, and no calibration row is in FP32. The calibration rows differ by a factor of 1.6.",
+    "with torchtitan, the other calibration row. Two are the same LoRA run of MLPerf, with software from April and "
+    "from September 2025: the later run is a sixth faster.",
+    "training, GB200": "Five rows. The rows below 0.9 have 4 to 16 pipeline stages. Interleaved stages wait less "
+    "than estimated. DeepSeek V3 reaches more than Qwen3, to which the share of experts in FP8 is fitted.",
+    "training, Trainium": "Three rows. BERT in FP32 reaches twice the share of its peak that BF16 runs reach: Neuron's "
+    "compiler multiplies FP32 numbers in BF16 by default. With the BF16 peak, the estimate would be twice as fast as "
+    "the measurement, and no calibration row is in FP32. The calibration rows differ by a factor of 1.6.",
 }
 """Reasons for goals that are not met."""
 
 
 class Goal(NamedTuple):
-    """A subject, its goal, the result, whether it is met, and the outcomes that it is about."""
+    """A goal, its result, whether the goal is met, and the outcomes that it covers."""
 
     what: str
     goal: str
@@ -50,7 +50,7 @@ class Goal(NamedTuple):
 
 
 def goals(found: Sequence[Outcome]) -> Iterator[Goal]:
-    """Yield the goals with the results of some outcomes. Ratios are of speeds: more than 1 is too fast."""
+    """Yield the goals with their results. Ratios compare speeds: an estimate above 1 is too fast."""
     fits = [each for each in found if each.row["kind"] == "fits" and each.estimate is not None]
     correct = sum(each.within(1) for each in fits) / len(fits)
     yield _row("fits or not", f"{_FITS:.0%} correct", f"{correct:.0%} of {len(fits)}", correct >= _FITS, fits)
@@ -86,7 +86,7 @@ def goals(found: Sequence[Outcome]) -> Iterator[Goal]:
 
 
 def reasons(found: Sequence[Outcome]) -> Iterator[str]:
-    """Yield a sentence for each goal that is not met: why, and its rows with their ratios, the farthest first."""
+    """Yield a sentence for each missed goal: the reason, and the rows with their ratios, the largest error first."""
     for each in goals(found):
         if each.met == "no":
             shown = farthest(each.found)
@@ -97,12 +97,12 @@ def reasons(found: Sequence[Outcome]) -> Iterator[str]:
 
 
 def farthest(found: Sequence[Outcome]) -> list[Outcome]:
-    """Return the rows whose estimates are farthest off, at most ten."""
+    """Return at most ten rows with the largest errors."""
     return sorted(found, key=lambda each: abs(math.log(each.speed_ratio or 1)), reverse=True)[:_SHOWN]
 
 
 def far_off(found: Iterable[Outcome]) -> list[Outcome]:
-    """Return the rows whose estimates are off by more than 1.5 times, or by a fifth of the memory."""
+    """Return the rows whose estimates are off by a factor of more than 1.5, or by more than 20% of the memory."""
     return [each for each in found if each.ratio and not _near(each, _FAR_MEMORY)]
 
 
@@ -114,13 +114,13 @@ def _near(each: Outcome, memory_error: float) -> bool:
 
 @cache
 def far_off_reasons() -> dict[str, list[dict[str, Any]]]:
-    """Return the reasons for rows, and those for the medians of chips."""
+    """Return the reasons for rows and for chips' medians."""
     data = json.loads(Path(__file__).with_name("far_off.json").read_text(encoding="utf-8"))
     return {"rows": data["rows"], "chips": data["chips"]}
 
 
 def far_rows(found: Sequence[Outcome]) -> Iterator[str]:
-    """Yield a line for each reason why rows are far off: the rows with their ratios, the reason, its source."""
+    """Yield a line for each reason why estimates are far off: the rows with their ratios, the reason, the source."""
     far = far_off(found)
     for reason in far_off_reasons()["rows"]:
         rows = [each for each in far if explains(reason, each)]
@@ -131,7 +131,7 @@ def far_rows(found: Sequence[Outcome]) -> Iterator[str]:
 
 
 def explains(reason: dict[str, Any], each: Outcome) -> bool:
-    """Return whether a reason is that of a row."""
+    """Return whether a reason applies to a row."""
     return any(fnmatchcase(each.row["id"], pattern) for pattern in reason["rows"])
 
 

@@ -1,4 +1,4 @@
-"""Measurement of commands: wall time, and the peak memory of a process with all its children."""
+"""Measure commands: wall time, and the peak memory of a process with all its children."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Command:
 
     Attributes:
         arguments: the program and its arguments.
-        environment: its whole environment.
-        folder: where it runs.
+        environment: the complete environment.
+        folder: the working folder.
         allowed_codes: exit codes that do not mean failure.
     """
 
@@ -32,10 +32,10 @@ class Command:
 
 
 def seconds(command: Command) -> float:
-    """Return the wall time of one run.
+    """Return the wall time of one run, in seconds.
 
     Raises:
-        RuntimeError: the command failed; contains its output.
+        RuntimeError: the command failed. The text contains its output.
     """
     start = time.perf_counter()
     output(command)
@@ -59,12 +59,12 @@ def output(command: Command) -> str:
 
 
 def medians(commands: Mapping[str, Command], runs: int, rare: frozenset[str] = frozenset()) -> dict[str, list[float]]:
-    """Return wall times of commands that run in turns, so that a slow minute of the machine affects all of them.
+    """Return the wall times of commands that run in turn, so that a slow minute of the machine affects all of them.
 
     Args:
-        commands: what to run, by name.
-        runs: number of turns, after one that does not count.
-        rare: names of commands that run only every second turn, starting with the first that counts.
+        commands: the commands by name.
+        runs: the number of turns, after a warm-up turn.
+        rare: the names of commands that run only every second turn, starting with the first after the warm-up.
     """
     times: dict[str, list[float]] = {name: [] for name in commands}
     for turn in range(runs + 1):
@@ -85,8 +85,8 @@ def typical(times: Mapping[str, Sequence[float]]) -> dict[str, float]:
 def peak_megabytes(command: Command) -> float:
     """Return the peak total memory of a command and all its children, in 10^6 bytes, sampled about 20 times a second.
 
-    On Linux it is the proportional set size, which splits a shared page between processes. On other systems it is the
-    resident set size, which counts it for each process.
+    On Linux, this is the proportional set size, which divides shared pages among processes. On other systems, it is the
+    resident set size, which counts shared pages once for each process.
     """
     process = subprocess.Popen(
         command.arguments,

@@ -1,7 +1,7 @@
 """Profile of one synthesis: ``python -m benchmarks.profile STRATEGY.yaml OUTDIR`` prints JSON.
 
-It contains the phases of ``main.py``, timed inside the process, and the number of requests that Python sends to jsii's
-Node process in each. Run it in a separate process, because most of the time is imports.
+The output contains the phases of ``main.py``, timed inside the process, and the number of requests that Python sends to
+jsii's Node process in each phase. Run it in a separate process, because imports take most of the time.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 
 @dataclass
 class Phase:
-    """Phase of a run.
+    """A phase of a run.
 
     Attributes:
-        name: its name.
-        seconds: its duration, including waiting for Node.
-        requests: number of requests from Python to Node.
-        waited: seconds of waiting for the responses.
+        name: the phase's name.
+        seconds: the duration, including waiting for Node.
+        requests: the number of requests from Python to Node.
+        waited: the seconds of waiting for responses.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Phase:
 
 
 class Watch:
-    """Timer for the phases of this process that counts requests to Node."""
+    """A timer for the phases of this process, which also counts requests to Node."""
 
     def __init__(self) -> None:
         self.phases: list[Phase] = []
@@ -103,5 +103,5 @@ def run(strategy: Path, outdir: Path) -> dict[str, Any]:
 if __name__ == "__main__":
     found = run(Path(sys.argv[1]), Path(sys.argv[2]))
     print(json.dumps(found), flush=True)
-    # Skip the exit of Python and Node, which the wall time of a run includes.
+    # Skip the shutdown of Python and Node, which the wall time of a run would include.
     os._exit(0)

@@ -1,4 +1,4 @@
-"""The results as text, as the tables of ``docs/benchmarks.md``, and compared with the accepted ones."""
+"""The results as the tables of ``docs/benchmarks.md``, and compared with the accepted results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ END = "<!-- results: end -->"
 
 @dataclass(frozen=True)
 class Target:
-    """Figure with its limit."""
+    """A figure with its limit."""
 
     name: str
     value: float
@@ -30,7 +30,7 @@ class Target:
 
 
 def ratios(results: Mapping[str, Any]) -> dict[str, float]:
-    """Return the figures that hardly depend on the machine: each compares two runs side by side."""
+    """Return the figures that hardly depend on the machine, because each compares two runs side by side."""
     found: dict[str, float] = {}
     for name, each in results["synthesis"].items():
         for other in ("stock", "typescript"):
@@ -71,9 +71,9 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
 
 
 def worse(results: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[str, str]:
-    """Return the ratios that are more than 15% above the accepted ones, each with a line of text.
+    """Return a line of text for each ratio that is more than 15% above the accepted ratio.
 
-    A ratio that is missing in one of the two is reported, too.
+    A ratio that is missing from either result is reported, too.
     """
     now, before = ratios(results), ratios(accepted)
     return {name: f"{name}: missing in one of the two" for name in now.keys() ^ before.keys()} | {
@@ -90,14 +90,14 @@ def _slope(results: Mapping[str, Any]) -> float:
 
 
 def _typescript_slope(results: Mapping[str, Any]) -> float:
-    """Return the same for the TypeScript app, from one strategy to all."""
+    """Return the TypeScript app's milliseconds per additional resource, from one strategy to all."""
     one, every = results["synthesis"]["mixed-hardware"], results["synthesis"]["all"]
     seconds = every["seconds"]["typescript"] - one["seconds"]["typescript"]
     return float(1000 * seconds / (every["resources"] - one["resources"]))
 
 
 def tables(results: Mapping[str, Any]) -> str:
-    """Return the results as Markdown, which is also readable in a terminal."""
+    """Return the results as Markdown that is also readable in a terminal."""
     machine = results["machine"]
     lines = [
         f"Measured {results['date']}: {machine['cores']} cores, Python {machine['python']}, Node {machine['node']}; "
@@ -119,7 +119,7 @@ def tables(results: Mapping[str, Any]) -> str:
 
 
 def cluster_table(results: Mapping[str, Any]) -> list[str]:
-    """Return the lines of the table of the demo with Kubernetes."""
+    """Return the lines of the table for the demo with Kubernetes."""
     measured = results["cluster"]
     cold, warm = (measured["seconds"][name] for name in ("cold", "warm"))
     rows = ((name, f"{took:.1f}", f"{warm[name]:.1f}") for name, took in cold.items())

@@ -1,8 +1,8 @@
-"""Generator of a TypeScript CDKTF app that defines the resources of synthesized stacks, as a baseline for Python.
+"""Generate a TypeScript CDKTF app that defines the resources of synthesized stacks, as a baseline for Python.
 
 Each resource becomes one ``new Vpc(scope, id, {...})`` at the same path in the tree, and references between resources
-become tokens (``vpc.id``). The app synthesizes the same JSON; :func:`differences` lists any differences. A team would
-write such an app by hand for one known result, without a strategy, a catalogue or rules.
+become tokens (``vpc.id``). The app synthesizes the same JSON; :func:`differences` lists any differences. By hand, a
+team would write such an app for one known result, without a strategy, a catalogue or rules.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"\b((?:data\.)?(?:aws|helm)_\w+\.[A-Za-z_][\w-]*)")
 
 @dataclass(frozen=True)
 class _Element:
-    """Resource or data source of the JSON, with the class that defines it."""
+    """A resource or data source in the JSON, with the class that defines it."""
 
     address: str
     path: tuple[str, ...]
@@ -63,8 +63,8 @@ def stack_source(name: str, document: Mapping[str, Any]) -> str:
     """Return the TypeScript of one stack: a module that exports ``define(app)``.
 
     Args:
-        name: the name of the stack.
-        document: its ``cdk.tf.json``.
+        name: the stack's name.
+        document: the stack's ``cdk.tf.json``.
     """
     source = _Source(scopes={(): "stack"})
     source.import_("cdktf", "App")
@@ -135,13 +135,13 @@ def _class_of(type_: str, *, data: bool) -> tuple[type, str, str]:
 
 
 def _in_order(elements: Iterator[_Element]) -> Iterator[_Element]:
-    """Sort the elements: each one after the elements that it refers to."""
+    """Yield each element after the elements that it refers to."""
     found = {element.address: element for element in elements}
     graph = {
         address: {each for each in _ADDRESS.findall(json.dumps(element.body)) if each in found and each != address}
         for address, element in found.items()
     }
-    # The Helm provider is defined with the first release, and refers to the cluster.
+    # The Helm provider is defined together with the first release, and refers to the cluster.
     cluster = [address for address in found if address.startswith("aws_eks_cluster.")]
     for address in graph:
         if address.startswith("helm_"):
@@ -195,7 +195,7 @@ def _backend(source: _Source, backend: Mapping[str, Any]) -> None:
 def _arguments(
     source: _Source, config: type, body: Mapping[str, Any], package: str, module: str, place: str = ""
 ) -> tuple[str, dict[str, Any]]:
-    """Return an object literal for a struct, and the values without a field in the struct, by dotted path."""
+    """Return an object literal for a struct, and the values for which the struct has no field, by dotted path."""
     names: Mapping[str, str] = config.__jsii_name_mapping__  # type: ignore[attr-defined]
     hints = _hints(config)
     parts, unknown = [], {}
@@ -264,7 +264,7 @@ def _text(source: _Source, text: str) -> str:
 
 
 def _token(source: _Source, address: str, attribute: str) -> str | None:
-    """Return a token such as ``r7.arn``, if it is a string in TypeScript."""
+    """Return a token such as ``r7.arn``, or None if the attribute is not a string in TypeScript."""
     if address not in source.names:
         return None
     accessor = getattr(source.classes[address], attribute, None)

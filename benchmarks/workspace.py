@@ -1,4 +1,4 @@
-"""Folder of the benchmark, ``.build/bench``, with the TypeScript app and strategies of growing size."""
+"""The benchmark's folder, ``.build/bench``, with the TypeScript app and strategies of increasing size."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _TYPESCRIPT = Path(__file__).parent / "typescript"
 def environment(**variables: str) -> dict[str, str]:
     """Return the environment of every measured command.
 
-    Python's bytecode is kept, as in any installation by pip, whatever the machine's settings. The fast path of this
-    process is not passed on: ``NODE_OPTIONS`` contains its hook after the TypeScript app was written.
+    Python keeps its bytecode, as in any pip installation, regardless of the machine's settings. This process's fast
+    path is not passed on: ``NODE_OPTIONS`` contains its hook once the TypeScript app has been written.
     """
     ours = ("EKS_HARDWARE_", "PYTHON", "JSII_", "NODE_OPTIONS")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
@@ -38,7 +38,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def app(strategies: Path, name: str, **variables: str) -> Command:
-    """Return ``main.py`` with strategies; ``name`` is the name of its output folder."""
+    """Return the command for ``main.py`` with strategies; ``name`` is the output folder's name."""
     out = {"CDKTF_OUTDIR": str(_output(name))}
     return Command(
         (sys.executable, "main.py"), environment(EKS_HARDWARE_STRATEGIES=str(strategies), **out, **variables), ROOT
@@ -46,7 +46,7 @@ def app(strategies: Path, name: str, **variables: str) -> Command:
 
 
 def command(*arguments: str) -> Command:
-    """Return ``eks-hardware`` with arguments."""
+    """Return the command for ``eks-hardware`` with arguments."""
     program = Path(sys.executable).with_name("eks-hardware")
     return Command((str(program), *arguments), environment(), ROOT)
 
@@ -57,7 +57,7 @@ def python(code: str) -> Command:
 
 
 def profile(strategy: Path) -> Command:
-    """Return ``benchmarks/profile.py`` with a strategy."""
+    """Return the command for ``benchmarks/profile.py`` with a strategy."""
     return Command(
         (sys.executable, "-m", "benchmarks.profile", str(strategy), str(_output("profile"))), environment(), ROOT
     )
@@ -70,7 +70,7 @@ def _output(name: str) -> Path:
 
 
 def documents(name: str) -> dict[str, dict[str, object]]:
-    """Return ``cdk.tf.json`` of every stack in the output of an app, by stack."""
+    """Return the ``cdk.tf.json`` of every stack in an app's output, by stack."""
     files = sorted((FOLDER / "out" / name / "stacks").glob("*/cdk.tf.json"))
     return {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in files}
 
@@ -79,7 +79,7 @@ def documents(name: str) -> dict[str, dict[str, object]]:
 
 
 def typescript(name: str) -> Command:
-    """Return a compiled TypeScript app; see :func:`build_typescript`."""
+    """Return the command for a compiled TypeScript app; see :func:`build_typescript`."""
     return Command(
         ("node", str(FOLDER / "typescript" / "dist" / f"{name}.js")),
         environment(CDKTF_OUTDIR=str(_output(f"typescript-{name}"))),
@@ -92,7 +92,7 @@ def build_typescript(apps: Mapping[str, Sequence[str]], ours: Mapping[str, Mappi
 
     Args:
         apps: the stacks of each app, by name.
-        ours: ``cdk.tf.json`` by stack.
+        ours: our ``cdk.tf.json`` by stack.
     """
     folder = FOLDER / "typescript"
     (folder / "stacks").mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ def build_typescript(apps: Mapping[str, Sequence[str]], ours: Mapping[str, Mappi
 
 
 def same_as_ours(name: str, ours: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """Return the differences between the output of a TypeScript app and ours."""
+    """Return the differences between a TypeScript app's output and ours."""
     theirs = documents(f"typescript-{name}")
     return [
         f"{stack}: {difference}"
@@ -167,7 +167,7 @@ def growth_strategy(groups: int) -> Path:
 
 
 def resources(name: str) -> int:
-    """Return the number of resources and data sources in the output of an app."""
+    """Return the number of resources and data sources in an app's output."""
     return sum(
         len(named)
         for document in documents(name).values()

@@ -24,7 +24,7 @@ from eks_hardware.catalogue import load
 from eks_hardware.printable import reason
 
 _TEST_TYPE = "g6.xlarge"
-_TEST_SHARE = 128  # a test has so many times fewer tokens
+_TEST_SHARE = 128  # the factor by which a test reduces the number of tokens
 _ONLY_A_TEST = "a test of the script on a CPU, with a tiny model"
 
 
@@ -34,11 +34,11 @@ def arguments(said: Sequence[str]) -> argparse.Namespace:
         prog="python -m benchmarks.gpu", description="Measure memory and speed on one NVIDIA GPU."
     )
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="file of the rows, in YAML")
-    parser.add_argument("--quick", action="store_true", help="few sizes of one small model: some minutes")
+    parser.add_argument("--quick", action="store_true", help="a few sizes of one small model, for a few minutes")
     parser.add_argument(
         "--model", metavar="NAME", dest="models", action="append", default=[], help="public model; can be repeated"
     )
-    parser.add_argument("--instance-type", metavar="TYPE", help="EC2 type of the GPU; default: the smallest with it")
+    parser.add_argument("--instance-type", metavar="TYPE", help="EC2 type; default: the smallest with this GPU")
     parser.add_argument("--steps", type=int, default=5, help="timed steps of each case; default: 5")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu only tests the script")
     options = parser.parse_args(said)
@@ -54,7 +54,7 @@ def arguments(said: Sequence[str]) -> argparse.Namespace:
         except ShapeError as error:
             parser.error(f"--model {error.message}")
         if shape.generates is False or shape.experts or shape.latent_width:
-            parser.error(f"--model must be a dense decoder, got {model}; use for example llama-3.1-8b")
+            parser.error(f"--model must be a dense decoder, got {model}; use llama-3.1-8b, for example")
     options.models = [known_as(each) for each in options.models]
     return options
 
@@ -93,7 +93,7 @@ def main(said: Sequence[str] | None = None) -> int:
 
 
 def written(file: Path, device: Device, found: Sequence[Row]) -> str | None:
-    """Write the file; return the fault if that fails."""
+    """Write the file; return the error message if that fails."""
     day = datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
     try:
         file.write_text(text(device, found, day=day), encoding="utf-8")
@@ -103,7 +103,7 @@ def written(file: Path, device: Device, found: Sequence[Row]) -> str | None:
 
 
 def small(case: Case, shape: Shape) -> tuple[Case, Shape]:
-    """Return a case and a shape that a CPU runs in less than a second."""
+    """Return a smaller case and shape, which a CPU runs in less than a second."""
     tiny = replace(
         shape,
         parameters=1,
@@ -119,7 +119,7 @@ def small(case: Case, shape: Shape) -> tuple[Case, Shape]:
 
 
 def said_of(result: Measured) -> str:
-    """Return a result in words."""
+    """Describe a result."""
     if result.out_of_memory:
         return "out of memory"
     peak = "" if result.peak_bytes is None else f", {result.peak_bytes / 1024**3:.2f} GiB"

@@ -1,4 +1,4 @@
-"""Memory and time of a case on a device. Needs PyTorch 2.5 or newer."""
+"""Measure a case's memory and time on a device. Needs PyTorch 2.5 or newer."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from eks_hardware.advisor.model import Shape
 _WARM_UP = 2
 _GIB = 1024**3
 _CPU_GIB = 0.0
-_FEW = 16  # tokens: the GPU has almost nothing to do but to wait for its kernels to be started
-_WAITS = 0.8  # share of the time that a few tokens take too
+_FEW = 16  # tokens: so few that the GPU mostly waits for kernel launches
+_WAITS = 0.8  # if a few tokens take this share of the time of all, the GPU waits for the processor
 
 
 def can_measure() -> str | None:
-    """Return why this machine cannot measure; None if it can."""
+    """Return the reason why this machine cannot measure, or None if it can."""
     if not torch.cuda.is_available():
         return "PyTorch finds no CUDA device; run this on a machine with an NVIDIA GPU"
     if not torch.cuda.is_bf16_supported(including_emulation=False):
@@ -43,7 +43,7 @@ def device_of(name: str) -> Device:
 
 
 def measure(case: Case, shape: Shape, device: str, *, steps: int) -> Measured:
-    """Return the time of a step, the median of several, and the peak of the allocated memory."""
+    """Return the median time of a step, and the peak of the allocated memory."""
     _clear(device)
     try:
         return (
@@ -113,14 +113,14 @@ def _graph(step: Callable[[], object], device: str) -> Callable[[], object]:
 
 
 def _timed(step: Callable[[], object], device: str, steps: int, *, starting: float = 0.0) -> Measured:
-    """Return time and peak memory. ``starting`` is the time, in seconds, that starting all kernels takes."""
+    """Return time and peak memory. ``starting`` is the time, in seconds, for launching all kernels."""
     seconds = _seconds(step, device, steps)
     peak = torch.cuda.max_memory_allocated() if device == "cuda" else None
     return Measured(seconds=seconds, peak_bytes=peak, waits_for_cpu=starting > _WAITS * seconds)
 
 
 def _seconds(step: Callable[[], object], device: str, steps: int) -> float:
-    """Return the median time. The first steps compile kernels and allocate the optimizer's states."""
+    """Return the median time in seconds, after steps that compile kernels and allocate the optimizer's states."""
     times = []
     for _ in range(_WARM_UP + steps):
         _wait(device)

@@ -1,4 +1,4 @@
-"""The cases to measure: steps of training, prompts, and steps of generation."""
+"""The cases to measure: training steps, prompts, and generation steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KV_CACHES: tuple[KvCache, ...] = ("bf16", "fp8")
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One model at one size of work."""
+    """A model and an amount of work."""
 
     work: Work
     model: str  # name of a public model
@@ -27,7 +27,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Name that is unique among the cases."""
+        """A name that is unique among the cases."""
         parts = [self.model, self.method or self.work, f"b{self.sequences}", str(self.tokens)]
         parts += ["checkpointing"] if self.checkpointing else []
         parts += [self.kv_cache] if self.kv_cache != "bf16" else []
@@ -49,7 +49,7 @@ class Sizes:
     batches: Sequence[Batch]  # of a training step
     served: Sequence[str]
     prompts: Sequence[int]  # tokens
-    generated: Sequence[Batch]  # with the tokens that are in the KV cache
+    generated: Sequence[Batch]  # with the number of tokens in the KV cache
 
 
 FULL = Sizes(
@@ -63,7 +63,7 @@ FULL = Sizes(
     prompts=(1024, 8192),
     generated=(Batch(1, 4096), Batch(8, 4096), Batch(32, 4096), Batch(8, 32768)),
 )
-"""All sizes. A case that runs out of memory becomes a row that says so."""
+"""All sizes. A case that runs out of memory becomes a row with that result."""
 
 QUICK = Sizes(
     trained={"full": ("llama-3.2-1b",), "lora": ("llama-3.2-1b",), "qlora": ("llama-3.2-1b",)},
@@ -76,7 +76,7 @@ QUICK = Sizes(
 
 
 def cases(sizes: Sizes, models: Sequence[str] = ()) -> Iterator[Case]:
-    """Yield the cases of some sizes; ``models`` replaces the models of all kinds."""
+    """Yield the cases of some sizes; ``models`` replaces the models of all kinds of work."""
     for method, names in sizes.trained.items():
         for model, batch, checkpointing in product(models or names, sizes.batches, (True, False)):
             yield Case(work="training", model=model, method=method, checkpointing=checkpointing, **batch._asdict())

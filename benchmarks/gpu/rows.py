@@ -1,4 +1,4 @@
-"""The rows of a measured case, the EC2 type that a GPU counts for, and the file."""
+"""The rows of a measured case, the EC2 type for a GPU, and the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = dict[str, Any]
 _GIB = 1024**3
 _MS = 1000
 _WIDTH = 1000
-_EQUAL = 0.15  # what software sees differs by less from the EC2 API's figure; two sizes of a GPU differ by more
+_EQUAL = 0.15  # memory that software sees differs by less from the EC2 API's figure; two sizes of a GPU by more
 _EXPANDED = "PyTorch alone expands 4-bit weights with several kernels per matrix: no library does"
 _WAITED = "the GPU waited for the processor to start its kernels"
 _CONVERTED = "PyTorch alone converts an FP8 cache before attention: no server does"
@@ -34,7 +34,7 @@ class Device:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """The result of a case; None: not measured."""
+    """The result of a case. None means not measured."""
 
     seconds: float | None = None  # of one step or prompt
     peak_bytes: int | None = None  # of allocated memory
@@ -43,14 +43,14 @@ class Measured:
 
 
 class UnknownDeviceError(ValueError):
-    """A GPU that no instance type has."""
+    """Raised for a GPU that no instance type has."""
 
 
 def instance_type(device: Device) -> str:
-    """Return the type with the fewest of these GPUs: `NVIDIA H100 80GB HBM3` is one of p5.4xlarge.
+    """Return the type with the fewest of these GPUs, such as p5.4xlarge for `NVIDIA H100 80GB HBM3`.
 
     Raises:
-        UnknownDeviceError: no type of the catalogue has such GPUs.
+        UnknownDeviceError: no type in the catalogue has such GPUs.
     """
     words = set(_words(device.name))
     found = [each for each in load().select() if _has(each, words, device.memory_gib)]
@@ -73,7 +73,7 @@ def _words(name: str) -> list[str]:
 
 
 def rows(case: Case, found: Measured, *, kind: str, chip: str, only_a_test: str = "") -> Iterator[Row]:
-    """Yield the rows of a case on one GPU of a type. ``only_a_test`` says why the rows must not be compared."""
+    """Yield a case's rows on one GPU of a type. ``only_a_test`` is the reason why the rows must not be compared."""
     base = _base(case, kind)
     not_expressed = {"not_expressed": only_a_test} if only_a_test else {}
     name = f"{_slug(chip)}-{case.name}"
@@ -123,7 +123,7 @@ def _slug(text: str) -> str:
 
 
 def text(device: Device, found: Sequence[Mapping[str, Any]], *, day: str) -> str:
-    """Return the file, one row a line."""
+    """Return the file's text, one row per line."""
     head = {
         "source": "own measurements with python -m benchmarks.gpu",
         "published": day,

@@ -20,7 +20,7 @@ functional = torch.nn.functional
 Tensor = Any
 Matrix = Callable[[Tensor], Tensor]
 
-RANK = 16  # of adapters, as the advisor assumes
+RANK = 16  # rank of the adapters, as the advisor assumes
 _STD = 0.02
 _BLOCK = 64  # weights that share a scale
 _BASE = 10_000.0
@@ -28,7 +28,7 @@ _BASE = 10_000.0
 
 @dataclass(kw_only=True)
 class Layer:
-    """The matrices of a layer."""
+    """A layer's matrices."""
 
     queries: Matrix
     keys: Matrix
@@ -61,7 +61,7 @@ class Model:
     trained: list[Tensor] = field(default_factory=list)
 
     def hidden(self, tokens: Tensor, *, recompute: bool = False, cache: Cache | None = None, at: int = 0) -> Tensor:
-        """Return the vectors of the last layer; with a cache, the tokens are at positions from ``at`` on."""
+        """Return the last layer's vectors; with a cache, the tokens have positions from ``at`` on."""
         x = functional.embedding(tokens, self.table).to(torch.bfloat16)
         rotation = _rotation(self.shape.head_dim, at, tokens.shape[1], self.device)
         for index, layer in enumerate(self.layers):
@@ -73,7 +73,7 @@ class Model:
         return _normed(x, self.norm)
 
     def loss(self, tokens: Tensor, *, recompute: bool) -> Tensor:
-        """Return the loss of predicting each token's successor, with fp32 scores of every token."""
+        """Return the loss of predicting each token's successor, with fp32 scores for every token."""
         scores = functional.linear(self.hidden(tokens, recompute=recompute), self.head)
         wanted = tokens.roll(-1, dims=1)
         return functional.cross_entropy(scores.float().flatten(0, 1), wanted.flatten())
@@ -85,10 +85,10 @@ class Model:
 
 
 def new_model(shape: Shape, device: str, method: Method | None) -> Model:
-    """Return a model for a training method, or with ``None`` one to serve.
+    """Return a model for a training method, or for serving if ``method`` is ``None``.
 
-    Full training keeps fp32 weights, which autocast converts. Otherwise they are in bf16, or with ``qlora`` those of
-    the layers in 4 bits, with adapters in fp32 on every matrix of the layers.
+    Full training keeps fp32 weights, which autocast converts. Otherwise weights are in bf16; with ``qlora``, the
+    layers' weights are in 4 bits. Adapters are in fp32, on every matrix of the layers.
     """
     width, inner, size = shape.hidden_size, shape.mlp_width, shape.head_dim
     dtype = torch.float32 if method == "full" else torch.bfloat16
@@ -162,7 +162,7 @@ def _layer(
         end = at + keys.shape[2]
         for cached, new in zip(kept, (keys, values), strict=True):
             cached[:, :, at:end] = new.to(cached.dtype)
-        if at:  # the prompt attends to itself, which is the same and needs no copy
+        if at:  # at the start, a prompt attends only to itself, which needs no copy of the cache
             keys, values = (cached[:, :, :end].to(queries.dtype) for cached in kept)
     grouped = shape.attention_heads != shape.kv_heads
     mixed = functional.scaled_dot_product_attention(queries, keys, values, is_causal=at == 0, enable_gqa=grouped)
@@ -199,7 +199,7 @@ def _frozen(weight: Tensor) -> Matrix:
 
 
 def _four_bits(outputs: int, inputs: int, device: str) -> Matrix:
-    """Return a matrix of 4-bit numbers with an 8-bit scale per block, expanded to bf16 for each pass."""
+    """Return a matrix of 4-bit numbers with an 8-bit scale per block, which each pass expands to bf16."""
     packed = torch.randint(0, 256, (outputs * inputs // 2,), device=device, dtype=torch.uint8)
     scales = torch.randint(1, 256, (outputs * inputs // _BLOCK,), device=device, dtype=torch.uint8)
 
