@@ -54,7 +54,7 @@ def output(command: Command) -> str:
     )
     if done.returncode not in command.allowed_codes:
         said = (done.stdout + done.stderr).decode(errors="replace")[-2000:]
-        raise RuntimeError(f"{' '.join(command.arguments)} ended with {done.returncode}:\n{said}")
+        raise RuntimeError(f"{' '.join(command.arguments)} exited with code {done.returncode}:\n{said}")
     return done.stdout.decode()
 
 
@@ -102,7 +102,7 @@ def peak_megabytes(command: Command) -> float:
         peak = max(peak, _memory(root))
         time.sleep(_SAMPLE_SECONDS)
     if process.returncode not in command.allowed_codes:
-        raise RuntimeError(f"{' '.join(command.arguments)} ended with {process.returncode}")
+        raise RuntimeError(f"{' '.join(command.arguments)} exited with code {process.returncode}")
     return peak / 1e6
 
 

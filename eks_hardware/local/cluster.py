@@ -185,7 +185,7 @@ class Cluster:
         for part in self._parts.values():
             code = part.process.poll()
             if code is not None:
-                raise ClusterError(f"{part.name} ended with exit code {code}:\n{part.tail()}")
+                raise ClusterError(f"{part.name} exited with code {code}:\n{part.tail()}")
 
     def environment(self) -> dict[str, str]:
         """Return this process's environment, changed so that Kubernetes clients connect only to this cluster."""

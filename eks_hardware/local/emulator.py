@@ -140,7 +140,7 @@ class Emulator:
                 self._stop_process()
                 # Another process took the free port first.
                 if not self._port_was_taken() or attempt == ATTEMPTS:
-                    raise EmulatorError(f"the emulator ended before it answered:\n{self.log_tail()}")
+                    raise EmulatorError(f"the emulator exited before it answered:\n{self.log_tail()}")
         except BaseException:
             self.stop()
             raise
@@ -153,7 +153,7 @@ class Emulator:
         """
         code = self._process.poll() if self._process else None
         if code is not None:
-            raise EmulatorError(f"the emulator ended with exit code {code}:\n{self.log_tail()}")
+            raise EmulatorError(f"the emulator exited with code {code}:\n{self.log_tail()}")
 
     def stop(self) -> None:
         """Stop the emulator and remove its files; the log is kept."""

@@ -118,7 +118,7 @@ class Karpenter:
         """
         code = self._process.poll() if self._process else None
         if code is not None:
-            raise KarpenterError(f"Karpenter ended with exit code {code}:\n{self.log_tail()}")
+            raise KarpenterError(f"Karpenter exited with code {code}:\n{self.log_tail()}")
 
     def log_tail(self, lines: int = LOG_LINES_SHOWN) -> str:
         """Return the last lines of the log."""

@@ -187,15 +187,14 @@ class Kubelets:
         """Check that a node's user data matches its cluster, and return the cluster's Kubernetes version."""
         names = sorted(self._account.items("eks", "list_clusters", "clusters"))
         if booted.cluster not in names:
-            raise UserDataError(
-                f"the user data names cluster {booted.cluster!r}; the account has {', '.join(names) or 'none'}"
-            )
+            known = ", ".join(names) or "none"
+            raise UserDataError(f"the user data must name a cluster of the account ({known}), got {booted.cluster!r}")
         if booted.endpoint != self._cluster.endpoint:
             raise UserDataError(
-                f"the user data names the endpoint {booted.endpoint}; the cluster's is {self._cluster.endpoint}"
+                f"the user data must name the cluster's endpoint {self._cluster.endpoint}, got {booted.endpoint}"
             )
         if booted.authority != self._authority:
-            raise UserDataError("the user data's certificate authority is not that of the cluster")
+            raise UserDataError("the user data must contain the cluster's CA certificate, got another one")
         return str(self._account.client("eks").describe_cluster(name=booted.cluster)["cluster"]["version"])
 
     def _kind(self, name: str) -> Map:

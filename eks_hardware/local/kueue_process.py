@@ -126,7 +126,7 @@ class Kueue:
             self._end()
             self._ended += 1
             if self._ended == ATTEMPTS:
-                raise KueueError(f"Kueue ended {ATTEMPTS} times, now with exit code {code}:\n{self.log_tail()}")
+                raise KueueError(f"Kueue exited {ATTEMPTS} times, the last with code {code}:\n{self.log_tail()}")
             return
         self._mount(newest, self._running.certificates)
         waiting = [pod for pod in pods if pod["status"]["phase"] != "Running"]

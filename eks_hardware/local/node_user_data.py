@@ -115,7 +115,7 @@ def node_config(data: bytes) -> dict[str, Any]:
     """
     specs = [_spec(content) for kind, content in _mime_parts(data) if kind == _NODE_CONFIG]
     if not specs:
-        raise UserDataError(f"the user data has no part of type {_NODE_CONFIG}")
+        raise UserDataError(f"the user data must have a part of type {_NODE_CONFIG}")
     return reduce(_merge_specs, specs)
 
 
@@ -159,7 +159,7 @@ def _mime_parts(data: bytes) -> Iterator[tuple[str, bytes]]:
         return
     if message.defects:
         defects = ", ".join(type(defect).__name__ for defect in message.defects)
-        raise UserDataError(f"the user data is not a complete MIME multipart document: {defects}")
+        raise UserDataError(f"the user data must be a complete MIME multipart document: {defects}")
     for part in message.walk():
         if not part.is_multipart():
             payload = part.get_payload(decode=True)
@@ -173,7 +173,7 @@ def _spec(content: bytes) -> dict[str, object]:
         raise UserDataError(f"the NodeConfig must be YAML or JSON: {' '.join(str(error).split())}") from None
     known = ("node.eks.aws/v1alpha1", "NodeConfig")
     if not isinstance(document, dict) or (document.get("apiVersion"), document.get("kind")) != known:
-        raise UserDataError(f"the user data has no object of kind {known[1]} and apiVersion {known[0]}")
+        raise UserDataError(f"the user data must have an object of kind {known[1]} and apiVersion {known[0]}")
     spec = document.get("spec") or {}
     if not isinstance(spec, dict):
         raise UserDataError("the NodeConfig's spec must be a map")
@@ -198,7 +198,7 @@ def _of_nodeadm(data: bytes) -> Boot:
     for key in ("name", "apiServerEndpoint", "certificateAuthority", "cidr"):
         if not cluster.get(key):
             # https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/api/validation.go
-            raise UserDataError(f"the NodeConfig has no spec.cluster.{key}")
+            raise UserDataError(f"the NodeConfig must set spec.cluster.{key}")
     config, flags = kubelet.get("config") or {}, _kubelet_flags(_flags(spec))
     labels = dict(pair for text in flags.get("node-labels", ()) for pair in _pairs(text))
     _check_labels(labels)

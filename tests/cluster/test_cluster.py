@@ -78,7 +78,7 @@ def test_the_scheduler_decides_and_the_crash_of_a_part_is_reported(tmp_path: Pat
             cluster.check()
         cluster.stop()
     first, *log = str(crash.value).splitlines()
-    assert first == f"{name} ended with exit code 137:"
+    assert first == f"{name} exited with code 137:"
     assert log == (tmp_path / f"{name}.log").read_text(encoding="utf-8").splitlines()[-module.LOG_LINES_SHOWN :]
     assert is_gone(pids, ports, folder)
 
@@ -197,5 +197,5 @@ def test_a_part_that_does_not_start_is_named_with_its_log(tmp_path: Path, tools:
     cluster = Cluster(tmp_path / "logs", programs={**tools, "kube-apiserver": broken})
     with pytest.raises(ClusterError) as failure:
         cluster.start()
-    assert str(failure.value) == "kube-apiserver ended with exit code 3:\nno such flag"
+    assert str(failure.value) == "kube-apiserver exited with code 3:\nno such flag"
     assert cluster.pids == {}

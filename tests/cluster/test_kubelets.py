@@ -234,14 +234,14 @@ def test_an_instance_does_not_register(cluster: Cluster, account: StubAccount, t
     good = account.user_data[account.launch_group(mixed, "system")]
     other = base64.b64encode(b"another authority").decode()
     cases = {
-        good[: len(good) // 2]: "not a complete MIME multipart document: CloseBoundaryNotFoundDefect",
-        b"#!/bin/bash\necho hello\n": "no object of kind NodeConfig",
+        good[: len(good) // 2]: "must be a complete MIME multipart document: CloseBoundaryNotFoundDefect",
+        b"#!/bin/bash\necho hello\n": "must have an object of kind NodeConfig",
         b"": "launched without user data",
-        good.replace(b"NodeConfig", b"NodeConfiguration"): "no object of kind NodeConfig",
-        good.replace(CLUSTER.encode(), b"another"): f"names cluster 'another'; the account has {CLUSTER}",
-        good.replace(b"https://127", b"https://10"): "names the endpoint https://10",
-        good.replace(account.authority.encode(), other.encode()): "certificate authority is not",
-        good.replace(b"workload-type=", b"other.kubernetes.io/workload="): "must not set labels of Kubernetes",
+        good.replace(b"NodeConfig", b"NodeConfiguration"): "must have an object of kind NodeConfig",
+        good.replace(CLUSTER.encode(), b"another"): f"must name a cluster of the account ({CLUSTER}), got 'another'",
+        good.replace(b"https://127", b"https://10"): ", got https://10",
+        good.replace(account.authority.encode(), other.encode()): "must contain the cluster's CA certificate",
+        good.replace(b"workload-type=", b"other.kubernetes.io/workload="): "must not set labels in Kubernetes",
         good.replace(b"workload-type=", b"workload-type=a/b"): "Invalid value",
     }
     reasons = {account.launch("m6i.xlarge", data, image="AL2023_x86_64_STANDARD"): said for data, said in cases.items()}

@@ -199,7 +199,7 @@ def test_an_end_is_reported_instead_of_the_errors_of_clients(tmp_path: Path) -> 
             assert _until(lambda: not processes.is_running(running.pid))
             raise ConnectionRefusedError
 
-    with pytest.raises(EmulatorError, match="the emulator ended with exit code -9"):
+    with pytest.raises(EmulatorError, match="the emulator exited with code -9"):
         use()
 
 

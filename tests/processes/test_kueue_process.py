@@ -160,6 +160,6 @@ def test_it_starts_again_until_it_has_ended_too_often(cluster: FakeCluster) -> N
     cluster.pods = [kueue_pod("first")]
     running = kueue(cluster, "import sys; sys.exit('no such field')")
     with contextlib.suppress(KueueError), running:
-        expected = f"Kueue ended {ATTEMPTS} times, now with exit code 1:\n" + "\n".join(["no such field"] * ATTEMPTS)
+        expected = f"Kueue exited {ATTEMPTS} times, the last with code 1:\n" + "\n".join(["no such field"] * ATTEMPTS)
         assert eventually(lambda: failure(running), expected) == expected
     assert len(cluster.started) == ATTEMPTS

@@ -21,10 +21,10 @@ def test_time_is_that_of_the_whole_process(tmp_path: Path) -> None:
 
 def test_a_command_that_fails_is_no_measurement(tmp_path: Path) -> None:
     failing = "print('what went wrong'); raise SystemExit(3)"
-    with pytest.raises(RuntimeError, match=r"ended with 3:\nwhat went wrong"):
+    with pytest.raises(RuntimeError, match=r"exited with code 3:\nwhat went wrong"):
         seconds(_python(failing, tmp_path))
     assert output(_python(failing, tmp_path, frozenset({3}))) == "what went wrong\n"
-    with pytest.raises(RuntimeError, match="ended with 3"):
+    with pytest.raises(RuntimeError, match="exited with code 3"):
         peak_megabytes(_python(failing, tmp_path))
 
 

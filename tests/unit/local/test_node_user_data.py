@@ -134,15 +134,23 @@ cpu = "100m"
 
 # user data, whether of Bottlerocket, message
 REFUSED: dict[str, tuple[bytes, bool, str]] = {
-    "a script": (b"#!/bin/bash\necho", False, "no object of kind NodeConfig"),
-    "only a script": (mime("#!/bin/sh", kind="text/x-shellscript"), False, "no part of type application/node.eks.aws"),
-    "no end": (mime(config(cluster=DETAILS))[:-8], False, "not a complete MIME multipart document"),
+    "a script": (b"#!/bin/bash\necho", False, "must have an object of kind NodeConfig"),
+    "only a script": (
+        mime("#!/bin/sh", kind="text/x-shellscript"),
+        False,
+        "must have a part of type application/node.eks.aws",
+    ),
+    "no end": (mime(config(cluster=DETAILS))[:-8], False, "must be a complete MIME multipart document"),
     "not YAML": (mime("a: [b"), False, "must be YAML or JSON"),
-    "another version": (mime(config().replace("v1alpha1", "v9")), False, "no object of kind NodeConfig and apiVersion"),
-    "a list": (mime(config().replace("{}", "[]")), False, "no spec.cluster.name"),
+    "another version": (
+        mime(config().replace("v1alpha1", "v9")),
+        False,
+        "must have an object of kind NodeConfig and apiVersion",
+    ),
+    "a list": (mime(config().replace("{}", "[]")), False, "must set spec.cluster.name"),
     "a text": (mime(config().replace("{}", '"a"')), False, "spec must be a map"),
-    "no cluster": (mime(config()), False, "no spec.cluster.name"),
-    "no CIDR": (mime(config(cluster={**DETAILS, "cidr": ""})), False, "no spec.cluster.cidr"),
+    "no cluster": (mime(config()), False, "must set spec.cluster.name"),
+    "no CIDR": (mime(config(cluster={**DETAILS, "cidr": ""})), False, "must set spec.cluster.cidr"),
     "not base64": (mime(config(cluster={**DETAILS, "certificateAuthority": "-"})), False, "must be in base64"),
     "wrong type": (mime(config(cluster=DETAILS, kubelet={"config": {"maxPods": "x"}})), False, "of the wrong type"),
     "wrong map": (mime(config(cluster=DETAILS, kubelet=["x"])), False, "of the wrong type"),
