@@ -87,7 +87,7 @@ def _refuse_foreign(folder: Path, files: Iterable[str]) -> None:
     if not (folder / LIST_FILE).is_file():
         if others:
             raise WriteError(
-                f"{folder}: has files that eks-hardware did not write; name another folder, or use --force"
+                f"{folder}: contains files that eks-hardware did not write; name another folder, or use --force"
             )
         return
     before = set(_listed(folder))
