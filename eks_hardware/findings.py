@@ -30,7 +30,7 @@ class Severity(str, Enum):
 
 
 class Position(NamedTuple):
-    """A position in a file. Line and column count from 1, and are 0 for the file as a whole.
+    """A position in a file. Lines and columns count from 1; both are 0 for the file as a whole.
 
     Examples:
         >>> str(Position("demo.yaml", 7, 22))
@@ -55,7 +55,7 @@ class Finding:
         message: what is wrong, what was given, what is allowed, and the fix; no full stop.
         severity: error or warning.
         position: the position in the file, once a loader has found it.
-        ignored: the strategy's reason for ignoring it; empty if it is shown.
+        ignored: the strategy's reason for ignoring the finding; empty if the finding is shown.
 
     Examples:
         >>> str(Finding(code="EFA_UNSUPPORTED", path="node_groups[gpu]", message="g6.4xlarge has no EFA"))

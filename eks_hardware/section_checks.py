@@ -201,5 +201,8 @@ def region_of(path: str, zones: object) -> str:
     found = {regions[zone] for zone in zones}
     if len(found) != 1:
         named = ", ".join(sorted(found))
-        raise ValueError(f"NODE_GROUP_ZONE {path}: private_subnet_ids must have zones of one region, got {named}")
+        raise ValueError(
+            f"NODE_GROUP_ZONE {path}: all zones in private_subnet_ids must be in one region, got {named}; remove the "
+            "others"
+        )
     return found.pop()

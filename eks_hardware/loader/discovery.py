@@ -30,7 +30,7 @@ OVERLAY_VARIABLE = "EKS_HARDWARE_OVERLAY"
 
 _VERSION = re.compile(rb"^\s*\{?\s*[\"']?version[\"']?\s*:", re.MULTILINE)
 
-_NAMED = "give strategy files, or folders of them"
+_NAMED = "name strategy files, or folders that contain them"
 _DEFAULT = f"`eks-hardware init NAME` writes a first strategy; {STRATEGIES_VARIABLE} selects other files and folders"
 
 
@@ -41,7 +41,7 @@ class FromVariable(str):
 
 
 class Selection(NamedTuple):
-    """The selection in the environment: files or folders (None: the default folder), and overlays in order."""
+    """The environment's selection: files or folders (None for the default folder), and overlays in order."""
 
     paths: list[str] | None
     overlays: list[str]
@@ -57,7 +57,7 @@ def read_environment(environ: Mapping[str, str]) -> Selection:
 
 
 def default_folder() -> Path:
-    """Return the default folder of strategies: ``strategies`` here, or that of this checkout."""
+    """Return the default strategy folder: ``strategies`` in the working folder, or this checkout's own."""
     checkout = DEFAULT_FOLDER.parent.parent
     if not (checkout / PROJECT_FILE).is_file():  # installed
         return Path(PROJECT_FOLDER)
@@ -102,7 +102,8 @@ def _missing(entry: Path | str, error: OSError | ValueError, remedy: str) -> str
     """Return the message about a path without strategies. A misspelled name or file gets those that exist."""
     path, text = Path(entry), quoted(display_name(str(entry)))
     gone = remedy == _NAMED and "\0" not in str(entry) and not os.path.lexists(entry)
-    # The variable contains paths only. A known name is given where the caller does not look names up.
+    # The variable accepts paths only, so no names are suggested for it. A known name gets here only from a command that
+    # accepts no names.
     known = [] if isinstance(entry, FromVariable) else _known_names()
     if gone and path.suffix.lower() in SUFFIXES:
         if there := _strategies_in(path.parent):
@@ -148,9 +149,9 @@ def named_strategy(name: str, paths: Sequence[Path | str] | None) -> Path:
 
 
 def known_strategies(paths: Sequence[Path | str] | None) -> dict[str, Path]:
-    """Return the files that commands find by name: those in ``paths``, by default of this project, and the shipped.
+    """Return the files that commands find by name: those in ``paths`` (by default this project's), then the shipped.
 
-    Missing folders are ignored. If several files have the same name, the first counts.
+    Missing folders are ignored. If several files have the same name, the first is used.
     """
     known: dict[str, Path] = {}
     for entry in (*(paths or [default_folder()]), DEFAULT_FOLDER):
@@ -162,7 +163,7 @@ def known_strategies(paths: Sequence[Path | str] | None) -> dict[str, Path]:
 
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
-        path.lstat()  # raises if nothing exists; a broken link exists, and reading it reports it
+        path.lstat()  # raises if the path does not exist; a broken link exists, and is reported when it is read
         return [path]
     files = [file for file in path.iterdir() if _is_strategy(file)]
     if not files:

@@ -29,8 +29,8 @@ class Document(Generic[ModelT]):
     Attributes:
         value: the model.
         source: the position of every field, overlays included.
-        file: the file as findings name it.
         file: the file name in findings.
+        path: the file; None for text.
 
     Examples:
         >>> from pathlib import Path
@@ -89,7 +89,7 @@ def read_file(
     read: dict[Path, Parsed],
     defaults: Mapping[str, object] | None = None,
 ) -> Attempt[ModelT]:
-    """Read a file, even with faults; ``read`` caches overlays for the next file."""
+    """Read a file, even if it has faults; ``read`` caches parsed overlays for the next file."""
     attempt: Attempt[ModelT] = Attempt(display_name(path), path)
     attempt.take(_parsed(path, fix=_minimum(model)))
     attempt.lay_over_named(overlays, ov.overlay_folders(path), read)
@@ -100,7 +100,7 @@ def read_file(
 
 @dataclass
 class Attempt(Generic[ModelT]):
-    """A document during loading: its tree, its findings, and the model once it is valid."""
+    """A document being loaded: its tree, its findings, and the model once it is valid."""
 
     file: str
     path: Path | None = None
@@ -141,13 +141,13 @@ class Attempt(Generic[ModelT]):
             self.root = ov.merge_mappings(self.root, overlay)
 
     def fill(self, defaults: Mapping[str, object] | None) -> None:
-        """Set fields that the document does not set."""
+        """Add defaults for fields that the document does not set."""
         if self.root is not None and defaults:
             filled = parse(json.dumps(defaults), self.file).root
             self.root = replace(self.root, entries={**(filled.entries if filled else {}), **self.root.entries})
 
     def validate(self, model: type[ModelT]) -> None:
-        """Create the model of the document, or its findings."""
+        """Create the document's model, or add the findings that prevent it."""
         root = self.root
         if root is None:
             return
@@ -161,7 +161,7 @@ class Attempt(Generic[ModelT]):
             self.document = Document(value, SourceMap(root), self.file, self.path)
 
     def _explain(self, error: ValidationError, root: yn.Mapping, model: type[ModelT]) -> None:
-        # Imported only for a wrong file.
+        # Imported only if a file has errors.
         from eks_hardware.loader.pydantic_errors import translate
 
         details = error.errors(include_url=False, include_input=False)
@@ -195,9 +195,9 @@ def validated(root: yn.Node, model: type[ModelT]) -> ModelT:
 
 
 def _minimum(model: type[BaseModel]) -> str:
-    """Return what an empty file needs."""
+    """Return the fix for an empty file, with the required fields."""
     required = [each.alias or name for name, each in model.model_fields.items() if each.is_required()]
-    return f"write at least {joined(required, 'and')} into it"
+    return f"add at least {joined(required, 'and')}"
 
 
 def _parsed(path: Path, *, may_be_empty: bool = False, fix: str = "") -> Parsed:

@@ -52,7 +52,7 @@ _VALIDATED = re.compile(r"function-(?:after|before|wrap)\[.*, (\w+)\]+")
 
 
 def tags(model: Any) -> set[object]:
-    """Return the values by which a union chooses the model: those of the Literal fields."""
+    """Return the values by which a union selects the model: those of its Literal fields."""
     annotations = (info.annotation for info in model.model_fields.values())
     return {value for item in annotations if typing.get_origin(item) is Literal for value in allowed(item)}
 

@@ -1,4 +1,4 @@
-"""Files of other tools: recognized by their first fields, so that one sentence says what to do instead."""
+"""Files of other tools, recognized by their top-level fields, so that one message says what to do instead."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from eks_hardware.printable import shown
 
 _INIT = "write a strategy with `eks-hardware init`"
 _NODES = f"{_INIT}, and copy the node groups into it"
-_VALUES = "put them under kubernetes.charts.<name>.values of a strategy, if it installs the chart"
-_KUBERNETES = ("a Kubernetes {kind}", "name a strategy file, which `eks-hardware init` writes")
+_VALUES = "put the values under kubernetes.charts.<name>.values in a strategy that installs the chart"
+_KUBERNETES = ("a Kubernetes {kind}", "name a strategy file; `eks-hardware init` writes one")
 _MANIFESTS: MappingType[str, tuple[str, str]] = {
     "eksctl.io/": ("an eksctl {kind}", _NODES),
     "karpenter.": (
         "a Karpenter {kind}",
-        "describe the pool under karpenter.node_pools in a strategy, which writes such objects",
+        "describe the pool under karpenter.node_pools in a strategy, which generates such objects",
     ),
     "node.eks.aws/": ("the {kind} of a node's user data", "put its spec under 'user_data' of a node group or pool"),
 }
 """Names of other tools' files and what to do about them, by the start of their ``apiVersion``."""
 
-# Groups of Kubernetes itself have no dot, or end in k8s.io.
+# Kubernetes's own API groups have no dot, or end in k8s.io.
 _OF_KUBERNETES = r"v[0-9]\w*|[a-z]+/v[0-9]\w*|[a-z.]+\.k8s\.io/v[0-9]\w*"
 _FIELDS: tuple[tuple[frozenset[str], str, str], ...] = (
     (frozenset(["managedNodeGroups"]), "an eksctl ClusterConfig", _NODES),
@@ -38,14 +38,14 @@ _FIELDS: tuple[tuple[frozenset[str], str, str], ...] = (
     (frozenset(["nameOverride"]), "a Helm values file", _VALUES),
     (frozenset(["fullnameOverride"]), "a Helm values file", _VALUES),
 )
-"""Fields at the top of other files, what these are, and what to do."""
+"""Top-level fields of other tools' files, the kind of file, and what to do."""
 
 # The first line of a Terraform file that is not a comment: module "eks" {, or region = "us-west-2".
 _HCL = r'(module|resource|provider|data|variable|output|locals|terraform)( "[^"]*")* *\{|\w+ = '
 
 
 def other_file(root: Node) -> tuple[str, Position] | None:
-    """Return the message and the place for a file of another tool; None for any other file.
+    """Return the message and the position for another tool's file; None for any other file.
 
     Such a file often has several documents, or tags.
     """
@@ -69,7 +69,7 @@ def other_file(root: Node) -> tuple[str, Position] | None:
 def _manifest(version: str, kind: str) -> str:
     what, fix = next((of for group, of in _MANIFESTS.items() if version.startswith(group)), _KUBERNETES)
     if (what, fix) == _KUBERNETES and not re.fullmatch(_OF_KUBERNETES, version):
-        what = f"an object of the kind {{kind}} ({shown(version, 60)})"
+        what = f"an object of kind {{kind}} ({shown(version, 60)})"
     return _message(what.format(kind=kind), fix)
 
 

@@ -1,4 +1,4 @@
-"""The field that has the purpose of an unknown one: in a part of the same section, or under another tool's name."""
+"""The field to use instead of an unknown one: one in a subsection, or the equivalent of another tool's field."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from eks_hardware.loader.model_fields import below, fields, is_model, unwrap
 from eks_hardware.suggestions import plain
 
 _GENERAL = frozenset({"enabled", "id", "key", "name", "path", "type", "value"})
-"""Fields of many parts: which one is meant is unknown."""
+"""Fields that many subsections have, so the intended one is unknown."""
 _ALIKE = {"NodePoolSpec": "NodeGroupSpec"}
-"""Sections with many fields of another one, whose rows apply if the fields exist."""
+"""Sections that share many fields with another section, whose rows apply if the fields exist."""
 
 
 def field_here(section: object, key: str) -> str | None:
@@ -62,7 +62,7 @@ def _of_another_tool(section: object, key: str) -> str | None:
 
 
 def other_name(table: str, key: str) -> str | None:
-    """Return what a table of ``facts/other_names.json`` has for a name; None if it has nothing."""
+    """Return the path for another tool's name in a table of ``facts/other_names.json``; None if it is not there."""
     rows = (row for tool in facts.other_names()["tools"].values() for row in tool["fields"].get(table, {}).items())
     return next((path for other, path in rows if _same(other, key)), None)
 

@@ -84,7 +84,7 @@ def _files(folder: Path) -> list[Path]:
 def overlays_for(strategy_file: Path) -> list[str]:
     """Return the names of the overlays in a strategy's own folders that apply to it, sorted.
 
-    An overlay or strategy with a fault counts as one that applies, and reading both reports it.
+    An overlay or strategy with a fault counts as applying, so that the fault is reported when both are read.
     """
     strategy = _root(strategy_file)
     folders = _own_folders(strategy_file)

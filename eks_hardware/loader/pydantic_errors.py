@@ -1,4 +1,4 @@
-"""Translation of pydantic's errors to findings: stable codes, paths with names of list items, and plain sentences."""
+"""Translation of pydantic's errors into findings: stable codes, paths with names of list items, and plain sentences."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _is_long_enough(detail: ErrorDetails, node: yn.Node | None) -> bool:
     return written >= int(detail.get("ctx", {}).get("min_length", 0))
 
 
-# 1e3 in quotes is not an amount of ours either.
+# 1e3 in quotes is not a valid amount either.
 _DECIMAL = r"[0-9]+\.[0-9]+"
 
 
@@ -323,7 +323,7 @@ def _unknown(place: _Place, root: yn.Mapping, model: object) -> _Translated:
     if not hint and (path := field_here(place.owner, key)):
         hint = f"; use {path}"
     if not hint and (items := list_of(place.owner, key)):
-        hint = f"; it is a field of each item of {items}"
+        hint = f"; it belongs in each item of {items}"
     if not hint and (longer := [name for name in known if name.startswith(f"{key}_")]):
         hint = f"; {question(longer)}"
     hint = hint or _too_many_spaces(place, root, model) or _did_you_mean(key, known)
@@ -352,7 +352,7 @@ def _too_many_spaces(place: _Place, root: yn.Mapping, model: object) -> str:
     if annotation is None or place.parent is root or typing.get_origin(annotation) is typing.Literal:
         return ""  # "version" is usually that of something else than the file
     is_section = any(map(is_model, (*unwrap(annotation), *_models_of(annotation))))
-    return f"; it is a {'section' if is_section else 'field'} of the file, so write it without indentation"
+    return f"; it is a top-level {'section' if is_section else 'field'}, so remove its indentation"
 
 
 def _models_of(annotation: object) -> list[object]:
@@ -493,9 +493,9 @@ def _instance_types(place: _Place) -> str:
     if len(words) > 1 and all(word in catalogue for word in words):
         return f"; write [{', '.join(words)}]"
     if of_family := catalogue.select(family=node.raw):
-        return f"; types of the family: {several([kind.name for kind in of_family])}"
+        return f"; types in this family: {several([kind.name for kind in of_family])}"
     if with_it := catalogue.select(accelerator=node.raw):
-        return f"; types with it: {several([kind.name for kind in with_it])}"
+        return f"; types with this accelerator: {several([kind.name for kind in with_it])}"
     return ""
 
 
@@ -575,7 +575,7 @@ def _sub_path(place: _Place, sub: str, position: Position) -> tuple[str, Positio
 
 @lru_cache(maxsize=1)
 def builtin_kinds() -> frozenset[str]:
-    """Return pydantic's own types of errors; all others are raised by models, with a message of ours."""
+    """Return pydantic's own error types; models raise all others, with messages of this project."""
     from pydantic_core import core_schema
 
     return frozenset(typing.get_args(core_schema.ErrorType))

@@ -1,4 +1,4 @@
-"""Pydantic's errors of models that a program creates, with the words that files get."""
+"""Pydantic's errors for models created in Python, with the same messages as for files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from eks_hardware.loader.yaml_document import parse
 
 
 def translated(error: ValidationError, model: type[BaseModel], given: Mapping[str, Any]) -> ValidationError:
-    """Return an error with the codes, paths and messages that a file with the same values gets.
+    """Return an error with the codes, paths and messages that the same values in a file get.
 
-    It is the same error if the models raised all of it, or if no file can have the values, such as other objects.
+    The error is returned unchanged if all of it comes from the models, or if no file can contain the values, such as
+    other Python objects.
     """
     details = error.errors(include_url=False)
     if not any(detail["type"] in builtin_kinds() for detail in details):

@@ -68,12 +68,12 @@ class Reading(NamedTuple):
 
 
 class Remains(NamedTuple):
-    """A strategy without the faulty parts of its file, only for checking the rest.
+    """A strategy without the faulty parts of its file, used only to check the remaining parts.
 
     Attributes:
-        loaded: the rest; missing sections have their defaults.
-        sections: names of the missing sections; a misspelled name may mean any section that the file lacks.
-        lists: lists of :data:`eks_hardware.models.node_lists.NODE_LISTS` that lack groups or pools.
+        loaded: the remaining strategy; missing sections have their defaults.
+        sections: names of the missing sections; a misspelled name may mean any section that the file does not have.
+        lists: lists of :data:`eks_hardware.models.node_lists.NODE_LISTS` without some of their groups or pools.
 
     Examples:
         >>> reading = read_strategies(["config/strategies/gpu-training.yaml"])
@@ -126,7 +126,7 @@ def read_strategies(files: Iterable[Path | str], overlays: Sequence[str] = ()) -
     return Reading(
         loaded,
         tuple(each for each in remains if each is not None),
-        # The same overlay of several strategies would repeat its findings.
+        # An overlay shared by several strategies would repeat its findings.
         tuple({str(finding): finding for finding in findings}.values()),
     )
 
@@ -169,7 +169,7 @@ def _same_names(attempts: Iterable[Attempt[Strategy]]) -> Iterator[Finding]:
             continue
         if node.value in first:
             message = (
-                f"the strategies in {attempt.file} and {first[node.value]} have the name {quoted(node.value)}, and "
+                f"the strategies in {attempt.file} and {first[node.value]} are both called {quoted(node.value)}, but "
                 "names must be unique, because they are stack IDs and cluster names; rename one of them"
             )
             yield Finding("STRATEGY_NAME_DUPLICATE", "name", message, position=node.position)
@@ -186,8 +186,8 @@ def _same_stacks(loaded: Sequence[LoadedStrategy]) -> Iterator[Finding]:
             yield Finding(
                 "STRATEGY_NAME_DUPLICATE",
                 "kubernetes.stack",
-                f"the stack of the charts has the name {second!r}, like the strategy in {files[second]}; rename one of "
-                "the two strategies",
+                f"the chart stack is called {second!r}, which is also the name of the strategy in {files[second]}; "
+                "rename one of the two strategies",
                 position=entry.source.locate("kubernetes.stack"),
             )
 
@@ -240,7 +240,7 @@ def _without_sections(root: yn.Mapping, sections: Container[str], separate: Sequ
 
 
 def _without_items(node: yn.Node, labels: Container[str]) -> yn.Node:
-    """Return a list without the items with these names, or for items without a name these indexes."""
+    """Return a list without the items that have these names, or these indexes if they have no name."""
     if not isinstance(node, yn.Sequence):
         return node
     kept = [

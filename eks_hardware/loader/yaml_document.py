@@ -113,7 +113,7 @@ class _Reader:
                 yield event
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            # libyaml reports one line too many, with or without a line break at the end.
+            # At the end of the text, libyaml reports one line too many, with or without a final line break.
             inside = mark is not None and mark.index < len(self.text)
             where = self._position(mark) if inside else position_after(self.text, self.file)
             self._stop("YAML_SYNTAX", explained(error, self.text), where)
@@ -144,7 +144,7 @@ class _Reader:
         next(self._events)  # document end
         after = next(self._events)
         if not isinstance(after, StreamEndEvent):
-            message = "a file must have one document, got a second one here; remove the --- or split the file"
+            message = "a file must contain one document, but a second one starts here; remove the --- or split the file"
             self._stop("YAML_DOCUMENTS", message, self._position(after.start_mark))
         return root
 
@@ -193,7 +193,7 @@ class _Reader:
             return self._faulty("YAML_SYNTAX", message, position)
         node = self._anchors[name]
         if node is None:
-            self._stop("YAML_ALIAS_LIMIT", f"alias *{shown(name)} is inside its own anchor", position)
+            self._stop("YAML_ALIAS_LIMIT", f"alias *{shown(name)} is inside its own anchor; remove the alias", position)
         if depth + node.height - 1 > MAX_DEPTH:
             self._stop("YAML_DEPTH", f"aliases must be nested at most {MAX_DEPTH} levels deep", position)
         self._count(node.size, position)
@@ -238,7 +238,7 @@ class _Reader:
     def _add_entry(self, entries: dict[str, Entry], key: Node, value: Node, event: NodeEvent) -> None:
         if isinstance(key, Faulty):
             return
-        # The key of an alias has the position of its anchor.
+        # The node of a key that is an alias has the position of its anchor.
         position = self._position(event.start_mark)
         if not isinstance(key, Scalar):
             what = "list" if isinstance(key, Sequence) else "mapping"
@@ -250,7 +250,7 @@ class _Reader:
             self._add("YAML_KEY_TYPE", message, position)
         elif key.value in entries:
             first = entries[key.value].key_position
-            message = f"key {quoted(key.value)} is here and at {first}; keep one of them"
+            message = f"key {quoted(key.value)} is used here and at {first}; keep one of them"
             self._add("YAML_DUPLICATE_KEY", message, position)
         else:
             entries[key.value] = Entry(position, value)
@@ -264,7 +264,7 @@ class _Reader:
                     for key, entry in part.entries.items():
                         entries.setdefault(key, entry)
                 elif not isinstance(part, Faulty):
-                    message = "a merge key (<<) must have an alias of a mapping, or a list of such aliases"
+                    message = "the value of a merge key (<<) must be an alias of a mapping, or a list of such aliases"
                     self._add("YAML_SYNTAX", message, part.position)
 
     # -- findings

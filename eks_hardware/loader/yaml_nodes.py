@@ -124,7 +124,7 @@ def child_of(node: Node | None, part: str | int) -> Node | None:
 
 
 def changed(node: Node, labels: abc.Sequence[str], change: Callable[[Node], Node]) -> Node:
-    """Return a copy of the tree with a changed value at a path; the same tree if there is no value."""
+    """Return a copy of the tree with the value at a path changed; the same tree if the path has no value."""
     if not labels:
         return change(node)
     label, *rest = labels
@@ -139,7 +139,7 @@ def changed(node: Node, labels: abc.Sequence[str], change: Callable[[Node], Node
 
 
 def path_below(path: str, parent: Node | None, part: str | int) -> str:
-    """Return ``path`` with one more step; list items with a name have the name instead of the index."""
+    """Return ``path`` with one more step; a list item with a name gets the name instead of the index."""
     if isinstance(part, str):
         return field_paths.below(path, part if field_paths.is_word(part) else shown(part))
     name = name_of(child_of(parent, part)) if isinstance(parent, Sequence) else None

@@ -22,23 +22,23 @@ _MEANINGS = {
     "block sequence entries are not allowed in this context": 'a list item ("- ") must start on its own line',
     "could not find expected ':'": 'line {line} has no value; write "key: value" on one line, with a space after the '
     "colon",
-    "did not find expected '-' indicator": "the list that starts in line {line} continues here without an item; indent "
-    "all items alike, and the fields of an item alike",
-    "did not find expected ',' or ']'": "the [ in line {line} is not closed; add ], or a comma between its items",
-    "did not find expected ',' or '}'": "the {{ in line {line} is not closed; add }}, or a comma between its fields",
-    "did not find expected <document start>": "indented unlike the lines above; indent all fields at the top alike",
-    "did not find expected comment or line break": "only a comment may follow | or > on the line; start the text on "
-    "the next line",
+    "did not find expected '-' indicator": "this line is in the list that starts on line {line}, but is not an item; "
+    "indent all items alike, and the fields of each item alike",
+    "did not find expected ',' or ']'": "the [ on line {line} is not closed; add ], or a comma between its items",
+    "did not find expected ',' or '}'": "the {{ on line {line} is not closed; add }}, or a comma between its fields",
+    "did not find expected <document start>": "indented differently from the lines above; indent all top-level "
+    "fields alike",
+    "did not find expected comment or line break": "only a comment may follow | or > on the same line; start the text "
+    "on the next line",
     "did not find expected hexdecimal number": _ESCAPE,
-    "did not find expected node content": "a value is missing, or the bracket before it is not closed",
     "found a tab character that violates indentation": _TAB,
     "found a tab character where an indentation space is expected": _TAB,
-    "found an indentation indicator equal to 0": "the indentation after | or > must be 1 to 9; leave it out",
-    "found invalid Unicode character escape code": "the escape is not a valid character; remove it",
+    "found an indentation indicator equal to 0": "the indentation number after | or > must be 1 to 9, got 0; remove it",
+    "found invalid Unicode character escape code": "the escape sequence is not a valid character; remove it",
     "found incompatible YAML document": DIRECTIVE,
-    "found unexpected ':'": 'a space is missing after ":"',
-    "found unexpected document indicator": "the quote in line {line} is not closed before --- or ...; close it",
-    "found unexpected end of stream": "the quote in line {line} is not closed; close it",
+    "found unexpected ':'": 'a space is missing after ":"; add it',
+    "found unexpected document indicator": "the quote on line {line} is not closed before --- or ...; close it",
+    "found unexpected end of stream": "the quote on line {line} is not closed; close it",
     "found unknown escape character": _ESCAPE,
     "mapping keys are not allowed in this context": 'a value cannot begin with "? "; put it in quotes',
     "mapping values are not allowed in this context": '": " is not allowed here; indent the line like its neighbours, '
@@ -56,7 +56,9 @@ def explained(error: MarkedYAMLError, text: str) -> str:
         return _TAB if after[:1] == "\t" else f"a value cannot begin with {shown(after[:1])}; put it in quotes"
     if problem == "did not find expected alphabetic or numeric character":
         kind, sign = ("alias", "*") if error.context == "while scanning an alias" else ("anchor", "&")
-        return f"{sign} starts an {kind} name, which can have letters and digits only; put text in quotes"
+        return f"{sign} starts an {kind} name, which can contain only letters, digits, - and _; put text in quotes"
+    if problem == "did not find expected node content":
+        return _no_value(after, in_brackets=error.context == "while parsing a flow node")
     if problem == "did not find expected key":
         return _not_a_key(before, after, line)
     if problem in _MEANINGS:
@@ -76,11 +78,17 @@ def _around(text: str, line: int, column: int) -> tuple[str, str]:
     return found[:column], found[column:]
 
 
+def _no_value(after: str, *, in_brackets: bool) -> str:
+    if in_brackets and after[:1] != ",":
+        return "expected a value; add one, or close the bracket that is still open"
+    return f"expected a value, got {quoted(after[:1])}; add a value, or remove the {shown(after[:1])}"
+
+
 def _not_a_key(before: str, after: str, line: int) -> str:
     if after[:1] in ("]", "}"):
         return f"{after[0]} closes no open bracket; remove it"
     if after[:1] == ":":
-        return 'a key is missing before ":"'
+        return 'a key is missing before ":"; add it'
     if before.strip():
         return f"a value must end its line, got {quoted(after)} after it; put the whole value in quotes"
-    return f"indented unlike the other fields of the mapping that starts in line {line}; indent them alike"
+    return f"indented differently from the other fields of the mapping that starts on line {line}; indent them alike"

@@ -17,7 +17,7 @@ from eks_hardware.rules.registry import Breach, Context, error, node_path, warni
 from eks_hardware.suggestions import did_you_mean, misspelt
 
 _ROLE = re.compile(r"arn:[a-z-]+:iam::([0-9]{12}):role/.+")
-# A name of a namespace; * matches any characters.
+# A namespace name; * matches any characters.
 _NAMESPACE = re.compile(r"[a-z0-9*]([a-z0-9*-]{0,61}[a-z0-9*])?")
 _SSO_PATH = "aws-reserved/sso.amazonaws.com/"
 
@@ -42,7 +42,10 @@ def _duplicate_principal(context: Context) -> Iterator[Breach]:
     for entry in cluster.access_entries:
         path = _entry_path(entry, "principal_arn")
         if entry.principal_arn in seen:
-            yield path, f"{entry.principal_arn} already has an entry ({seen[entry.principal_arn]}); merge the two"
+            yield (
+                path,
+                f"{entry.principal_arn} already has an entry ({seen[entry.principal_arn]}); merge the two entries",
+            )
         seen.setdefault(entry.principal_arn, path)
 
 
@@ -93,8 +96,8 @@ def _no_permission(context: Context) -> Iterator[Breach]:
         if not entry.policies and not entry.kubernetes_groups:
             yield (
                 field_paths.item("cluster.access_entries", entry.name),
-                "the entry grants no permissions, because it has neither policies nor kubernetes_groups; add for "
-                "example policies: [{policy: AmazonEKSViewPolicy}]",
+                "the entry grants no permissions, because it has neither policies nor kubernetes_groups; add a "
+                "policy, for example policies: [{policy: AmazonEKSViewPolicy}]",
             )
 
 
@@ -180,7 +183,7 @@ def _not_a_role(context: Context) -> Iterator[Breach]:
             fix = "use the ARN of the session's role" if session else "Terraform can only assume roles"
             yield path, f"must be the ARN of an IAM role (arn:aws:iam::<account>:role/<name>), got {arn}; {fix}"
         elif arn and "*" in arn:
-            yield path, f"must be the ARN of one role, got {arn}; write the name of the role"
+            yield path, f"must be the ARN of one role, got {arn}; write the role's full name"
         elif arn and f":role/{_SSO_PATH}" in arn:
             yield (
                 path,
@@ -195,7 +198,7 @@ def _not_a_role(context: Context) -> Iterator[Breach]:
 
 
 def account_of(strategy: Strategy) -> str | None:
-    """Return the account of the cluster, as far as the strategy says: ``aws.account_id``, or that of the role."""
+    """Return the cluster's account ID: ``aws.account_id``, or the assumed role's account; None if neither is set."""
     return strategy.aws.account_id or _account_of_role(strategy)
 
 
@@ -221,13 +224,13 @@ def _account(context: Context) -> Iterator[Breach]:
         if owner not in ("aws", account):
             yield (
                 path,
-                f"a policy of a role in {account} must be in that account or managed by AWS, got one in {owner}; copy "
-                f"it to {account}",
+                f"a policy for roles in account {account} must be in that account or managed by AWS, got one in "
+                f"{owner}; copy it to {account}",
             )
 
 
 def _managed(context: Context) -> Iterator[tuple[str, str, str | None]]:
-    """Yield path, path and name below ``policy/``, and the right ones (or None) of policies that AWS does not list."""
+    """Yield the field's path, the policy's path and name, and the right ones or None, for unlisted AWS policies."""
     for path, arn in _policy_arns(context):
         if arn.split(":")[4] != "aws":
             continue
@@ -247,7 +250,7 @@ def _unknown_managed(context: Context) -> Iterator[Breach]:
         if meant:
             yield (
                 path,
-                f"AWS manages no policy {quoted(given)}, so IAM refuses to attach it; write "
+                f"AWS has no managed policy {quoted(given)}, so IAM refuses to attach it; write "
                 f"arn:{facts.partition(context.strategy.region)}:iam::aws:policy/{meant}",
             )
 
@@ -259,8 +262,8 @@ def _unread_managed(context: Context) -> Iterator[Breach]:
             day = facts.managed_policies()["managed"]["as_of"]
             yield (
                 path,
-                f"the list of policies that AWS manages ({day}) has no {quoted(given)}; check it with `aws iam "
-                f"get-policy`",
+                f"the recorded list of AWS managed policies ({day}) has no {quoted(given)}; check the ARN with `aws "
+                "iam get-policy`",
             )
 
 
@@ -275,7 +278,8 @@ def _role_policies(context: Context) -> Iterator[Breach]:
         yield (
             "karpenter.node_policies",
             f"the role of Karpenter's nodes must have at most {most} managed policies (IAM's default quota), got "
-            f"{count} with our {len(own)}; combine yours, or ignore this with a higher quota",
+            f"{count}, including {len(own)} from eks-hardware; combine yours, or ignore this if your quota is "
+            "higher",
         )
 
 
@@ -289,7 +293,7 @@ def _policy_size(context: Context) -> Iterator[Breach]:
     if size > MANAGED_POLICY_SIZE:
         yield (
             "karpenter.node_pools",
-            f"the policy with the {len(keys)} volume keys of the pools must have at most {MANAGED_POLICY_SIZE} "
+            f"the policy for the pools' {len(keys)} volume keys must have at most {MANAGED_POLICY_SIZE} "
             f"characters, got {size}; let pools share keys",
         )
 
@@ -299,8 +303,8 @@ def _reserved_path(context: Context) -> Iterator[Breach]:
     if context.strategy.aws.iam_path.startswith("/aws-service-role/"):
         yield (
             "aws.iam_path",
-            "must not start with '/aws-service-role/', which IAM accepts only for service-linked roles; write for "
-            "example /eks/",
+            "must not start with '/aws-service-role/', which IAM accepts only for service-linked roles; write "
+            "/eks/, for example",
         )
 
 

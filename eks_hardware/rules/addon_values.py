@@ -50,7 +50,7 @@ def _kinds(context: Context) -> Iterator[Breach]:
             # ADDON_ENVIRONMENT_TEXT reports values that are not text.
             if not (name == "vpc-cni" and wrong.path[0] == "env" and len(wrong.path) == 2 and _is_scalar(wrong.value)):
                 of_cni = (name, wrong.path[0]) == ("vpc-cni", "env")
-                yield _addon_path(name, wrong.path), f"{wrong}{_CNI if of_cni else f', or {_REJECTS}'}"
+                yield _addon_path(name, wrong.path), f"{wrong}{_CNI if of_cni else f', so {_REJECTS}'}"
         for path, fault in _faults(values):
             yield _addon_path(name, path), fault
     yield from ((each.path, each.message) for each in _names(context) if each.sure)
@@ -67,7 +67,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
 
 
 def _names(context: Context) -> Iterator[_Name]:
-    """Yield every name that an add-on's recorded configuration lacks."""
+    """Yield every name that is missing from an add-on's recorded configuration."""
     known = facts.addon_configurations()["configurations"]
     for name, values in _configured(context):
         row = known.get(name)
@@ -78,7 +78,7 @@ def _names(context: Context) -> Iterator[_Name]:
                 continue
             meant = misspelt(last, found.close)
             places = [place for place in _places(row["fields"], last, ()) if place != found.path] if row else []
-            where = f"it belongs to {'.'.join(places[0][:-1]) or 'the top level'}" if places else ""
+            where = f"it belongs {_under(places[0][:-1])}" if places else ""
             hint = question([meant]) if meant else where or f"see `{_DESCRIBE} {name}`"
             yield _Name(
                 _addon_path(name, found.path),
@@ -86,6 +86,10 @@ def _names(context: Context) -> Iterator[_Name]:
                 f"names; {hint}",
                 sure=bool(meant or places),
             )
+
+
+def _under(keys: tuple[str, ...]) -> str:
+    return f"under {'.'.join(keys)}" if keys else "at the top level"
 
 
 _DESCRIBE = "aws eks describe-addon-configuration --addon-name"
@@ -114,7 +118,7 @@ def _replicas(context: Context) -> Iterator[Breach]:
     budget = values.get("podDisruptionBudget")
     if isinstance(budget, Mapping) and {"maxUnavailable", "minAvailable"} <= budget.keys():
         path = _addon_path("coredns", ("podDisruptionBudget", "minAvailable"))
-        yield path, "a PodDisruptionBudget has only one of minAvailable and maxUnavailable; remove one"
+        yield path, "a PodDisruptionBudget must have only one of minAvailable and maxUnavailable, got both; remove one"
 
 
 def _default_limit(values: Mapping[str, object]) -> Iterator[Breach]:
@@ -138,7 +142,7 @@ def _default_limit(values: Mapping[str, object]) -> Iterator[Breach]:
 
 
 def _by_name(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Iterator[WrongValue]:
-    """Yield values of another kind than their name has in every chart; null removes a value."""
+    """Yield values of a different kind from the one that their name has in every chart; null removes a value."""
     kinds = facts.value_kinds()["by_name"]["kinds"]
     for name, value in values.items():
         if name in kinds and value is not None:
@@ -150,7 +154,7 @@ def _by_name(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Itera
 
 
 def _faults(values: Mapping[str, object]) -> Iterator[Fault]:
-    """Yield the path and the fault of values of the right kind that are refused nevertheless."""
+    """Yield the path and the fault of values that have the right kind but are still refused."""
     for above, section in (((), values), *_mappings(values, (), without=FREE)):
         for check in (_above_limits, _late_timeouts, _stuck_updates):
             yield from check(section, above)
@@ -197,7 +201,7 @@ _OPERATOR_INTERVAL = "30s"
 
 
 def _late_timeouts(values: Mapping[str, object], above: tuple[str, ...]) -> Iterator[Fault]:
-    """Yield timeouts of scrapes above the interval next to them, which the Prometheus Operator refuses.
+    """Yield scrape timeouts above the interval next to them, which the Prometheus Operator refuses.
 
     Source: https://github.com/prometheus-operator/prometheus-operator/blob/main/pkg/prometheus/promcfg.go
     (CompareScrapeTimeoutToScrapeInterval) and resource_selector.go (validateScrapeIntervalAndTimeout)
@@ -210,7 +214,7 @@ def _late_timeouts(values: Mapping[str, object], above: tuple[str, ...]) -> Iter
         lost = "does not start Prometheus" if of_server else "omits the monitor"
         yield (
             (*above, "scrapeTimeout"),
-            f"must be at most {name} {given}, got {values['scrapeTimeout']}, or the Prometheus Operator {lost}; lower "
+            f"must be at most {name} {given}, got {values['scrapeTimeout']}, so the Prometheus Operator {lost}; lower "
             "it, or raise the interval",
         )
 
@@ -226,7 +230,7 @@ def _chart_kinds(context: Context) -> Iterator[Breach]:
         for wrong in {each.path: each for each in (*_by_name(chart.values), *own)}.values():
             path = field_paths.below(f"kubernetes.charts.{name}.values", *wrong.path)
             also = "; text that is not empty counts as true" if wrong.path[-1] == "enabled" else ""
-            yield path, f"{wrong}, or the chart cannot be installed or its pods do not start{also}"
+            yield path, f"{wrong}, so the chart cannot be installed or its pods do not start{also}"
         for keys, fault in _faults(chart.values):
             yield field_paths.below(f"kubernetes.charts.{name}.values", *keys), fault
 
@@ -251,7 +255,7 @@ def _volumes(context: Context) -> Iterator[Breach]:
     if classes and not (snapshots and snapshots.enabled):
         yield (
             _addon_path("aws-ebs-csi-driver", ("volumeSnapshotClasses",)),
-            "snapshot classes need the definitions of the add-on snapshot-controller; set "
+            "snapshot classes need the CRDs of the add-on snapshot-controller; set "
             "cluster.addons.snapshot-controller: {}, or remove this",
         )
 
@@ -264,7 +268,7 @@ def _monitors(context: Context) -> Iterator[Breach]:
         if key in _MONITORS and any(value.get(switch) is True for switch in ("enabled", "create", "forceEnable")):
             yield (
                 path,
-                "it needs the definitions of the Prometheus Operator, which the strategy does not install, so the "
+                "this needs the CRDs of the Prometheus Operator, which the strategy does not install, so the "
                 "installation fails or omits it; set kubernetes.prometheus: true, or ignore this if you install them",
             )
 
@@ -323,13 +327,13 @@ def _evictions(context: Context) -> Iterator[Breach]:
         if str(limits["maxUnavailable"]) in ("0", "0%") or str(least) == "100%" or every:
             yield (
                 path,
-                "no pod may be evicted, so updates of node groups fail (PodEvictionFailure), and Karpenter cannot "
+                "no pod can be evicted, so node group updates fail (PodEvictionFailure), and Karpenter cannot "
                 "remove the node; set maxUnavailable: 1",
             )
 
 
 def _replicas_next_to(context: Context, path: str) -> int | None:
-    """Return the replicas of the Deployment that a budget protects; None if no source says."""
+    """Return the replicas of the Deployment that a budget protects; None if unknown."""
     if path != _addon_path("coredns", ("podDisruptionBudget",)):
         return None
     values = context.addon_configuration("coredns")
@@ -354,7 +358,7 @@ _EBS_CLASSES = frozenset(["", "gp2", "gp3", "io1", "io2", "ebs", "auto-ebs-sc"])
 
 
 def claims(context: Context) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield the path and spec of each volume that chart values ask for."""
+    """Yield the path and spec of each volume that chart values request."""
     for path, key, value in settings(context):
         if key == "volumeClaimTemplate" and isinstance(spec := value.get("spec", {}), Mapping):
             yield path, spec

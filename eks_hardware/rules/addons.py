@@ -75,7 +75,7 @@ def _version(context: Context) -> Iterator[Breach]:
 
 
 def _not_reached(context: Context, name: str, version: str) -> LowestVersion | None:
-    """Return the version of an add-on that this project needs, if a pinned one is older."""
+    """Return the lowest version of an add-on that this project needs, if the pinned one is older."""
     known = facts.eks()["addon_versions"]
     lowest: LowestVersion | None = known["lowest"].get(name)
     if name == known["efa_only"]["addon"] and any(_has_efa_only(context, node) for node in context.nodes):
@@ -84,7 +84,7 @@ def _not_reached(context: Context, name: str, version: str) -> LowestVersion | N
 
 
 def _other_numbering(context: Context) -> Iterator[Breach]:
-    """Yield versions that the recorded ones contradict: of another numbering, or CoreDNS for another Kubernetes."""
+    """Yield versions that contradict the recorded ones: another numbering, or CoreDNS for another Kubernetes."""
     newest, minor = facts.eks()["addon_versions"]["newest"], context.strategy.cluster.kubernetes_version
     least, most = newest["coredns_minors"].get(minor, (0, _ANY_MINOR))
     for name, version in _pinned(context):
@@ -100,12 +100,12 @@ def _other_numbering(context: Context) -> Iterator[Breach]:
             yield (
                 _path(name, "version"),
                 f"EKS offers CoreDNS {offered} for Kubernetes {minor}, got {version}; pin one of these, or remove this "
-                "line and EKS picks the version",
+                "line so that EKS picks the version",
             )
 
 
 _ANY_MINOR = 1_000_000
-_UNKNOWN = "unknown"  # of an add-on whose oldest version was not read
+_UNKNOWN = "unknown"  # for an add-on whose oldest version is not recorded
 
 
 @warning("ADDON_VERSION_UNREAD")
@@ -117,13 +117,13 @@ def _unread(context: Context) -> Iterator[Breach]:
         if read != _UNKNOWN and numbers(version) < numbers(read) and not _not_reached(context, name, version):
             yield (
                 _path(name, "version"),
-                f"{name} is recorded from {read} on, so EKS may not offer {version} for Kubernetes {minor}; "
-                f"{_check_offered(name, minor)}",
+                f"the oldest recorded version of {name} is {read}, so EKS may not offer {version} for Kubernetes "
+                f"{minor}; {_check_offered(name, minor)}",
             )
 
 
 def _check_offered(name: str, minor: str) -> str:
-    return f"check `aws eks describe-addon-versions --addon-name {name} --kubernetes-version {minor}`"
+    return f"check with `aws eks describe-addon-versions --addon-name {name} --kubernetes-version {minor}`"
 
 
 def _newer(context: Context) -> Iterator[Breach]:
@@ -138,11 +138,12 @@ def _newer(context: Context) -> Iterator[Breach]:
             recorded = f"1.{most} for Kubernetes {minor}" if most < _ANY_MINOR else read
             yield (
                 _path(name, "version"),
-                f"{name} is recorded up to {recorded}, so {version} may not exist; {_check_offered(name, minor)}",
+                f"the newest recorded version of {name} is {recorded}, so {version} may not exist; "
+                f"{_check_offered(name, minor)}",
             )
 
 
-_OF_THE_CLUSTER = "pin one with the cluster's minor version, or remove this line and EKS picks the version"
+_OF_THE_CLUSTER = "pin one with the cluster's minor version, or remove this line so that EKS picks the version"
 
 
 def _has_efa_only(context: Context, node: Node) -> bool:
@@ -211,15 +212,15 @@ def _wiring(context: Context) -> Iterator[Breach]:
     if switched_on(environment, "DISABLE_NETWORK_RESOURCE_PROVISIONING"):
         yield (
             _environment_path("DISABLE_NETWORK_RESOURCE_PROVISIONING"),
-            "the CNI then attaches no interfaces and addresses, so pods stay in ContainerCreating; remove this line",
+            "the CNI then attaches no interfaces or addresses, so pods stay in ContainerCreating; remove this line",
         )
     own_interfaces = bool(context.addon_configuration("vpc-cni").get("eniConfig"))
     with_subnets = has_pod_subnets(context.strategy.network) or own_interfaces
     if switched_on(environment, switch) and not with_subnets:
         yield (
             _environment_path(switch),
-            "the CNI then takes pod addresses only from ENIConfig objects, and the network has no subnets for pods, so "
-            "no node becomes Ready; remove this line, or set network.pod_cidr",
+            "the CNI then assigns pod addresses only from ENIConfig objects, and the network has no subnets for pods, "
+            "so no node becomes Ready; remove this line, or set network.pod_cidr",
         )
     yield from _interfaces_capped(context)
     configuration = context.addon_configuration("coredns")
@@ -259,7 +260,7 @@ def _texts(path: str, values: Mapping[str, object]) -> Iterator[tuple[str, str, 
 
 
 def _prefixes_off(context: Context) -> Iterator[Breach]:
-    """Yield a breach if nodes have a higher pod limit than they have addresses for without prefix delegation."""
+    """Yield a breach if nodes, without prefix delegation, have fewer pod addresses than their pod limit."""
     environment, switch = _environment(context), "ENABLE_PREFIX_DELEGATION"
     if switch not in environment or switched_on(environment, switch):
         return
@@ -280,11 +281,12 @@ def _prefixes_off(context: Context) -> Iterator[Breach]:
             short[node.name] = (told, room)
     if short:
         name, (told, room) = next(iter(short.items()))
-        more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
+        others = len(short) - 1
+        more = f" (likewise {others} other {'group or pool' if others == 1 else 'groups or pools'})" if others else ""
         yield (
             _environment_path(switch),
             f"without prefix delegation, a node of {name} has {room} pod addresses but a limit of {told} pods{more}, "
-            "and the rest stays in ContainerCreating; remove this line, or set kubelet.max_pods everywhere",
+            "so some pods stay in ContainerCreating; remove this line, or set kubelet.max_pods everywhere",
         )
 
 
@@ -304,7 +306,7 @@ def _interfaces_capped(context: Context) -> Iterator[Breach]:
                 yield (
                     _environment_path(name),
                     f"with {most} interfaces, a {kind.name} of {node.name} has {room} pod addresses but a limit of "
-                    f"{told} pods, and the rest stays in ContainerCreating; raise it, or remove this line",
+                    f"{told} pods, so some pods stay in ContainerCreating; raise {name}, or remove this line",
                 )
                 return
 
@@ -326,7 +328,7 @@ def _warm_pool(context: Context) -> Iterator[Breach]:
     if targets["MINIMUM_IP_TARGET"] and not targets["WARM_IP_TARGET"]:
         yield (
             _environment_path("MINIMUM_IP_TARGET"),
-            "without WARM_IP_TARGET, the CNI stops at this number of addresses, and further pods of the node wait; set "
+            "without WARM_IP_TARGET, the CNI stops at this number of addresses, and further pods on the node wait; set "
             'WARM_IP_TARGET to "1" or more',
         )
     warm = "WARM_PREFIX_TARGET" if prefixes else "WARM_ENI_TARGET"
@@ -334,7 +336,7 @@ def _warm_pool(context: Context) -> Iterator[Breach]:
     for name, value in negative.items():
         yield (
             _environment_path(name),
-            f"the CNI ignores a number below 0, got {value}, and uses the default; set 0 or more, or remove this line",
+            f"must be at least 0, got {value}, so the CNI uses its default; correct it, or remove this line",
         )
     none_free = warm in environment and warm not in negative and not cni_number(environment, warm)
     if none_free and not any(targets.values()):
@@ -348,13 +350,13 @@ def _warm_pool(context: Context) -> Iterator[Breach]:
         if most and target > most:
             yield (
                 _environment_path(name),
-                f"each node reserves {target} addresses of its subnet, and no node runs more than {most} pods; lower "
-                "it",
+                f"each node reserves {target} addresses of its subnet, but no node runs more than {most} pods; lower "
+                f"it to at most {most}",
             )
     if (extra := cni_number(environment, "WARM_ENI_TARGET")) > 1 and not prefixes and not any(targets.values()):
         yield (
             _environment_path("WARM_ENI_TARGET"),
-            f"each node reserves all addresses of {extra} unused interfaces, which empties small subnets; set "
+            f"each node reserves all addresses of {extra} unused interfaces, which exhausts small subnets; set "
             'WARM_IP_TARGET and MINIMUM_IP_TARGET instead, or "1"',
         )
     if (extra := cni_number(environment, "WARM_PREFIX_TARGET")) > _FEW_PREFIXES and prefixes:

@@ -57,12 +57,12 @@ def _unknown(context: Context) -> Iterator[Breach]:
 
 
 def _at_max(cost: StrategyCost) -> float:
-    """Return the monthly cost at max, with Spot at the On-Demand price, also if the Spot price is unknown."""
+    """Return the monthly USD at maximum size, with Spot at the On-Demand price even if its Spot price is unknown."""
     return cost.usd_per_month("max") + sum(_monthly(line) for line in cost.lines if _is_bounded_spot(line))
 
 
 def _without_price(cost: StrategyCost) -> list[CostLine]:
-    """Return the other lines without a price at max."""
+    """Return the lines without a price at maximum size, except Spot lines with an On-Demand price."""
     return [line for line in cost.unknown("max") if not _is_bounded_spot(line)]
 
 
@@ -72,7 +72,7 @@ def _is_bounded_spot(line: CostLine) -> bool:
 
 
 def _fits_at_most(cost: StrategyCost, limit: float) -> bool:
-    """Return whether the budget is enough even at the prices that the unknown ones do not exceed."""
+    """Return whether the budget covers the cost even at the upper bounds of unknown prices."""
     bound = _upper(cost)
     return bound is not None and bound <= limit
 

@@ -144,6 +144,6 @@ def _efa_alone(context: Context) -> Iterator[Breach]:
         if node.efa and str(most) == "1":
             yield (
                 node_path(node, "efa"),
-                "EFA has no effect with a single node, and it uses network interfaces and huge pages and limits the "
-                "choice of zones; set efa: false, or allow more nodes",
+                "EFA has no effect with a single node, but still uses network interfaces and huge pages and limits "
+                "the choice of zones; set efa: false, or allow more nodes",
             )

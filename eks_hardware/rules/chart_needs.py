@@ -16,7 +16,7 @@ _CLASS_OF_ADDON = "ebs-csi-default-sc"
 
 
 def _classes(context: Context) -> list[str]:
-    """Return the names of the storage classes that the cluster has; the one of EKS first."""
+    """Return the names of the cluster's storage classes; EKS's own comes first."""
     strategy = context.strategy
     driver = strategy.cluster.addons.get("aws-ebs-csi-driver")
     settings = context.addon_configuration("aws-ebs-csi-driver")

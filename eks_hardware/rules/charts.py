@@ -107,8 +107,8 @@ def _unread(context: Context) -> Iterator[Breach]:
         if name not in _FOLLOWS and chart.version and numbers(chart.version) > numbers(read):
             yield (
                 f"kubernetes.charts.{name}.version",
-                f"{name} is recorded up to {read}, so {chart.version} may not exist or may not accept the generated "
-                f"values; use {read}, or try it first",
+                f"the newest recorded version of {name} is {read}, so {chart.version} may not exist or may not accept "
+                f"the generated values; use {read}, or test {chart.version} first",
             )
 
 

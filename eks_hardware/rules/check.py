@@ -106,8 +106,8 @@ def _rest(
 ) -> Iterator[Finding]:
     """Yield the findings in a part of a strategy that do not depend on the missing parts.
 
-    ``sections`` are missing as a whole; ``lists``, from :data:`NODE_LISTS`, lack groups or pools. Findings with the
-    codes ``independent`` depend on neither.
+    ``sections`` are missing entirely; ``lists``, from :data:`NODE_LISTS`, are missing groups or pools. Findings with
+    the codes in ``independent`` depend on neither.
     """
     unread = {*lists, *map(field_paths.section, lists)}
     for rule in RULES.values():
@@ -135,10 +135,11 @@ def check_part(
     catalogue: Catalogue | None = None,
     today: datetime.date | None = None,
 ) -> list[Finding]:
-    """Like :func:`check`, for a strategy that lacks some ``sections``, or some of :data:`NODE_LISTS`.
+    """Like :func:`check`, for a strategy without some ``sections``, or without some of :data:`NODE_LISTS`.
 
     No finding depends on missing sections, groups or pools; each group or pool that is present is checked on its own.
-    The caller knows that findings with the codes ``independent`` do not depend on them, although their rules read them.
+    The caller guarantees that findings with the codes in ``independent`` do not depend on the missing parts, although
+    their rules read them.
     """
     context = Context(strategy, catalogue or load(), today or datetime.date.today())
     return sorted(_partly(context, sections, lists, independent), key=_errors_first)

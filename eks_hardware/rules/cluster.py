@@ -35,7 +35,7 @@ def _state_partition(context: Context) -> Iterator[Breach]:
     if facts.partition(backend.region) != facts.partition(region):
         yield (
             "backend.region",
-            f"credentials for {region} do not work in {backend.region}, which is in another partition of AWS; use a "
+            f"credentials for {region} do not work in {backend.region}, which is in another AWS partition; use a "
             "bucket in the same partition, or set backend.profile",
         )
 
@@ -58,7 +58,7 @@ def _state_unsafe(context: Context) -> Iterator[Breach]:
         access = "read" if mounted.read_only else "read and overwrite"
         yield (
             "backend.bucket",
-            f"storage.s3_buckets lets pods {access} everything in this bucket, and so the state; use another bucket",
+            f"storage.s3_buckets lets pods {access} everything in this bucket, including the state; use another bucket",
         )
 
 
@@ -68,8 +68,8 @@ def _offerings_unread(context: Context) -> Iterator[Breach]:
     known = context.catalogue.offerings_known(region)
     if known != "zone":
         gap = {
-            "region": f"no source says which zones of {region} offer a type, so a type is accepted in all of them",
-            "nothing": f"no source says which instance types {region} sells, so all are accepted",
+            "region": f"the zones of {region} that offer each type are unknown, so a type is accepted in all of them",
+            "nothing": f"the instance types that {region} offers are unknown, so all are accepted",
         }[known]
         ask = f"aws ec2 describe-instance-type-offerings --region {region} --location-type availability-zone-id"
         yield "region", f"{gap}; check yours with `{ask}`"
@@ -212,7 +212,8 @@ def _key_region(context: Context) -> Iterator[Breach]:
         if arn.split(":")[3] != strategy.region:
             yield (
                 path,
-                f"the key must be in {strategy.region} like the cluster, got {arn.split(':')[3]}; use a key there",
+                f"the key must be in {strategy.region} like the cluster, got {arn.split(':')[3]}; use a key in "
+                f"{strategy.region}",
             )
     backend = strategy.backend
     if isinstance(backend, S3BackendSpec) and backend.kms_key_arn:
@@ -221,5 +222,5 @@ def _key_region(context: Context) -> Iterator[Breach]:
             yield (
                 "backend.kms_key_arn",
                 f"the key must be in {region} like the bucket, got {backend.kms_key_arn.split(':')[3]}; use a key "
-                "there, or set backend.region",
+                f"in {region}, or set backend.region",
             )

@@ -35,8 +35,8 @@ def _version(context: Context) -> Iterator[Breach]:
             yield (
                 setting_path(node, _PLACE),
                 f"version {version} requires containerd {first}, but release {fact['image']} of the EKS image has "
-                f"{fact['containerd']}, with which the node never joins; write version = 3, which containerd {first} "
-                "reads too",
+                f"{fact['containerd']}, so the node never joins; write version = 3, which containerd {first} also "
+                "reads",
             )
 
 
@@ -48,7 +48,7 @@ def _specification(node: Node) -> Iterator[Breach]:
     for found in wrong_values(given, facts.containerd()["base_runtime_spec"]["fields"]):
         if found.value is not None:
             path = setting_path(node, (*_SPECIFICATION, *found.path))
-            yield path, f"{found}, or containerd or runc refuses it and no pod starts"
+            yield path, f"{found}, so containerd or runc refuses it and no pod starts"
     limits = setting(given, ("process", "rlimits"))
     for index, limit in enumerate(limits if isinstance(limits, list | tuple) else ()):
         soft, hard = (limit.get(name) if isinstance(limit, Mapping) else None for name in ("soft", "hard"))
@@ -66,7 +66,7 @@ def _faults(text: str) -> Iterator[str]:
         yield f"must be TOML ({wrong}), or nodeadm cannot merge it and the node never joins"
     fact = facts.containerd()["settings"]
     for found in wrong_values(settings, fact["top"]):
-        yield f"{'.'.join(found.path)} {found}, or {_STOPS}"
+        yield f"{'.'.join(found.path)} {found}, so {_STOPS}"
     disabled = settings.get("disabled_plugins")
     for plugin in disabled if isinstance(disabled, list | tuple) else ():
         if str(plugin) == "cri" or ".cri" in str(plugin):
@@ -75,7 +75,7 @@ def _faults(text: str) -> Iterator[str]:
     for path, name, value in _leaves(plugins, ()) if isinstance(plugins, Mapping) else ():
         kind = fact["plugins"].get(name)
         for found in wrong_values({name: value}, {name: kind}) if kind else ():
-            yield f"{'.'.join((*path, name))} {found}, or {_STOPS}"
+            yield f"{'.'.join((*path, name))} {found}, so {_STOPS}"
         # https://github.com/containerd/containerd/blob/main/docs/containerd-2.0.md
         if name == "runtime_type" and value in ("io.containerd.runtime.v1.linux", "io.containerd.runc.v1"):
             yield f"containerd 2 has no runtime {value}; write io.containerd.runc.v2"
@@ -101,7 +101,7 @@ def _leaves(table: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tup
 
 
 def _parsed(text: str) -> tuple[Mapping[str, object], str]:
-    """Return TOML as a mapping, and why it is not TOML."""
+    """Return TOML as a mapping, and the reason if the text is not TOML."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:

@@ -1,4 +1,4 @@
-"""Rules about the Corefile of the add-on CoreDNS, which EKS passes on without reading it."""
+"""Rules about the Corefile of the CoreDNS add-on, which EKS passes on without checking it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def _corefile(context: Context) -> Iterator[Breach]:
 
 
 def _plugin_faults(plugins: dict[str, int]) -> Iterator[str]:
-    """Yield a fault for each plugin that CoreDNS does not have, or that the add-on needs and the Corefile lacks."""
+    """Yield a fault for each plugin that CoreDNS does not have, or that the add-on needs but the Corefile omits."""
     known = facts.value_kinds()["corefile"]
     for name, line in plugins.items():
         if instead := known["removed"].get(name):
-            yield f"line {line}: CoreDNS has no plugin {quoted(name)} any more, and does not start; {instead}"
+            yield f"line {line}: CoreDNS no longer has the plugin {quoted(name)}, and does not start; {instead}"
         elif name not in known["plugins"] and (meant := misspelt(name, known["plugins"])):
             yield (f"line {line}: CoreDNS has no plugin {quoted(name)}, and does not start; {question([meant])}")
     if "import" not in plugins:

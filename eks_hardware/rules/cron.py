@@ -40,7 +40,7 @@ def cron_fault(schedule: str) -> str | None:
 def _fault(part: str, noun: str, low: int, high: int, names: Mapping[str, int]) -> str | None:
     span, slash, step = part.partition("/")
     if slash and not (step.isdecimal() and int(step)):
-        return f"the step must be a whole number of at least 1, got {quoted(part)}; write for example */15"
+        return f"the step must be a whole number of at least 1, got {quoted(part)}; write */15, for example"
     if span == "*":
         return None
     ends = []
@@ -65,7 +65,7 @@ _NAMED = {
     "@annually": "0 0 1 1 *",
     "@yearly": "0 0 1 1 *",
 }
-# With a leap day in the two years from here.
+# The two years from this day include a leap day.
 _FIRST_DAY = datetime.date(2027, 1, 1)
 _DAY_MINUTES = 24 * 60
 _PLAIN_DAYS, _ALL_DAYS = 28, 2 * 366
@@ -85,7 +85,7 @@ def longest_minutes(windows: Iterable[tuple[str, int]]) -> int | None:
     days = _PLAIN_DAYS if plain else _ALL_DAYS
     spans = sorted(span for fields, length in given for span in _spans(fields, length, days))
     longest = end = start = 0
-    # The first third only fills in what earlier starts cover.
+    # The first third only carries over windows that started earlier; do not count it.
     counted = days * _DAY_MINUTES // 3
     gap = not spans
     for first, last in spans:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from eks_hardware.resolve.access import administrators, has_admin
 from eks_hardware.rules.registry import Breach, Context, error, warning
 
+_ROLE = "Terraform's role"
 _OR_MANIFESTS = "or set kubernetes.delivery: manifests"
 
 
@@ -29,8 +30,8 @@ def _api_private(context: Context) -> Iterator[Breach]:
     why = "Terraform installs charts through the Kubernetes API, which is reachable only inside the VPC"
     ways = ["run Terraform in the VPC (a runner, a VPN)"]
     if strategy.network.existing is None and strategy.kubernetes.stack == "same":
-        why += ", and that VPC does not exist before the same apply"
-        ways = ["set kubernetes.stack: separate and apply the charts from inside"]
+        why += ", and the same apply creates that VPC"
+        ways = ["set kubernetes.stack: separate and apply the charts from inside the VPC"]
     if not strategy.network.private:
         ways.append("list your networks in cluster.endpoint.public_cidrs")
     yield "cluster.endpoint.public_cidrs", f"{why}; {', '.join(ways)}, {_OR_MANIFESTS}"
@@ -44,8 +45,8 @@ def _no_admin(context: Context) -> Iterator[Breach]:
     role = context.strategy.aws.assume_role
     yield (
         "cluster",
-        "no principal has permission to install charts, which takes AmazonEKSClusterAdminPolicy for the whole cluster; "
-        f"set cluster.creator_is_admin: true, list {role.role_arn if role else 'the role of Terraform'} under "
+        "installing charts requires AmazonEKSClusterAdminPolicy for the whole cluster, which no principal has; "
+        f"set cluster.creator_is_admin: true, list {role.role_arn if role else _ROLE} under "
         f"cluster.admins, {_OR_MANIFESTS}",
     )
 

@@ -1,4 +1,4 @@
-"""Rules about drivers: which the software requires, and which the images and GPUs have."""
+"""Rules about drivers: those that the software requires, and those that the images and GPUs support."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _driver_faults(node: Node, kinds: Sequence[InstanceType], driver: str, where
         if as_built and not software.sdk_fits_driver(sdk, driver):
             yield _Fault(
                 "neuron_sdk",
-                f"the runtime of Neuron {sdk} does not start with driver {driver} of {where}",
+                f"the runtime of Neuron {sdk} does not start with driver {driver} in {where}",
                 lambda other: software.sdk_fits_driver(sdk, other),
             )
 
@@ -93,7 +93,7 @@ def _pin(context: Context, node: Node, fault: _Fault) -> str:
     newest = software.image_driver(hardware, family, None, kubernetes_version)
     if newest and fault.fits(newest.driver):
         return f"pin a release such as {newest.release}, with driver {newest.driver}"
-    return "no recorded release has one; use your own image, or another version of the software"
+    return "no recorded release has such a driver; use your own image, or another version of the software"
 
 
 @error("NEEDS_DRIVER")
@@ -109,7 +109,7 @@ def _driver_unread(context: Context) -> Iterator[Breach]:
         if not image.read:
             yield (
                 node_path(node, f"needs.{fault.field}"),
-                f"{fault.message}; the nodes use a newer or unpinned release, and its driver is not recorded: "
+                f"{fault.message}; the nodes use a newer or unpinned release, whose driver is not recorded: "
                 f"{_pin(context, node, fault)}",
             )
     for node in context.nodes:
@@ -119,7 +119,7 @@ def _driver_unread(context: Context) -> Iterator[Breach]:
         if not facts.software()["images"]["by_family"][ami_family(node)]["neuron"]:
             yield (
                 node_path(node, "needs.neuron_sdk"),
-                f"no source says which Neuron driver a release of Bottlerocket has, so Neuron {sdk} may not start "
+                f"the Neuron driver in a Bottlerocket release is unknown, so Neuron {sdk} may not start "
                 "with it; run `modinfo neuron` on a node, or use AL2023",
             )
 

@@ -1,4 +1,4 @@
-"""Rules about Local Zones and Wavelength Zones: which exist, and what EKS and EC2 have there."""
+"""Rules about Local Zones and Wavelength Zones: which exist, and what EKS and EC2 offer there."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _unlisted(context: Context) -> Iterator[Breach]:
 
 @error("LOCAL_ZONE_SUBNET")
 def _local_zone_without_subnet(context: Context) -> Iterator[Breach]:
-    """Each Availability Zone has a fixed part of a new VPC; there is none for other zones."""
+    """Yield zones for which a new VPC has no addresses: only Availability Zones get a fixed part of it."""
     if context.strategy.network.existing is None:
         for path, zone in stated_zones(context):
             if is_edge(zone):
@@ -85,8 +85,8 @@ def _group_in_wavelength_zone(context: Context) -> Iterator[Breach]:
             if is_wavelength(zone):
                 yield (
                     path,
-                    f"{zone} is a Wavelength Zone, where EKS does not create managed node groups; use a pool of "
-                    "karpenter.node_pools, or set zones without it",
+                    f"{zone} is a Wavelength Zone, where EKS does not create managed node groups; use a pool in "
+                    "karpenter.node_pools, or set zones that exclude it",
                 )
 
 
@@ -114,7 +114,7 @@ def _local_zone_unread(context: Context) -> Iterator[Breach]:
                 )
                 yield (
                     path,
-                    f"no source says which instance types and volume types {zone} has, so all are accepted; check the "
+                    f"the instance types and volume types in {zone} are unknown, so all are accepted; check the "
                     f"types with `{ask}`, and gp3 and io2 in AWS's list of Local Zones features",
                 )
 
@@ -127,10 +127,10 @@ def _no_such_blocks(context: Context) -> Iterator[Breach]:
             sold = facts.zones()["capacity_blocks"]["by_group"].get(group or "", [])
             missing = [kind for kind in context.types(node) if kind.name not in sold]
             if group and missing and _is_block(node):
-                has = f"only of {', '.join(sold)}" if sold else "none"
+                only = f", only for {', '.join(sold)}" if sold else ""
                 yield (
                     path,
-                    f"AWS lists no Capacity Blocks of {type_names(missing)} in {zone}, {has}; use the zone of the "
+                    f"AWS lists no Capacity Blocks for {type_names(missing)} in {zone}{only}; use the zone of the "
                     "reservation, or check that the block is there with `aws ec2 describe-capacity-reservations "
                     f"--region {context.strategy.region}`",
                 )
@@ -156,6 +156,5 @@ def _fsx_in_local_zone(context: Context) -> Iterator[Breach]:
         elsewhere = next((each for each in choice.zone_ids if not is_edge(each)), "")
         yield (
             "storage.fsx_lustre.zone" if fsx.zone else "storage.fsx_lustre",
-            f"no source says that {zone}, where the file system would be, has FSx for Lustre; ask AWS, or set zone: "
-            f"{elsewhere}",
+            f"FSx for Lustre may not exist in {zone}, the file system's zone; ask AWS, or set zone: {elsewhere}",
         )

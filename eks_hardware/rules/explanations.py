@@ -54,7 +54,7 @@ class Explanation:
     example: str
     """The finding's message, if no strategy can show it."""
     today: datetime.date | None
-    """The day on which ``breaks`` is wrong, if that depends on the day."""
+    """The date on which ``breaks`` is wrong, if that depends on the date."""
 
     @property
     def address(self) -> str | None:

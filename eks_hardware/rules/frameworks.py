@@ -90,9 +90,9 @@ def _sdk(context: Context) -> Iterator[Breach]:
 
 def _spans(ranges: Sequence[software.SdkRange]) -> str:
     def span(each: software.SdkRange) -> str:
-        start = f"from {each.first} on" if each.first else ""
-        end = f"up to {each.last}" if each.last else ""
-        return " ".join(filter(None, (start, end)))
+        if each.first and each.last:
+            return f"from {each.first} to {each.last}"
+        return f"from {each.first} on" if each.first else f"up to {each.last}" if each.last else ""
 
     return " or ".join(dict.fromkeys(map(span, ranges)))
 
@@ -119,6 +119,6 @@ def _sdk_missing(context: Context) -> Iterator[Breach]:
                     path,
                     f"Neuron supports {name} {_verb(node.purpose)} on {called(kind)} {_spans(ranges)}, and the newest "
                     "SDK is "
-                    f'{newest}; state the SDK of the containers: neuron_sdk: "{last}"',
+                    f'{newest}; set the SDK of the containers: neuron_sdk: "{last}"',
                 )
                 break

@@ -130,8 +130,8 @@ def _operator_bottlerocket(context: Context) -> Iterator[Breach]:
             stated = isinstance(node, NodeGroupSpec) and node.ami.type
             yield (
                 node_path(node, "ami.type" if stated else "ami.family"),
-                "Bottlerocket includes driver, toolkit and device plugin, so the GPU Operator skips these nodes and "
-                "they have no GPU metrics; use al2023, or replace gpu_operator with kubernetes.dcgm_exporter: true",
+                "Bottlerocket includes the driver, toolkit and device plugin, so the GPU Operator skips these nodes "
+                "and they have no GPU metrics; use al2023, or replace gpu_operator with kubernetes.dcgm_exporter: true",
             )
 
 
@@ -162,8 +162,12 @@ def _plugin_label(context: Context) -> Iterator[Breach]:
         derived = plugin_labels(hardware, efa=node.efa, bottlerocket=ami_family(node) == "bottlerocket")
         for key, value in node.labels.items():
             if key in reserved and derived.get(key) != value:
-                expected = f"it must be {derived[key]!r} here" if key in derived else "these nodes must not have it"
+                rule = (
+                    f"whose value must be {derived[key]!r} here"
+                    if key in derived
+                    else "which these nodes must not have"
+                )
                 yield (
                     label_path(node, key),
-                    f"daemonsets select their nodes by {key}, and {expected}; remove it",
+                    f"DaemonSets select their nodes by {key}, {rule}; remove the label",
                 )

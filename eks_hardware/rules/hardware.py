@@ -112,7 +112,7 @@ def not_offered(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
 
 
 def _in_local_zones(context: Context, node: Node) -> bool:
-    """Return whether all zones of a group or pool are Local Zones. No source has their offerings."""
+    """Return whether all zones of a group or pool are Local Zones, whose offerings are unknown."""
     pinned = context.demand(node).pinned
     return bool(pinned) and all(map(zones.is_edge, pinned))
 
@@ -129,11 +129,11 @@ def nowhere_near(context: Context, kind: InstanceType) -> str:
     reachable = (each for each in context.catalogue.offered_regions(kind.name) if facts.partition(each) == partition)
     # Nearby regions first: those with the same prefix.
     elsewhere = sorted(reachable, key=lambda each: (each.partition("-")[0] != region.partition("-")[0], each))
-    nowhere = "no source names a region" if partition == "aws" else f"no source names a region of {partition}"
+    of = "region" if partition == "aws" else f"region of {partition}"
     blocks = facts.zones()["capacity_blocks"]["by_group"]
     local = [group for group, names in blocks.items() if kind.name in names]
     reserved = f"if you reserved it in the Local Zone {joined(local, 'or')}" if local else "if it is in a Local Zone"
-    lacking = f"{nowhere} that offers it; {reserved}, set that zone"
+    lacking = f"no {of} is known to offer it; {reserved}, set that zone"
     where = f"it is available in {several(elsewhere)}" if elsewhere else lacking
     return f"{region} does not offer {kind.name}; {where}"
 
@@ -143,8 +143,8 @@ def mixed_architecture(context: Context, nodes: Sequence[Node]) -> Iterator[Brea
     for node, both in _mixed(context, nodes, lambda kind: kind.architecture):
         if has_both(context, node):
             continue
-        # EKS requires one architecture per group; Karpenter supports both in one pool, with EKS's images of both.
-        subject = f"a {noun(node)}" if isinstance(node, NodeGroupSpec) else f"here a {noun(node)}"
+        # EKS requires one architecture per group; Karpenter supports both in one pool, with EKS images of both.
+        subject = f"a {noun(node)}" if isinstance(node, NodeGroupSpec) else f"here, a {noun(node)}"
         yield (
             node_path(node, hardware_field(node)),
             f"{subject} must have one architecture, and so one image, got {both}; use a separate {noun(node)} for each",
@@ -152,7 +152,7 @@ def mixed_architecture(context: Context, nodes: Sequence[Node]) -> Iterator[Brea
 
 
 def has_both(context: Context, node: Node) -> bool:
-    """Return whether a pool may have both architectures: a pool of CPU types with an image of EKS."""
+    """Return whether a pool may have both architectures: a pool of CPU types with an EKS image."""
     kinds = {kind.hardware for kind in context.types(node)}
     return isinstance(node, NodePoolSpec) and kinds == {Hardware.CPU} and node.ami.image_id is None
 
@@ -198,7 +198,7 @@ def _no_ami(context: Context) -> Iterator[Breach]:
                 fix = f"set ami.family to {'bottlerocket' if node.ami.family == 'al2023' else 'al2023'}"
             device = kind.accelerator
             what = f"has a driver for {kind.name} ({device.name})" if device else f"runs on {kind.name}"
-            yield path, f"no {family} image of EKS {what}; {fix}"
+            yield path, f"no EKS {node.ami.family} image {what}; {fix}"
 
 
 @warning("ACCELERATOR_NO_DRIVER")
@@ -226,7 +226,7 @@ def _ami_mismatch(context: Context) -> Iterator[Breach]:
         misfits = [kind for kind in context.types(group) if not kind.withdrawn and wanted not in kind.ami_types]
         if wanted and misfits:
             allowed = [ami for ami in misfits[0].ami_types if ami in get_args(AmiType)]
-            takes = f"use {' or '.join(allowed)}" if allowed else "no EKS image does: set ami.image_id to your own"
+            takes = f"use {' or '.join(allowed)}" if allowed else "no EKS image does, so set ami.image_id to your own"
             yield (
                 node_path(group, "ami.type"),
                 f"{wanted} does not support {type_names(misfits)}; {takes}, or remove this line",
@@ -309,7 +309,7 @@ def _placement_one_zone(context: Context) -> Iterator[Breach]:
 
 @warning("EFA_TRAINING")
 def _efa_training(context: Context) -> Iterator[Breach]:
-    """Yield groups that state neither value, and no needs about distributed training, which have their own rules."""
+    """Yield training groups that set neither ``efa`` nor ``needs.distributed``, which has its own rules."""
     fewest = facts.choices()["efa_training"]["interfaces"]
     for group in context.strategy.node_groups:
         kinds = context.types(group)
@@ -319,9 +319,8 @@ def _efa_training(context: Context) -> Iterator[Breach]:
         if all(len(kind.efa_interfaces) >= fewest for kind in kinds):
             yield (
                 node_path(group, "efa"),
-                f"training on several nodes uses TCP between them without EFA, which {type_names(kinds)} "
-                f"{'supports' if len(kinds) == 1 else 'support'}; set efa: true, or efa: false if each job runs on one "
-                "node",
+                f"without EFA, which {type_names(kinds)} {'supports' if len(kinds) == 1 else 'support'}, training on "
+                "several nodes uses TCP; set efa: true, or efa: false if each job runs on one node",
             )
 
 
@@ -347,7 +346,7 @@ def _placement(context: Context) -> Iterator[Breach]:
         if node.placement_group == "cluster" and cannot:
             yield (
                 node_path(node, "placement_group"),
-                f"{several(cannot)} cannot be in a cluster placement group; set it to auto or none",
+                f"{several(cannot)} cannot be in a cluster placement group; set placement_group to auto or none",
             )
 
 
@@ -357,8 +356,8 @@ def _placement_reserved(context: Context) -> Iterator[Breach]:
         if node.placement_group == "cluster" and RESERVED.intersection(capacities(node)):
             yield (
                 node_path(node, "placement_group"),
-                "nodes in this placement group can use only reservations that were created in it; set it to auto, "
-                "unless the reservation names the group",
+                "nodes in this placement group can use only reservations that were created in it; set "
+                "placement_group to auto, unless the reservation names the group",
             )
 
 
@@ -449,7 +448,7 @@ def no_zone(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
             yield (
                 node_path(node, hardware_field(node)),
                 f"the network has {', '.join(choice.zone_ids)}, but {several(demand.instance_types)} {verb} "
-                f"{' or '.join(offered)}; add one of them to {place}",
+                f"{' or '.join(offered)}; add one of those zones to {place}",
             )
 
 

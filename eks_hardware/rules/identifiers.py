@@ -1,4 +1,4 @@
-"""Rules about names that belong to another region, partition or account than the strategy."""
+"""Rules about names that belong to a different region, partition or account from the strategy's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eks_hardware.rules.access import account_of, principals
 from eks_hardware.rules.cluster import kms_keys
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 
-# Texts, compiled on first use: few strategies have names to check.
+# Patterns as text, compiled on first use: few strategies have names to check.
 _ARN = r"\barn:(aws[a-z-]*):([a-z0-9-]*):([a-z0-9-]*):([0-9]{12})?:[A-Za-z0-9+=,.@_:/*-]*"
 _REGION_NAME = r"[a-z]{2,4}(?:-[a-z]+)+-[0-9]"
 # The region is before the service in hosts of RDS and EKS, and after it in most others.
@@ -41,12 +41,12 @@ def _reservation_region(context: Context) -> Iterator[Breach]:
         _, _, _, given, owner, _ = arn.split(":", 5)
         path = node_path(group, "reservation.resource_group_arn")
         if given != region:
-            yield path, f"the resource group must be in {region} like the nodes, got {given}; use a group there"
+            yield path, f"the resource group must be in {region} like the nodes, got {given}; use a group in {region}"
         elif account and owner != account:
             yield (
                 path,
                 f"the resource group must be in the account {account} like the nodes, got {owner}; add the shared "
-                "reservation to a group of your own account",
+                "reservation to a group in your own account",
             )
 
 
@@ -59,8 +59,8 @@ def _region(context: Context) -> Iterator[Breach]:
             named = " and ".join(f"{what} ({where})" if where != what else what for what, where in elsewhere[:2])
             yield (
                 path,
-                f"names {named}, but the strategy's region is {region}; use its counterpart in {region}, or ignore "
-                "this if you mean the other one",
+                f"names {named}, but the strategy's region is {region}; use the counterpart in {region}, or ignore "
+                "this if the name is intentional",
             )
 
 
@@ -85,8 +85,8 @@ def _web_identity(context: Context) -> Iterator[Breach]:
         if key == _ROLE_ANNOTATION and text:
             yield (
                 path,
-                "the cluster has no OIDC provider, so STS refuses the pod's token, and Pod Identity is not tried; "
-                "remove it and use Pod Identity, or ignore this if you create the provider",
+                "the cluster has no OIDC provider, so STS refuses the pod's token without trying Pod Identity; "
+                "remove the annotation and use Pod Identity, or ignore this if you create the provider",
             )
 
 
@@ -96,13 +96,13 @@ def _secret(context: Context) -> Iterator[Breach]:
         if text and re.fullmatch(_SECRET, key.rpartition(".")[2]):
             yield (
                 path,
-                "it is stored in Terraform's state in plain text; refer to a Kubernetes secret instead, such as "
-                "existingSecret, or ignore this if it is not secret",
+                "this value is stored in plain text in Terraform's state; refer to a Kubernetes secret instead, as "
+                "with existingSecret, or ignore this if the value is not secret",
             )
 
 
 def _arns(context: Context) -> Iterator[tuple[str, str]]:
-    """Yield path and ARN of keys, of principals with access to the cluster, and in every text that is passed on.
+    """Yield the path and ARN of each key, each principal with cluster access, and each ARN in text that is passed on.
 
     ACCOUNT_MISMATCH and RESERVATION_REGION report the others.
     """
@@ -113,7 +113,7 @@ def _arns(context: Context) -> Iterator[tuple[str, str]]:
 
 
 def _elsewhere(context: Context, key: str, text: str) -> Iterator[tuple[str, str]]:
-    """Yield what a text names in another region or partition, with the region or partition."""
+    """Yield each name in a text that belongs to another region or partition, with that region or partition."""
     catalogue, region = context.catalogue, context.strategy.region
     for found in re.finditer(_ARN, text):
         if found[1] != facts.partition(region):
@@ -136,7 +136,7 @@ def _elsewhere(context: Context, key: str, text: str) -> Iterator[tuple[str, str
             if found[1] in catalogue.regions and found[1] != region:
                 yield found[1] if pattern is _REGION_SETTING else found[0], found[1]
     for found in re.finditer(_ZONE_ID, text):
-        # Zones that no source lists have the region's prefix, too.
+        # Zone IDs that the catalogue does not have also start with the region's prefix.
         of_zone = next((each for each in catalogue.regions if catalogue.zone_ids(each)[0].startswith(found[1])), region)
         if of_zone != region:
             yield found[0], of_zone
@@ -172,7 +172,7 @@ def _other_domains(region: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _texts(context: Context) -> Iterator[tuple[str, str, str]]:
-    """Yield path, key and value of every text that is passed on: settings of add-ons, charts and nodes, and buckets."""
+    """Yield path, key and value of every text that is passed on: settings of add-ons, charts, nodes; bucket names."""
     strategy = context.strategy
     for addon_name, addon in strategy.cluster.addons.items():
         yield from _leaves(field_paths.below("cluster.addons", addon_name, "configuration"), addon.configuration)
@@ -182,7 +182,7 @@ def _texts(context: Context) -> Iterator[tuple[str, str, str]]:
     for node in context.nodes:
         yield from _leaves(node_path(node, "user_data"), node.user_data)
     for bucket in strategy.storage.s3_buckets:
-        # The name of a directory bucket contains its zone id, and that of others often their region.
+        # A directory bucket's name contains its zone ID; the names of other buckets often contain their region.
         path = field_paths.below(field_paths.item("storage.s3_buckets", bucket.name), "name")
         regions = [each for each in context.catalogue.regions if f"-{each}-" in f"-{bucket.name.replace('.', '-')}-"]
         yield (path, "region", regions[0]) if regions else (path, "name", bucket.name)

@@ -1,4 +1,4 @@
-"""Rules about accelerated nodes that cost money without work: never removed, or taken by other pods."""
+"""Rules about accelerated nodes that cost money without doing work: never removed, or taken by other pods."""
 
 from __future__ import annotations
 
@@ -122,7 +122,9 @@ def _open(context: Context) -> Iterator[Breach]:
         # Without other nodes, the system's pods have to run here.
         if not any(isinstance(other, NodeGroupSpec) for other in others):
             continue
-        launches = "Karpenter may launch it for such a pod" if isinstance(node, NodePoolSpec) else "they keep it busy"
+        launches = (
+            "Karpenter may launch it for such a pod" if isinstance(node, NodePoolSpec) else "such pods keep it busy"
+        )
         yield (
             node_path(node, "accelerator_taint"),
             f"any pod can run on this {noun(node)} with {type_names(context.types(node))}, and {launches}; remove this "
@@ -150,6 +152,6 @@ def _tolerating(context: Context) -> Iterator[Breach]:
         if taken:
             yield (
                 field_paths.below(path, "tolerations"),
-                f"these pods can run on {taken[0].name} with {type_names(context.types(taken[0]))}, and keep it busy; "
-                "tolerate only the taints of other nodes, or select other nodes",
+                f"these pods can run on {taken[0].name} with {type_names(context.types(taken[0]))}, and keep its nodes "
+                "busy; tolerate only the taints of other nodes, or select other nodes",
             )

@@ -47,7 +47,7 @@ def _conflict(context: Context) -> Iterator[Breach]:
 
 
 class _Release(NamedTuple):
-    """A release that a group pins, as in an alias (``v20260714``); on AL2023 with the kubelet's version."""
+    """A release that a group pins, as in an alias (``v20260714``); on AL2023 with the kubelet version."""
 
     group: NodeGroupSpec
     path: str
@@ -105,7 +105,7 @@ def _example(context: Context, family: str) -> str:
 def _format(context: Context) -> Iterator[Breach]:
     for _, path, family, text in _pins(context):
         if fault := _format_fault(context, family, text):
-            parts = "version and commit" if family == "bottlerocket" else "the kubelet's version and the day"
+            parts = "version and commit" if family == "bottlerocket" else "the kubelet version and the release date"
             yield path, f"{fault}; write {parts}, such as {_example(context, family)}"
 
 
@@ -124,7 +124,7 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
 
 
 def _recorded(release: _Release) -> list[str] | None:
-    """Return the kubelet versions of an AL2023 release; None if no release of that day is recorded."""
+    """Return the kubelet versions of an AL2023 release; None if no release of that date is recorded."""
     version = facts.ami_releases()["al2023"]["kubelets"].get(release.name[1:])
     return version.split() if version else None
 
@@ -140,7 +140,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
                 right = f"{same[0]}-{release.name[1:]}"
                 yield (
                     release.path,
-                    f"the release of that day must have kubelet {same[0]}, got {release.kubelet}; write {right}",
+                    f"the release of that date must have kubelet {same[0]}, got {release.kubelet}; write {right}",
                 )
 
 
@@ -193,4 +193,4 @@ def _efa_driver(context: Context) -> Iterator[Breach]:
         if node.efa and variant(context.types(node)) == "standard" and numbers(name) < numbers(since)
     }
     for path, name in older.items():
-        yield path, f"EKS images for CPU nodes include the EFA driver since {since}, got {name}; pin a newer release"
+        yield path, f"EKS images for CPU nodes have the EFA driver from {since} on, got {name}; pin a newer release"

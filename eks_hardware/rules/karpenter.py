@@ -97,8 +97,11 @@ def _feature(context: Context) -> Iterator[Breach]:
     ]
     if missing:
         newest = max((each for each, _ in missing), key=numbers)
-        lacks = ", ".join(f"{noun} (since {each})" for each, noun in missing)
-        yield _VERSION_PATH, f"Karpenter {version} lacks {lacks}; use {newest} or newer, or remove this line"
+        unsupported = ", ".join(f"{noun} (since {each})" for each, noun in missing)
+        yield (
+            _VERSION_PATH,
+            f"Karpenter {version} does not support {unsupported}; use {newest} or newer, or remove this line",
+        )
 
 
 @error("KARPENTER_VERSION_KUBERNETES")
@@ -140,7 +143,7 @@ def _overlay_off(context: Context) -> Iterator[Breach]:
     if karpenter and karpenter.feature_gates.node_overlay is False and _has_overlays(context):
         yield (
             "karpenter.feature_gates.node_overlay",
-            "without NodeOverlay, Karpenter does not know shared and fractional GPUs, huge pages of EFA nodes or "
+            "without NodeOverlay, Karpenter does not know about shared and fractional GPUs, huge pages of EFA nodes or "
             "prices in a private network, and launches no node, or too many; remove this line",
         )
 
@@ -269,7 +272,7 @@ def _format(context: Context) -> Iterator[Breach]:
             given[f"karpenter.ami_versions.{family}"] = (family, release)
     for path, (family, release) in given.items():
         if fault := _format_fault(family, release, context.today):
-            yield path, f"{fault}; write for example {aliases['suggested'][family]}"
+            yield path, f"{fault}; write {aliases['suggested'][family]}, for example"
 
 
 def _format_fault(family: str, release: str, today: datetime.date) -> str | None:
@@ -282,7 +285,7 @@ def _format_fault(family: str, release: str, today: datetime.date) -> str | None
 
 
 def _pin_another(family: str) -> str:
-    return f"pin another, such as {facts.karpenter()['ami_aliases']['suggested'][family]}"
+    return f"pin another release, such as {facts.karpenter()['ami_aliases']['suggested'][family]}"
 
 
 def _known_faults(context: Context, *, doubtful: bool) -> Iterator[Breach]:

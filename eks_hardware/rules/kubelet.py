@@ -17,7 +17,7 @@ from eks_hardware.versions import numbers
 
 STOPS = "the kubelet does not start and the node never joins"
 _FIELDS = {name: field for field, name in KUBELET_NAMES.items()}
-# Bottlerocket's names of the kubelet's settings that are checked here.
+# Bottlerocket's names for the kubelet settings that are checked here.
 _BOTTLEROCKET = {
     "containerLogMonitorInterval": "container-log-monitor-interval",
     "cpuManagerPolicy": "cpu-manager-policy",
@@ -43,7 +43,7 @@ _BOTTLEROCKET = {
 
 
 class Kubelet(NamedTuple):
-    """The kubelet's settings of a group or pool: its fields, and user data, which overrides them."""
+    """The kubelet settings of a group or pool: its fields, and user data, which overrides them."""
 
     node: Node
     bottlerocket: bool
@@ -57,7 +57,7 @@ class Kubelet(NamedTuple):
 
     def given(self, name: str) -> Any:
         """Return the value of a setting in user data."""
-        if not self.node.user_data:  # as of most nodes, and every rule about the kubelet asks
+        if not self.node.user_data:  # most nodes have none, and every rule about the kubelet asks
             return None
         place = self._place(name)
         return setting(self.node.user_data, place) if place else None
@@ -107,7 +107,7 @@ def kubelets(context: Context) -> Iterator[Kubelet]:
 
 
 def is_recorded(version: str) -> bool:
-    """Return whether the sources of a Kubernetes version were read."""
+    """Return whether the kubelet's flags and settings are recorded for a Kubernetes version."""
     return version in facts.kubelet()["versions"]["recorded"]
 
 
@@ -146,7 +146,7 @@ def _gate_fault(name: str, value: object, version: str) -> str:
         return f"Kubernetes {version} has no feature gate {quoted(name)}, so {STOPS}; {hint}"
     first, last = row.get("first", version), row.get("last", version)
     if newer(first, version):
-        return f"the feature gate {name} exists from Kubernetes {first} on, so {STOPS} on {version}; remove it"
+        return f"the feature gate {name} exists only from Kubernetes {first} on, so {STOPS} on {version}; remove it"
     if newer(version, last):
         return f"the feature gate {name} exists only up to Kubernetes {last}, so {STOPS} on {version}; remove it"
     locked = row.get("locked_from")

@@ -70,7 +70,7 @@ def _value_faults(flag: str, kind: str, text: str) -> Iterator[str]:
             if name.strip() not in signals:
                 similar = close(name.strip(), signals)
                 hint = question(similar) if similar else f"use one of {', '.join(signals)}"
-                yield f"has the signal {quoted(name.strip())}, which the kubelet does not know ({hint})"
+                yield f"sets the signal {quoted(name.strip())}, which the kubelet does not know ({hint})"
     elif kind.startswith("list of "):
         values = [_typed(kind.removeprefix("list of "), part.strip()) for part in text.split(",")]
     else:
@@ -108,7 +108,7 @@ def _setting_kind(flag: str) -> str:
 
 
 def _typed(kind: str, text: str) -> object:
-    """Return the text of a flag as the type of its setting, if it can be read as one."""
+    """Convert a flag's text to the type of its setting; return the text if it cannot be converted."""
     if kind.startswith("int") and re.fullmatch(r"[-+]?[0-9]{1,18}", text):
         return int(text)
     if kind == "bool":

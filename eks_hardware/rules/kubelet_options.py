@@ -1,4 +1,4 @@
-"""Values of the kubelet's settings that it reads as text: options of its managers, cipher suites, ranges of IDs."""
+"""Kubelet settings whose values are text: options of the kubelet's managers, cipher suites, and ID ranges."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def option_values(kubelet: Kubelet) -> Iterator[Breach]:
                 continue
             least = topology["least"].get(option)
             if least is None and value not in BOOLEANS:
-                yield kubelet.below(name, option), f'must be "true" or "false", got {quoted(value)}, or {STOPS}'
+                yield kubelet.below(name, option), f'must be "true" or "false", got {quoted(value)}, so {STOPS}'
             if least is not None and not (value.isascii() and value.isdigit() and int(value) >= least):
                 yield (
                     kubelet.below(name, option),
-                    f"must be a whole number in quotes of at least {least}, got {quoted(value)}, or {STOPS}",
+                    f"must be a whole number in quotes of at least {least}, got {quoted(value)}, so {STOPS}",
                 )
     on = {option for option, value in kubelet.map(_CPU).items() if BOOLEANS.get(str(value))}
     for one, other in cpu["exclusive"]:
         if {one, other} <= on:
-            yield kubelet.below(_CPU, one), f"{one} and {other} exclude each other, and with both {STOPS}; remove one"
+            yield kubelet.below(_CPU, one), f"{one} and {other} exclude each other, so {STOPS}; remove one"
 
 
 def cipher_suites(kubelet: Kubelet) -> Iterator[Breach]:
@@ -55,8 +55,8 @@ def cipher_suites(kubelet: Kubelet) -> Iterator[Breach]:
 
 
 def id_ranges(kubelet: Kubelet) -> Iterator[Breach]:
-    """Yield a number of IDs for each pod that is not a multiple of the smallest range."""
+    """Yield an ``idsPerPod`` that is not a multiple of the smallest range."""
     unit = facts.kubelet()["user_namespaces"]["unit"]
     ids: Any = kubelet.map("userNamespaces").get("idsPerPod")
     if is_whole(ids) and (ids < unit or ids % unit):
-        yield kubelet.below("userNamespaces", "idsPerPod"), f"must be a multiple of {unit}, got {ids}, or {STOPS}"
+        yield kubelet.below("userNamespaces", "idsPerPod"), f"must be a multiple of {unit}, got {ids}, so {STOPS}"

@@ -1,4 +1,4 @@
-"""Settings of the kubelet that it refuses: unknown signals and options, missing partners, contradictions.
+"""Settings that the kubelet refuses: unknown signals and options, missing counterparts, and contradictions.
 
 Source: https://github.com/kubernetes/kubernetes/blob/v1.36.1/pkg/kubelet/apis/config/validation/validation.go
 """
@@ -23,7 +23,7 @@ from eks_hardware.spellings import TAINT_EFFECTS
 from eks_hardware.suggestions import close, question
 from eks_hardware.units import GIB, amount_or_none, go_seconds
 
-# Bottlerocket takes pid too, from 1.50 on: https://github.com/bottlerocket-os/bottlerocket-core-kit/pull/646
+# Bottlerocket accepts pid too, from 1.50 on: https://github.com/bottlerocket-os/bottlerocket-core-kit/pull/646
 _RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
 
 
@@ -115,10 +115,10 @@ def _reserved(kubelet: Kubelet) -> Iterator[Breach]:
     for name in ("kubeReserved", "systemReserved"):
         for resource, value in kubelet.map(name).items():
             if resource not in _RESERVABLE:
-                what = f"reserves {', '.join(_RESERVABLE)} only, got {quoted(str(resource))}"
+                what = f"can reserve only {', '.join(_RESERVABLE)}, got {quoted(str(resource))}"
                 yield kubelet.below(name, str(resource)), f"{_system(kubelet)} {what}; remove it"
             elif isinstance(value, str) and value.startswith("-"):
-                yield kubelet.below(name, str(resource)), f"must not be negative, got {quoted(value)}, or {STOPS}"
+                yield kubelet.below(name, str(resource)), f"must not be negative, got {quoted(value)}, so {STOPS}"
     if kubelet.get("cpuManagerPolicy") == "static":
         parts = {name: kubelet.map(name).get("cpu") for name in ("kubeReserved", "systemReserved")}
         # AL2023 and Bottlerocket reserve CPU for the kubelet unless a value says otherwise.
@@ -126,7 +126,7 @@ def _reserved(kubelet: Kubelet) -> Iterator[Breach]:
         if none and not kubelet.get("reservedSystemCPUs"):
             yield (
                 kubelet.below("kubeReserved", "cpu"),
-                f"the static CPU manager requires reserved CPU, got 0, or {STOPS}; reserve some, such as 500m",
+                f"the static CPU manager requires reserved CPU, got 0, so {STOPS}; reserve some, such as 500m",
             )
 
 
@@ -153,7 +153,7 @@ def _reserved_sum(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
 
 
 def _pods(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
-    """Yield a number of pods in user data for which the smallest type has no addresses."""
+    """Yield a ``maxPods`` in user data that exceeds the pod addresses of the smallest type."""
     given, custom = kubelet.given("maxPods"), has_pod_subnets(context.strategy.network)
     addresses = [
         pod_addresses(kind, efa=kubelet.node.efa, custom_networking=custom) for kind in context.types(kubelet.node)
@@ -192,7 +192,7 @@ def _reserved_cpus(kubelet: Kubelet, fewest: int | None) -> Iterator[Breach]:
     if not kubelet.bottlerocket and kept:
         yield (
             kubelet.path("reservedSystemCPUs"),
-            f"the kubelet refuses it together with {' and '.join(kept)}, which AL2023 sets, and does not start; set "
+            f"the kubelet refuses this together with {' and '.join(kept)}, which AL2023 sets, and does not start; set "
             f'{" and ".join(kept)} to "" too, or reserve CPU in kubelet.system_reserved',
         )
 
@@ -267,7 +267,7 @@ def _pulls(kubelet: Kubelet) -> Iterator[Breach]:
     if kubelet.given("serializeImagePulls") is True and is_whole(most) and most > 1:
         yield (
             kubelet.path("maxParallelImagePulls"),
-            f"more than 1 requires serializeImagePulls: false, got {most}, or {STOPS}; change one of them",
+            f"must be 1 unless serializeImagePulls is false, got {most}, so {STOPS}; change one of them",
         )
 
 
@@ -286,7 +286,7 @@ def _shutdown(kubelet: Kubelet) -> Iterator[Breach]:
     if kubelet.given("shutdownGracePeriodByPodPriority") and total:
         yield (
             kubelet.path("shutdownGracePeriodByPodPriority"),
-            f"the kubelet refuses it together with shutdownGracePeriod, got {total:g}s; set shutdownGracePeriod and "
+            f"the kubelet refuses this together with shutdownGracePeriod, got {total:g}s; set shutdownGracePeriod and "
             "shutdownGracePeriodCriticalPods to 0s",
         )
 
@@ -300,7 +300,7 @@ def _enforcement(kubelet: Kubelet) -> Iterator[Breach]:
         allowed |= {"system-reserved-compressible", "kube-reserved-compressible"}
     for each in listed or ():
         if each not in allowed:
-            yield kubelet.path(name), f"must list {', '.join(sorted(allowed))}, got {quoted(each)}, or {STOPS}"
+            yield kubelet.path(name), f"must list only {', '.join(sorted(allowed))}, got {quoted(each)}, so {STOPS}"
     if listed and "none" in listed and len(listed) > 1:
         yield kubelet.path(name), f"none must be the only value, or {STOPS}; remove the others"
     if kubelet.given("cgroupsPerQOS") is False and listed not in ([], ["none"]):
@@ -315,7 +315,7 @@ def _cgroups(kubelet: Kubelet) -> Iterator[Breach]:
     if kubelet.given("cgroupDriver") not in (None, driver):
         yield (
             kubelet.path("cgroupDriver"),
-            f"containerd of the EKS image uses {driver}, and pods do not start with another driver; remove it",
+            f"containerd in the EKS image uses {driver}, and pods do not start with another driver; remove it",
         )
 
 
@@ -324,24 +324,24 @@ def _gated(kubelet: Kubelet) -> Iterator[Breach]:
         if not kubelet.bottlerocket and kubelet.given(name) not in (None, False, {}, ()) and not kubelet.gate_on(gate):
             yield (
                 kubelet.path(name),
-                f"it requires the feature gate {gate}, which is off in Kubernetes {kubelet.version}, or {STOPS}; turn "
-                "it on, or remove this",
+                f"{name} requires the feature gate {gate}, which is off in Kubernetes {kubelet.version}, so {STOPS}; "
+                "turn the gate on, or remove this",
             )
 
 
 def _limits(kubelet: Kubelet) -> Iterator[Breach]:
     if kubelet.given("runOnce") is True and not newer("1.32", kubelet.version):
-        yield kubelet.path("runOnce"), f"the kubelet has no such mode from Kubernetes 1.32 on, and {STOPS}; remove it"
+        yield kubelet.path("runOnce"), f"the kubelet has no such mode from Kubernetes 1.32 on, so {STOPS}; remove this"
     factor = kubelet.given("memoryThrottlingFactor")
     if isinstance(factor, int | float) and not isinstance(factor, bool) and not 0 < factor <= 1:
-        yield kubelet.path("memoryThrottlingFactor"), f"must be above 0 and at most 1, got {factor}, or {STOPS}"
+        yield kubelet.path("memoryThrottlingFactor"), f"must be above 0 and at most 1, got {factor}, so {STOPS}"
     taints = kubelet.given("registerWithTaints")
     for taint in taints if isinstance(taints, list | tuple) else ():
         effect = taint.get("effect") if isinstance(taint, dict) else None
         if isinstance(taint, dict) and effect not in TAINT_EFFECTS:
             yield (
                 kubelet.path("registerWithTaints"),
-                f"each taint must have an effect of {', '.join(TAINT_EFFECTS)}, got {quoted(str(effect))}, or {STOPS}",
+                f"each taint must have the effect {' or '.join(TAINT_EFFECTS)}, got {quoted(str(effect))}, so {STOPS}",
             )
     for name, (least, most, words) in _DURATIONS.items():
         value = kubelet.given(name)
@@ -352,7 +352,7 @@ def _limits(kubelet: Kubelet) -> Iterator[Breach]:
             path = (
                 kubelet.below(name, "maxContainerRestartPeriod") if name == "crashLoopBackOff" else kubelet.path(name)
             )
-            yield path, f"must be {words}, got {quoted(str(value))}, or {STOPS}"
+            yield path, f"must be {words}, got {quoted(str(value))}, so {STOPS}"
 
 
 _DURATIONS = {

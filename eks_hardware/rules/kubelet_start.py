@@ -1,4 +1,4 @@
-"""Checks of the kubelet's settings that it makes itself at start; ``kubelet_settings.py`` reports them.
+"""Checks of its settings that the kubelet makes at startup; ``kubelet_settings.py`` reports the faults.
 
 Source: https://github.com/kubernetes/kubernetes/blob/v1.36.1/pkg/kubelet/apis/config/validation/validation.go,
 pkg/kubelet/sysctl/allowlist.go and pkg/kubelet/cm/memorymanager/memory_manager.go
@@ -24,7 +24,7 @@ _SYSCTL = re.compile(r"([a-z0-9][a-z0-9_-]*[a-z0-9]?[./])*[a-z0-9][a-z0-9_-]*[*]
 
 
 def sysctls(kubelet: Kubelet) -> Iterator[Breach]:
-    """Yield patterns of kernel parameters that are malformed, or that no namespace of a pod has."""
+    """Yield patterns of kernel parameters that are malformed, or that are not separate for each pod."""
     fact, name = facts.kubelet()["sysctls"], "allowedUnsafeSysctls"
     given = kubelet.given(name)
     for pattern in given if isinstance(given, list | tuple) else ():
@@ -34,15 +34,15 @@ def sysctls(kubelet: Kubelet) -> Iterator[Breach]:
         if not _SYSCTL.fullmatch(pattern):
             yield (
                 kubelet.path(name),
-                f"must list kernel parameters such as net.core.somaxconn or kernel.msg*, got {quoted(pattern)}, or "
+                f"must list kernel parameters such as net.core.somaxconn or kernel.msg*, got {quoted(pattern)}, so "
                 f"{STOPS}; the value belongs to a pod's securityContext.sysctls",
             )
         elif dotted not in fact["names"] and not dotted.startswith(tuple(fact["prefixes"])):
             known = ", ".join([*fact["names"], *(f"{prefix}*" for prefix in fact["prefixes"])])
             yield (
                 kubelet.path(name),
-                f"must be one that each pod has of its own ({known}), got {quoted(pattern)}, which applies to the "
-                f"whole node, so {STOPS}; {_SET_ON_NODE[kubelet.bottlerocket]}",
+                f"must be a parameter that each pod has of its own ({known}), got {quoted(pattern)}, which applies to "
+                f"the whole node, so {STOPS}; {_SET_ON_NODE[kubelet.bottlerocket]}",
             )
 
 
@@ -57,7 +57,7 @@ def short_periods(kubelet: Kubelet) -> Iterator[Breach]:
     for name in ("shutdownGracePeriod", "shutdownGracePeriodCriticalPods"):
         length = go_seconds(kubelet.given(name))
         if length is not None and 0 < length < 1:
-            yield kubelet.path(name), f"must be 0s or at least 1s, got {kubelet.given(name)}, or {STOPS}"
+            yield kubelet.path(name), f"must be 0s or at least 1s, got {kubelet.given(name)}, so {STOPS}"
 
 
 def enforcements(kubelet: Kubelet) -> Iterator[Breach]:
@@ -77,41 +77,41 @@ def enforcements(kubelet: Kubelet) -> Iterator[Breach]:
 
 
 def pairs(kubelet: Kubelet) -> Iterator[Breach]:
-    """Yield settings that need another one."""
+    """Yield settings that require another setting."""
     if kubelet.given("serverTLSBootstrap") is True and kubelet.gates().get("RotateKubeletServerCertificate") is False:
         yield (
             kubelet.path("serverTLSBootstrap"),
-            f"it requires the feature gate RotateKubeletServerCertificate, or {STOPS}; remove the gate, or this",
+            f"this requires the feature gate RotateKubeletServerCertificate, or {STOPS}; remove the gate, or this",
         )
     if kubelet.given("enableSystemLogQuery") is True and kubelet.given("enableSystemLogHandler") is False:
         yield (
             kubelet.path("enableSystemLogQuery"),
-            f"it requires enableSystemLogHandler, or {STOPS}; set enableSystemLogHandler: true",
+            f"this requires enableSystemLogHandler, or {STOPS}; set enableSystemLogHandler: true",
         )
     policy, wanted = "imagePullCredentialsVerificationPolicy", "NeverVerifyAllowlistedImages"
     if kubelet.given("preloadedImagesVerificationAllowlist") and kubelet.given(policy) != wanted:
         yield (
             kubelet.path("preloadedImagesVerificationAllowlist"),
-            f"it requires {policy}: {wanted}, or {STOPS}; set that, or remove this",
+            f"this requires {policy}: {wanted}, or {STOPS}; set it, or remove this",
         )
     back_off = kubelet.given("crashLoopBackOff")
     period = back_off.get("maxContainerRestartPeriod") if isinstance(back_off, Mapping) else None
     if kubelet.gates().get("KubeletCrashLoopBackOffMax") and period is None:
         yield (
             kubelet.below("featureGates", "KubeletCrashLoopBackOffMax"),
-            f"it requires crashLoopBackOff.maxContainerRestartPeriod, or {STOPS}; set it, such as 60s, or remove the "
+            f"this requires crashLoopBackOff.maxContainerRestartPeriod, or {STOPS}; set it, such as 60s, or remove the "
             "gate",
         )
     folder = kubelet.given("podLogsDir")
     if isinstance(folder, str) and (not folder.startswith("/") or "//" in folder or folder.rstrip("/") != folder):
         yield (
             kubelet.path("podLogsDir"),
-            f"must be an absolute path without a slash at the end, got {quoted(folder)}, or {STOPS}",
+            f"must be an absolute path without a slash at the end, got {quoted(folder)}, so {STOPS}",
         )
 
 
 def reserved_memory(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
-    """Yield memory that is reserved on other NUMA nodes than the type has, or whose sum is not the reserved memory."""
+    """Yield memory reserved on NUMA nodes that the type does not have, or whose sum is not the reserved memory."""
     given = kubelet.given("reservedMemory")
     if kubelet.given("memoryManagerPolicy") != "Static" or not isinstance(given, list | tuple):
         return
@@ -146,7 +146,7 @@ _MOST_NUMA_NODES = 8
 
 
 def _needed(context: Context, kubelet: Kubelet) -> tuple[Fraction | None, str]:
-    """Return the memory that must be reserved, and words for a default; None where it depends on the image or type."""
+    """Return the bytes that must be reserved, or None if they depend on the image or type; and words for a default."""
     default = ""
     kube = amount_or_none(kubelet.map("kubeReserved").get("memory"))
     if not kubelet.get("kubeReserved"):
@@ -159,7 +159,7 @@ def _needed(context: Context, kubelet: Kubelet) -> tuple[Fraction | None, str]:
 
 
 def _reserved_by_nodeadm(context: Context, kubelet: Kubelet) -> Fraction | None:
-    """Return what nodeadm reserves of the memory, from the pods that it computes; None if that is not certain.
+    """Return the bytes of memory that nodeadm reserves for the pods that it computes; None if uncertain.
 
     Karpenter sets values of its own, and types with several network cards are counted in other ways too.
     """

@@ -1,4 +1,4 @@
-"""Rules about the requirements of software for accelerators: the right kind, number formats, kernels, CUDA.
+"""Rules about what software requires of accelerators: hardware, number formats, attention kernels, CUDA.
 
 ``drivers`` has the rules about drivers, ``frameworks`` those about frameworks and SDKs.
 """

@@ -45,7 +45,7 @@ def _unknown_zone(context: Context) -> Iterator[Breach]:
     region = context.strategy.region
     known = context.catalogue.zone_ids(region)
     for path, zone in stated_zones(context):
-        # AWS adds Local Zones often: LOCAL_ZONE_UNLISTED warns of those that its list lacks.
+        # AWS adds Local Zones often: LOCAL_ZONE_UNLISTED warns about those that are not in its list.
         if not (region_code(zone) == region_code(known[0]) if is_edge(zone) else zone in known):
             near = close(edge_place(zone), edge_groups(region)) if is_edge(zone) else ()
             meant = f"; {question(edge_zone_ids(region_code(known[0]), near))}" if near else ""
@@ -90,7 +90,8 @@ def _pod_subnets(context: Context) -> Iterator[Breach]:
             yield (
                 "network.existing.pod_subnets",
                 f"{zone} has a subnet for nodes but not for pods, so pods on the nodes of "
-                f"{', '.join(users[zone][:_SHARES])} get no address there; add one, or set zones to exclude {zone}",
+                f"{', '.join(users[zone][:_SHARES])} get no address there; add a subnet for pods, or set zones to "
+                f"exclude {zone}",
             )
 
 
@@ -161,7 +162,7 @@ def _cidr_size(context: Context) -> Iterator[Breach]:
     if not cidrs.LARGEST_VPC_PREFIX <= prefix <= cidrs.SMALLEST_VPC_PREFIX:
         yield (
             "network.cidr",
-            f"must be between /{cidrs.LARGEST_VPC_PREFIX} (the limit of AWS) and /{cidrs.SMALLEST_VPC_PREFIX} (the "
+            f"must be between /{cidrs.LARGEST_VPC_PREFIX} (AWS's limit) and /{cidrs.SMALLEST_VPC_PREFIX} (the "
             f"subnets of eight zones), got {network.cidr}",
         )
 
@@ -172,7 +173,7 @@ def _cidr_reserved(context: Context) -> Iterator[Breach]:
     given = IPv4Network(network.cidr)
     for block, what in _without_hosts().items():
         if network.existing is None and given.subnet_of(block):
-            yield "network.cidr", f"hosts cannot use addresses of {network.cidr}: {what}; use for example 10.0.0.0/16"
+            yield "network.cidr", f"hosts cannot use addresses of {network.cidr}: {what}; use 10.0.0.0/16, for example"
 
 
 @warning("NETWORK_CIDR_PUBLIC")
@@ -207,7 +208,7 @@ def _pod_cidr(context: Context) -> Iterator[Breach]:
         return
     given = IPv4Network(pod_cidr)
     if not given.subnet_of(cidrs.POD_RANGE):
-        yield "network.pod_cidr", f"must be inside {cidrs.POD_RANGE}, got {pod_cidr}; use for example 100.64.0.0/16"
+        yield "network.pod_cidr", f"must be inside {cidrs.POD_RANGE}, got {pod_cidr}; use 100.64.0.0/16, for example"
     elif not cidrs.LARGEST_VPC_PREFIX <= given.prefixlen <= cidrs.SMALLEST_POD_PREFIX:
         yield (
             "network.pod_cidr",
@@ -366,7 +367,8 @@ def _nodes_do_not_fit(context: Context) -> Iterator[Breach]:
         remedy = _remedy(context, budget, budget.own, pods=False)
         yield (
             _path(context, budget, groups),
-            f"{_subnet(budget)}, but at max the nodes need {_sum(budget, taken)} = {budget.own}; {remedy}",
+            f"{_subnet(budget)}, but at their maximum size the nodes need {_sum(budget, taken)} = {budget.own}; "
+            f"{remedy}",
         )
 
 
@@ -383,7 +385,7 @@ def _pods_do_not_fit(context: Context) -> Iterator[Breach]:
 
 
 def _fullest(context: Context, *, own: bool) -> Iterator[SubnetBudget]:
-    """Yield the subnet of each kind that lacks most addresses, for the nodes alone or for nodes and pods."""
+    """Yield the subnet of each kind that is short of the most addresses, for the nodes alone or for nodes and pods."""
     if not context.region_known:
         return
     for role in (SubnetRole.PRIVATE, SubnetRole.POD):

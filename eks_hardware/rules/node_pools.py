@@ -146,8 +146,8 @@ def _both_architectures(context: Context) -> Iterator[Breach]:
         if len({kind.architecture for kind in context.types(pool)}) > 1 and has_both(context, pool):
             yield (
                 node_path(pool, hardware_field(pool)),
-                "pods start on x86_64 and arm64 nodes, and an image for one of them fails on the other; use images for "
-                "both, select kubernetes.io/arch in the pods, or make two pools",
+                "pods start on x86_64 and arm64 nodes, and an image for one architecture fails on the other; use "
+                "images for both, select kubernetes.io/arch in the pods, or make two pools",
             )
 
 
@@ -178,7 +178,7 @@ def _limit_missing(context: Context) -> Iterator[Breach]:
         if not needs:
             continue
         counted = accelerator_resource(context.types(pool)[0].hardware) or "cpu"
-        fix = f"add for example {counted}: {max(int(need.get(counted, 0)) for need in needs.values())}"
+        fix = f"add {counted}: {max(int(need.get(counted, 0)) for need in needs.values())}, for example"
         bounds = [resource for resource in pool.limits if any(resource in need for need in needs.values())]
         if not bounds:
             yield node_path(pool, "limits"), f"without a limit, the pool can grow to the account's quota; {fix}"
@@ -279,8 +279,8 @@ def _type_unsold(context: Context) -> Iterator[Breach]:
             if sold and kind not in sold and not kind.withdrawn:
                 yield (
                     path,
-                    f"EC2 sells {kind.name} as {' or '.join(kind.usage_classes)}, so this pool never launches one; "
-                    "remove it, or add a capacity",
+                    f"EC2 sells {kind.name} as {' or '.join(kind.usage_classes)}, so this pool never launches this "
+                    "type; remove it, or add such a capacity",
                 )
 
 
@@ -302,8 +302,8 @@ def _reservation_zone(context: Context) -> Iterator[Breach]:
         if pool.efa and pool.reservations and not (pool.zones or any(each.zone for each in pool.reservations)):
             yield (
                 node_path(pool, "reservations[0]"),
-                "with EFA all nodes are in one zone, and tags do not say which zone the reservation is in; add its "
-                "zone",
+                "with EFA all nodes are in one zone, and tags do not say which zone the reservation is in; add the "
+                "reservation's zone",
             )
 
 
@@ -332,8 +332,8 @@ def _reservation_duplicate(context: Context) -> Iterator[Breach]:
             if zone != reservation.zone:
                 yield (
                     f"{path}.zone",
-                    f"a reservation is in one zone, but pool {where} has {reservation.id} in {zone}; correct one of "
-                    "them",
+                    f"a reservation is in one zone, but pool {where} sets {zone or 'no zone'} for {reservation.id}; "
+                    "correct one of them",
                 )
             elif reservation.id in listed:
                 yield f"{path}.id", f"{reservation.id} is listed twice; remove one of them"
@@ -370,8 +370,8 @@ def _disruption(context: Context) -> Iterator[Breach]:
         if pool.disruption.consolidation == _UNDERUTILIZED:
             yield (
                 node_path(pool, "disruption.consolidation"),
-                "Karpenter stops jobs on nodes that are not full, and they lose their work since the last checkpoint; "
-                "use when-empty",
+                "Karpenter stops jobs on nodes that are not full, and the jobs lose their work since the last "
+                "checkpoint; use when-empty",
             )
         if pool.disruption.expire_after not in (None, "never"):
             yield (

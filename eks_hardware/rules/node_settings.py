@@ -174,7 +174,7 @@ def _no_disks(context: Context) -> Iterator[Breach]:
         if node.instance_store in ("raid0", "mount") and without:
             verb = "has" if len(without) == 1 else "have"
             none = len(without) == len(kinds)
-            rest = "remove this line" if none else "other nodes have them, so pods cannot rely on local disks"
+            rest = "remove this line" if none else "other nodes have local disks, so pods cannot rely on them"
             yield (
                 node_path(node, "instance_store"),
                 f"{type_names(without)} {verb} no local disks, so this has no effect there; {rest}",

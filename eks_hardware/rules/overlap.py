@@ -14,7 +14,7 @@ from eks_hardware.suggestions import several
 
 
 class _Place(NamedTuple):
-    """A group or pool from the view of its pods; ``for_whom`` (workload, labels, taints) distinguishes places."""
+    """A group or pool as its pods see it; ``for_whom`` (workload, labels, taints) distinguishes places."""
 
     node: Node
     types: frozenset[str]
@@ -37,7 +37,7 @@ def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
 
 
 def _alike(one: _Place, other: _Place) -> frozenset[str]:
-    """Return the types on which the same pods fit both; none if taints, labels, weights or zones differ."""
+    """Return the types that both have for the same pods; none if taints, labels, weights or zones differ."""
     weights = {each.node.weight for each in (one, other) if isinstance(each.node, NodePoolSpec)}
     apart = one.for_whom != other.for_whom or one.zones.isdisjoint(other.zones) or len(weights) > 1
     return frozenset() if apart else one.types & other.types

@@ -64,7 +64,7 @@ def _nowhere(context: Context) -> Iterator[Breach]:
             names = ", ".join(node.name for node in fitting[:3])
             yield (
                 field_paths.below(path, keys[0]),
-                f"only {names} match, and the pods do not tolerate the taints there, so they stay Pending; add "
+                f"this selects only {names}, whose taints the pods do not tolerate, so they stay Pending; add "
                 "tolerations, or select other nodes"
                 if keys[0] != "tolerations"
                 else f"the pods do not tolerate the taints of {names}, so they stay Pending; add tolerations",
@@ -72,8 +72,8 @@ def _nowhere(context: Context) -> Iterator[Breach]:
         elif early and not any(isinstance(node, NodeGroupSpec) for node in fitting):
             yield (
                 field_paths.below(path, keys[0]),
-                f"only {fitting[0].name} matches, and Terraform installs Karpenter, which launches its nodes, only "
-                "after this add-on runs; select a node group",
+                f"this selects only {fitting[0].name}, whose nodes Karpenter launches, but Terraform installs "
+                "Karpenter only after this add-on runs; select a node group",
             )
     for name in _ON_EVERY_NODE:
         values = context.addon_configuration(name)

@@ -68,8 +68,8 @@ def _takes(context: Context) -> Iterator[Breach]:
         if not scaling.autoscaled and scaling.min < scaling.max:
             yield (
                 node_path(group, "scaling"),
-                "EKS tags every node group for Cluster Autoscaler, and the next apply resets the sizes that it set; "
-                "add autoscaled: true, or set min and max to the same number",
+                "EKS tags every node group for Cluster Autoscaler, and the next apply resets the sizes that the "
+                "autoscaler set; add autoscaled: true, or set min and max to the same number",
             )
 
 
@@ -101,7 +101,7 @@ def _no_nodes(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.kueue and not usable and all(context.types(node) for node in context.nodes):
         yield (
             "kubernetes.kueue",
-            "jobs have no queue, because every group is a system group; add a group or pool for them",
+            "jobs have no queue, because every group is a system group; add a group or pool for jobs",
         )
 
 
@@ -162,7 +162,7 @@ def _unused(context: Context) -> Iterator[Breach]:
             others = sorted(
                 resource_name for resource_name in there - set(team.quota) if resource_name.partition("/")[0] == domain
             )
-            what = f"its nodes have {' and '.join(others)}" if others else "remove this line"
+            what = f"use {' or '.join(others)}, which its nodes advertise" if others else "remove this line"
             yield (
                 _quota_path(team, resource),
                 f"no node of this strategy advertises {resource}, so this has no effect; {what}",
@@ -203,7 +203,7 @@ def _limit_range(context: Context) -> Iterator[Breach]:
             if limit is not None and amount(request) > amount(limit):
                 yield (
                     _team_path(team, "container_defaults", "requests", resource),
-                    f"must be at most the limit of {limit}, got {request}, and Kubernetes rejects such containers; "
+                    f"must be at most the limit of {limit}, got {request}, so Kubernetes rejects such containers; "
                     "raise the limit, or lower this",
                 )
 

@@ -1,4 +1,4 @@
-"""Values of pods in add-ons and charts that the API server refuses: tolerations, affinities and spread constraints.
+"""Pod values in add-ons and charts that the API server refuses: tolerations, affinities and spread constraints.
 
 The rules of ``addon_values.py`` report them, with the outcome for an add-on or a chart.
 """
@@ -17,7 +17,7 @@ from eks_hardware.rules.value_kinds import names_only
 from eks_hardware.suggestions import misspelt, question
 
 Fault = tuple[tuple[str, ...], str]
-# Names whose values are text of other programs, or labels and annotations.
+# Names whose values are text for other programs, or labels and annotations.
 FREE = frozenset(
     [
         "config",
@@ -38,7 +38,7 @@ TERMS = ("nodeSelectorTerms", "preferredDuringSchedulingIgnoredDuringExecution")
 
 
 def pod_faults(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Iterator[Fault]:
-    """Yield the path and the fault of each value of a pod that has the right kind, but is refused nevertheless."""
+    """Yield the path and the fault of each pod value that has the right kind but is still refused."""
     for name, value in values.items():
         path = (*above, str(name))
         if name in _CHECKS and isinstance(value, list | tuple):
@@ -62,7 +62,7 @@ def pod_faults(values: Mapping[str, object], above: tuple[str, ...] = ()) -> Ite
 
 
 def _item(name: str, item: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield unknown and missing names of an item of a list, and what its own check finds."""
+    """Yield the unknown names in a list item, and the faults that the check of its kind finds."""
     kind, check = _CHECKS[name]
     objects = facts.value_kinds()["objects"]
     yield from _unknown(item, objects["kinds"][kind], f"a {_WORDS[kind]}")
@@ -72,7 +72,13 @@ def _item(name: str, item: Mapping[str, Any]) -> Iterator[Fault]:
 def _unknown(value: Mapping[str, Any], kinds: Any, what: str) -> Iterator[Fault]:
     for found in unknown_below(value, names_only(kinds)):
         meant = misspelt(found.path[-1], found.close)
-        hint = question([meant]) if meant else f"it has {', '.join(kinds)}" if len(found.path) == 1 else "remove it"
+        hint = (
+            question([meant])
+            if meant
+            else f"its fields are {', '.join(kinds)}"
+            if len(found.path) == 1
+            else "remove it"
+        )
         yield found.path, f"{what} has no {quoted(found.path[-1])}; {hint}"
 
 
@@ -83,7 +89,10 @@ def _toleration(item: Mapping[str, Any]) -> Iterator[Fault]:
     if operator == "Exists" and item.get("value"):
         yield ("value",), f"must be empty with operator Exists, got {quoted(str(item['value']))}; remove it"
     if item.get("tolerationSeconds") is not None and item.get("effect") != "NoExecute":
-        yield ("tolerationSeconds",), "only a toleration with effect NoExecute has it; set that effect, or remove this"
+        yield (
+            ("tolerationSeconds",),
+            "only a toleration with effect NoExecute can have tolerationSeconds; set that effect, or remove this",
+        )
 
 
 def _spread(item: Mapping[str, Any]) -> Iterator[Fault]:
@@ -95,11 +104,11 @@ def _requirement(item: Mapping[str, Any]) -> Iterator[Fault]:
     operator, values = item.get("operator"), item.get("values")
     given = list(values) if isinstance(values, list | tuple) else []
     if operator in ("In", "NotIn") and not values:
-        yield (), f"the operator {operator} must have at least one value in 'values'; add it"
+        yield (), f"the operator {operator} must have at least one value in 'values'; add one"
     elif operator in ("Exists", "DoesNotExist") and given:
         yield ("values",), f"must be left out with operator {operator}; remove it, or use In"
     elif operator in ("Gt", "Lt") and not (len(given) == 1 and str(given[0]).lstrip("-").isdigit()):
-        yield ("values",), f"the operator {operator} must have one whole number in quotes; write one"
+        yield ("values",), f"the operator {operator} must have one whole number, in quotes, in 'values'; write one"
 
 
 def _node_port(service: Mapping[str, object]) -> Iterator[str]:
@@ -117,11 +126,11 @@ def _labels(labels: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         if _TEMPLATE in f"{key}{value}":
             continue
         if not re.fullmatch(LABEL_KEY, str(key)):
-            yield str(key), f"must be the name of a label, such as example.com/team, got {quoted(str(key))}"
+            yield str(key), f"must be a label name such as example.com/team, got {quoted(str(key))}"
         elif isinstance(value, str) and not re.fullmatch(LABEL_VALUE, value):
             yield (
                 str(key),
-                "must be the value of a label (at most 63 letters, digits, dots, hyphens and underscores), got "
+                "must be a label value (at most 63 letters, digits, dots, hyphens and underscores), got "
                 f"{quoted(value)}",
             )
 

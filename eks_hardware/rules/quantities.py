@@ -13,7 +13,7 @@ from eks_hardware.units import MIB, amount, amount_or_none
 
 _BYTES = ("memory", "storage")
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
-# With one of these units a small amount is meant: 512Ki of memory is little, but no mistake.
+# With one of these units, a small amount is intentional: 512Ki of memory is little, but not a mistake.
 _MEANT = (*_BINARY, "M", "G", "T", "P", "E")
 # Names of amounts in settings that are passed on: requests, limits, reservations and eviction thresholds.
 _SIGNALS = ("memory.available", "nodefs.available", "imagefs.available")
@@ -47,7 +47,7 @@ def _unit(context: Context) -> Iterator[Breach]:
                 fault = f"{text} is a number of cores, and no instance type has more than {most}"
                 yield each.path, f"{fault}; write {text}m for thousandths of a core"
         elif each.resource == "pid" and not text.isdigit():
-            yield each.path, f"pid must be a number of processes, got {text}; write for example 1000"
+            yield each.path, f"pid must be a number of processes, got {text}; write 1000, for example"
         elif each.resource.endswith((*_BYTES, "disk")) and _is_too_little(number, text):
             yield each.path, _bytes(text, each.resource)
 
@@ -66,7 +66,7 @@ def _bytes(text: str, resource: str) -> str:
     return f"must be at least one mebibyte, got {text}, which is {plain} {unit} of {resource}; write {meant}"
 
 
-# A number of this size means gibibytes of memory rather than mebibytes.
+# Up to this number, gibibytes of memory are meant rather than mebibytes.
 _FEW = 32
 
 
@@ -114,8 +114,8 @@ def whole_number(given: str | int) -> str:
     """Return the message for an amount of things that can only be counted.
 
     >>> whole_number("16Gi")
-    'must be a whole number, got 16Gi; write for example 16'
+    'must be a whole number, got 16Gi; write 16, for example'
     """
-    # A suffix for bytes was hardly meant to multiply.
+    # A suffix for bytes is hardly meant as a multiplier.
     meant = str(given).rstrip("kKMGTPEi") if str(given)[-1:] != "m" else str(given)
-    return f"must be a whole number, got {given}; write for example {max(1, round(amount(meant)))}"
+    return f"must be a whole number, got {given}; write {max(1, round(amount(meant)))}, for example"

@@ -56,7 +56,7 @@ class Context:
     _once: dict[Callable[[Context], object], object] = field(default_factory=dict)
 
     def once(self, compute: Callable[[Context], _Computed]) -> _Computed:
-        """Return what a function computes from this context, for several rules that ask for it."""
+        """Return a function's result for this context, computed once for all rules that ask for it."""
         if compute not in self._once:
             self._once[compute] = compute(self)
         return cast("_Computed", self._once[compute])
@@ -81,7 +81,7 @@ class Context:
         return kinds
 
     def addon_configuration(self, name: str) -> Mapping[str, object]:
-        """Return the configuration that the strategy sets for an add-on; empty for one that is off."""
+        """Return the configuration that the strategy sets for an add-on; empty if the add-on is off."""
         addons = self.strategy.cluster.addons.items()
         return next((addon.configuration for key, addon in addons if key == name and addon.enabled), {})
 
@@ -119,7 +119,7 @@ class Context:
     @cached_property
     def cost(self) -> StrategyCost:
         """The cost of the strategy."""
-        # Most strategies have no budget, and need neither.
+        # Not at the top: most strategies have no budget, and need neither module.
         from eks_hardware.cost import cost_of
         from eks_hardware.resolve import resolve
 
@@ -186,7 +186,7 @@ class Rule(NamedTuple):
     severity: Severity
     check: Callable[[Context], Iterator[Breach]]
     last: bool = False
-    """Whether it checks the findings of the other rules."""
+    """Whether the rule checks the findings of the other rules."""
     all_nodes: bool = False
     """Whether its findings about one group or pool depend on the others."""
 

@@ -20,7 +20,7 @@ def variant(kinds: Sequence[InstanceType]) -> str:
 
 
 def day(release: str) -> datetime.date | None:
-    """Return the day of an AL2023 release such as ``v20260810``; None if the date does not exist."""
+    """Return the date of an AL2023 release such as ``v20260810``; None if the date does not exist."""
     try:
         # strptime would import the locale, in every command.
         return datetime.date.fromisoformat(f"{release[1:5]}-{release[5:7]}-{release[7:]}")
@@ -29,7 +29,7 @@ def day(release: str) -> datetime.date | None:
 
 
 def day_fault(release: str, today: datetime.date) -> str | None:
-    """Return why there cannot be an AL2023 release of this day; None if there can."""
+    """Return why no AL2023 release can have this date; None if one can."""
     published = day(release)
     if published is None:
         return f"the date of {release} does not exist"
@@ -50,7 +50,7 @@ def kubernetes_fault(family: str, release: str, kubernetes: str) -> str | None:
     aliases = facts.karpenter()["ami_aliases"]
     first = aliases["first_for_kubernetes"]["by_family"][family].get(kubernetes)
     if first and release != "latest" and numbers(release) < numbers(first):
-        return f"{family} has images for Kubernetes {kubernetes} since {first}, got {release}"
+        return f"{family} has images for Kubernetes {kubernetes} from {first} on, got {release}"
     for fact in aliases["releases"][family]:
         published = fact.get("kubernetes", [kubernetes])
         if fact["version"] == release and kubernetes not in published:

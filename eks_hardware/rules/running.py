@@ -1,4 +1,4 @@
-"""Rules about values with which an add-on or a chart is installed, but some of its pods do not run, or do nothing."""
+"""Rules about values with which an add-on or chart is installed, but some of its pods do not run, or have no effect."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _apart(context: Context) -> Iterator[Breach]:
     groups = [group for group in context.strategy.node_groups if is_open_to(context, group) and group.scaling.initial]
     nodes = sum(group.scaling.initial for group in groups)
     zones = {zone for group in groups for zone in group.zones}
-    # Without zones, a group is in all of the network.
+    # A group without zones uses all zones of the network.
     domains = {
         "kubernetes.io/hostname": (nodes, "node"),
         **({"topology.kubernetes.io/zone": (len(zones), "zone")} if all(group.zones for group in groups) else {}),
@@ -67,7 +67,7 @@ def _apart(context: Context) -> Iterator[Breach]:
             raised = "raise scaling.min" if what == "node" else "add zones"
             yield (
                 field_paths.below(path, "affinity"),
-                f"each of the {replicas} replicas needs its own {what}, and the groups have {count}, so the others "
+                f"each of the {replicas} replicas needs its own {what}, but the groups have {count}, so the others "
                 f"stay Pending; {raised}, lower the replicas, or use preferredDuringSchedulingIgnoredDuringExecution",
             )
 
@@ -106,7 +106,7 @@ _PARTS = (
     _Part(
         "kube-prometheus-stack",
         ("crds", "enabled"),
-        "without the definitions, the API server refuses the chart's Prometheus and its monitors",
+        "without the CRDs, the API server refuses the chart's Prometheus and its monitors",
     ),
     _Part(
         "kube-prometheus-stack",
@@ -124,14 +124,14 @@ def _incomplete(context: Context) -> Iterator[Breach]:
         values = context.chart_values(part.chart) if part.chart in context.charts else {}
         if setting(values, part.switch) is False:
             path = field_paths.below(f"kubernetes.charts.{part.chart}.values", *part.switch)
-            yield path, f"{part.without}; remove this line, or ignore this if you install that yourself"
+            yield path, f"{part.without}; remove this line, or ignore this if you install the missing part yourself"
     yield from _certificates(context)
     snapshots = context.strategy.cluster.addons.get("snapshot-controller")
     snapshotter = below(context.addon_configuration("aws-ebs-csi-driver"), ("sidecars", "snapshotter"))
     if snapshotter.get("forceEnable") is True and not (snapshots and snapshots.enabled):
         yield (
             "cluster.addons.aws-ebs-csi-driver.configuration.sidecars.snapshotter.forceEnable",
-            "the snapshotter needs the definitions of the add-on snapshot-controller, and without them it only logs "
+            "the snapshotter needs the CRDs of the add-on snapshot-controller, and without them it only logs "
             "errors; set cluster.addons.snapshot-controller: {}, or remove this line",
         )
     network = context.addon_configuration("vpc-cni")
@@ -160,7 +160,7 @@ def _certificates(context: Context) -> Iterator[Breach]:
         if name in context.charts and setting(context.chart_values(name), switch.split(".")) is True:
             yield (
                 f"kubernetes.charts.{name}.values.{switch}",
-                "the chart's certificates need the definitions of cert-manager, which the strategy does not install, "
+                "the chart's certificates need the CRDs of cert-manager, which the strategy does not install, "
                 "so the installation fails; remove this line, or ignore this if you install cert-manager first",
             )
 
@@ -206,16 +206,16 @@ def _arguments(context: Context) -> Iterator[Breach]:
     known = facts.charts()["cluster_autoscaler_arguments"]
     for argument in given:
         if argument not in (*known["names"], "v") and not argument.startswith(tuple(known["others"])):
-            hint = did_you_mean(argument, known["names"], "check it in the release of your image")
+            hint = did_you_mean(argument, known["names"], "check the flags of your image's release")
             yield (
                 field_paths.below(f"kubernetes.charts.{name}.values.extraArgs", argument),
-                f"the recorded autoscaler has no flag --{argument}, and it ends at once for an unknown flag; {hint}",
+                f"the recorded autoscaler has no flag --{argument}, and exits at once on an unknown flag; {hint}",
             )
 
 
 # --- volumes on nodes with taints
 
-# Drivers whose pods on the nodes tolerate every taint, unless the configuration says otherwise.
+# Drivers whose node pods tolerate every taint, unless the configuration says otherwise.
 _DRIVERS = ("aws-ebs-csi-driver", "aws-efs-csi-driver", "aws-fsx-csi-driver", "aws-mountpoint-s3-csi-driver")
 
 
@@ -235,6 +235,6 @@ def _kept_off(context: Context) -> Iterator[Breach]:
             field = "tolerations" if isinstance(given, list | tuple) else "tolerateAllTaints"
             yield (
                 f"cluster.addons.{name}.configuration.node.{field}",
-                f"the driver does not run on {', '.join(off[:3])}, because it does not tolerate the taints, so pods "
-                "there cannot mount its volumes and stay in ContainerCreating; remove this line, or tolerate them",
+                f"the driver does not run on {', '.join(off[:3])}, whose taints it does not tolerate, so pods there "
+                "cannot mount its volumes and stay in ContainerCreating; remove this line, or tolerate the taints",
             )

@@ -27,7 +27,8 @@ def _bottlerocket(context: Context) -> Iterator[Breach]:
     if workers and all(ami_family(node) == "bottlerocket" for node in workers) and not training:
         yield (
             "storage.fsx_lustre",
-            f"{why}, and only system groups and pools have AL2023; test the mount first, or use AL2023 for another one",
+            f"{why}, and only system groups and pools have AL2023; test the mount first, or use AL2023 for another "
+            "group or pool",
         )
 
 
@@ -54,7 +55,8 @@ def _fsx_zone(context: Context) -> Iterator[Breach]:
     if fsx.zone not in choice.zone_ids:
         yield (
             "storage.fsx_lustre.zone",
-            f"the network has no subnet in {fsx.zone}; use one of {', '.join(choice.zone_ids)}, or add it there",
+            f"the network has no subnet in {fsx.zone}; use one of {', '.join(choice.zone_ids)}, or add the zone to the "
+            "network",
         )
 
 

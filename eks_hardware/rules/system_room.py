@@ -25,7 +25,7 @@ from eks_hardware.rules.registry import Breach, Context, Node, error, node_path,
 from eks_hardware.rules.taints import is_open_to
 from eks_hardware.units import GIB, MIB, amount_or_none
 
-# The kubelet's default, used only for types whose number is unknown.
+# The kubelet's default, used only for types whose number of pods is unknown.
 _USUAL_PODS = 110
 _MOST_REPLICAS = 1000
 
@@ -102,7 +102,7 @@ def _placed(context: Context) -> tuple[_Pod, ...]:
     for chart, part, values in placed_charts(context):
         if chart in known:
             continue
-        # Without requests a pod takes no room that others need.
+        # A pod without requests takes up no room that others need.
         cpu, memory = requests(values)
         if cpu or memory:
             pods += [_Pod(part or chart, cpu, memory)] * _count(values, 1)
@@ -113,7 +113,7 @@ def _placed(context: Context) -> tuple[_Pod, ...]:
 
 
 def _rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
-    """Return the room on each initial node that is open to every pod, and the group with the most of them."""
+    """Return the room on each initial node that is open to every pod, and the CPU group with the most of them."""
     rooms, group = context.once(_empty_rooms)
     return [replace(room) for room in rooms], group  # placing pods changes them
 

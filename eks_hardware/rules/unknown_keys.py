@@ -26,7 +26,7 @@ class UnknownKey(NamedTuple):
 
 
 def unknown_keys(key: str, values: Mapping[str, object]) -> list[UnknownKey]:
-    """Return every key of ``values`` that the recorded version of a chart lacks, in the order of the values."""
+    """Return every key of ``values`` that is not in the recorded version of a chart, in the order of the values."""
     known = {**facts.chart_keys(key)["keys"], **dict.fromkeys(_ALWAYS, _ANYTHING)}
     return list(unknown_below(values, known))
 
@@ -34,7 +34,7 @@ def unknown_keys(key: str, values: Mapping[str, object]) -> list[UnknownKey]:
 def unknown_below(
     values: Mapping[str, object], known: Mapping[str, Any], above: tuple[str, ...] = ()
 ) -> Iterator[UnknownKey]:
-    """Yield every key of ``values`` that ``known`` lacks, at any depth; ``above`` are the parent keys.
+    """Yield every key of ``values`` that is not in ``known``, at any depth; ``above`` are the parent keys.
 
     ``known`` is nested like the values: a leaf is None, ``"*"`` allows anything, ``"<name>"`` is a user-defined name.
     """

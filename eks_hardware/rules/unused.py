@@ -66,7 +66,7 @@ _SECTIONS = (
 
 
 class _Lasting(str):
-    """A reason that no field changes, or that another rule defends."""
+    """A reason that no field can change, or that another rule enforces."""
 
     __slots__ = ()
 
@@ -242,15 +242,16 @@ def _memory_policy(node: Node) -> Iterator[tuple[str, str]]:
     settings = node.user_data.get("kubernetes") if ami_family(node) == "bottlerocket" else None
     if not isinstance(settings, Mapping) or settings.get("memory-manager-policy") != "Static":
         return
-    path, because = node_path(node, "user_data.kubernetes.memory-manager-policy"), "Bottlerocket writes it only next to"
+    path = node_path(node, "user_data.kubernetes.memory-manager-policy")
+    because = "Bottlerocket applies it only if 'memory-manager-reserved-memory' is also set"
     if isinstance(node, NodePoolSpec):
-        yield path, _Lasting(f"{because} 'memory-manager-reserved-memory', which Karpenter drops")
+        yield path, _Lasting(f"{because}, and Karpenter drops that setting")
     elif not settings.get("memory-manager-reserved-memory"):
-        yield path, f"{because} 'memory-manager-reserved-memory'"
+        yield path, because
 
 
 def _needs(node: Node, kinds: Sequence[InstanceType]) -> Iterator[tuple[str, str]]:
-    """Yield each need that is checked against nothing. A described workload adds needs of its own."""
+    """Yield each need that no rule checks. A described workload adds needs of its own."""
     if not kinds or node.described:
         return
     needs = node.needs

@@ -68,8 +68,8 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
         if first := next((name for name in node.user_data if name in _OBJECT), None):
             yield _Fault(
                 setting_path(node, (first,)),
-                "user_data is the spec of a NodeConfig, without apiVersion, kind and metadata, so the whole has no "
-                "effect; write only what is below spec",
+                "user_data is the spec of a NodeConfig, without apiVersion, kind and metadata, so none of it has any "
+                "effect; write only the contents of spec",
                 sure=True,
             )
             continue
@@ -79,7 +79,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
             # USER_DATA_VALUE reports a mapping in place of text.
             if not isinstance(siblings, Mapping):
                 continue
-            hint = question(found.close) if found.close else f"it has {', '.join(siblings)}"
+            hint = question(found.close) if found.close else f"its fields are {', '.join(siblings)}"
             where = f"{'.'.join(above)} of a NodeConfig" if above else "the spec of a NodeConfig"
             yield _Fault(
                 setting_path(node, found.path),
@@ -89,7 +89,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
         settings = setting(node.user_data, ("kubelet", "config"))
         for found in unknown_below(settings, names_only(kubelet)) if isinstance(settings, Mapping) else ():
             meant = misspelt(found.path[-1], found.close)
-            hint = question([meant]) if meant else "see the KubeletConfiguration of your version"
+            hint = question([meant]) if meant else "see the KubeletConfiguration of your Kubernetes version"
             yield _Fault(
                 setting_path(node, ("kubelet", "config", *found.path)),
                 f"the kubelet has no setting {quoted(found.path[-1])} and ignores it; {hint}",
@@ -110,7 +110,7 @@ def _bottlerocket_faults(context: Context) -> Iterator[_Fault]:
                 )
                 continue
             meant = misspelt(found.path[-1], found.close)
-            hint = question([meant]) if meant else "see the settings of your version"
+            hint = question([meant]) if meant else "see the settings of your Bottlerocket version"
             yield _Fault(
                 setting_path(node, found.path),
                 f"Bottlerocket has no setting {quoted(name)} and rejects the whole user data, so the node never joins; "
@@ -196,7 +196,7 @@ def _wrong_names(node: Node) -> Iterator[Breach]:
             if not re.fullmatch(fact["kinds"][kind]["pattern"], str(name)):
                 yield (
                     setting_path(node, keys),
-                    f"a name here must have {words}, got {quoted(str(name))}, or {_BOTTLEROCKET}",
+                    f"a name here must have {words}, got {quoted(str(name))}, so {_BOTTLEROCKET}",
                 )
 
 
@@ -208,7 +208,7 @@ def _wrong_limits(node: Node) -> Iterator[Breach]:
         if not isinstance(limit, Mapping):
             continue
         if missing := [key for key in fact["keys"] if limit.get(key) is None]:
-            yield path, f"must have soft-limit and hard-limit, got no {missing[0]}, or {_BOTTLEROCKET}"
+            yield path, f"must have soft-limit and hard-limit, got no {missing[0]}, so {_BOTTLEROCKET}"
             continue
         soft, hard = (math.inf if limit[key] in fact["unlimited"] else limit[key] for key in fact["keys"])
         if isinstance(soft, int | float) and isinstance(hard, int | float) and soft > hard:
@@ -222,12 +222,12 @@ def _wrong_limits(node: Node) -> Iterator[Breach]:
 def _wrong_kinds(
     node: Node, values: Mapping[str, object], kinds: Mapping[str, object], above: tuple[str, ...], outcome: str
 ) -> Iterator[Breach]:
-    """Yield the values of another kind; null is the same as no value."""
+    """Yield the values of the wrong kind; null is the same as no value."""
     seen = set()
     for wrong in wrong_values(values, kinds):
         if wrong.value is not None and wrong.path not in seen:
             seen.add(wrong.path)
-            yield setting_path(node, (*above, *wrong.path)), f"{wrong}, or {outcome}"
+            yield setting_path(node, (*above, *wrong.path)), f"{wrong}, so {outcome}"
 
 
 @error("USER_DATA_SIZE")
@@ -244,6 +244,6 @@ def _size(context: Context) -> Iterator[Breach]:
             if (size := len(text.encode())) > most:
                 yield (
                     node_path(node, "user_data"),
-                    f"the user data has {size} bytes, and EC2 allows {most} before base64, including the parts that "
+                    f"the user data has {size} bytes, but EC2 allows {most} before base64, including the parts that "
                     "EKS or Karpenter adds; download large files from a bucket when the node starts",
                 )

@@ -30,8 +30,8 @@ def _cluster(context: Context) -> Iterator[Breach]:
         if setting(node.user_data, keys) is not None:
             yield (
                 setting_path(node, keys),
-                "the stack sets the cluster that a node joins, and another value is ignored or keeps the node out; "
-                "remove it",
+                "the stack sets the cluster that a node joins, and another value is ignored or keeps the node out of "
+                "it; remove it",
             )
 
 
@@ -110,7 +110,7 @@ def _labels(context: Context) -> Iterator[Breach]:
         for path, what in written:
             yield (
                 path,
-                f"daemonsets, autoscalers and queues use the strategy's {what}, not these; set {what} instead",
+                f"DaemonSets, autoscalers and queues use the strategy's {what}, not these; set {what} instead",
             )
 
 

@@ -55,7 +55,7 @@ _MOST_SHOWN = 60  # characters of a list in a message
 
 
 class WrongValue(NamedTuple):
-    """The path of a value of the wrong kind, what it must be, what it is, and words for that in place of the value."""
+    """A value of the wrong kind: its path, what it must be, the value, and words to show instead of the value."""
 
     path: tuple[str, ...]
     expected: str
@@ -104,13 +104,16 @@ def _bottlerocket_threshold(value: Any) -> bool:
 
 
 def _port(value: object) -> bool:
-    """Return whether a number can be a port; 0 means none, and text can be the name of a port."""
+    """Return whether a value can be a port; 0 means none, and text can be the name of a port."""
     number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
     return isinstance(number, str) or (is_whole(number) and 0 <= cast("int", number) <= 65535)
 
 
 def _pods_kept(value: object) -> bool:
-    """Return whether a number or text fits a disruption budget; what a template makes of other text is unknown."""
+    """Return whether a number or text fits a disruption budget.
+
+    Text with template syntax is accepted, because its result is unknown.
+    """
     if is_whole(value):
         return cast("int", value) >= 0
     return not _text(value, r"[^{}]*%") or (_text(value, "[0-9]{1,9}%") and int(str(value)[:-1]) <= 100)
@@ -127,7 +130,7 @@ def _base64(value: Any) -> bool:
 
 
 def _certificates(value: Any) -> bool:
-    """Return whether text is empty, or certificates in PEM that are encoded once more."""
+    """Return whether text is empty, or certificates in PEM that are encoded in base64."""
     if isinstance(value, str) and not value.strip():
         return True
     blocks = _PEM.findall(base64.b64decode(value)) if _base64(value) else ()
@@ -181,7 +184,7 @@ def _is_host_entry(value: object) -> bool:
     )
 
 
-# The words for several of a kind in messages.
+# The plural words for each kind in messages.
 _PLURALS = {
     "url": "URLs whose hosts have no spaces",
     "list of url": "lists of URLs whose hosts have no spaces",
@@ -230,7 +233,7 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     ),
     "prometheus duration": (
         lambda value: _text(value, _PROMETHEUS_DURATION),
-        "a duration of Prometheus such as 30s, 12h or 15d",
+        "a Prometheus duration such as 30s, 12h or 15d",
     ),
     "prometheus size": (
         lambda value: _text(value, _PROMETHEUS_SIZE),

@@ -116,12 +116,16 @@ def _slow(context: Context) -> Iterator[Breach]:
         if small := [kind for kind in kinds if _smallness(kind)]:
             yield (
                 node_path(node, field),
-                f"{called_all(small)} {_smallness(small[0])}, so a distributed job needs many times the nodes, and "
+                f"{called_all(small)} {_smallness(small[0])}, so a distributed job needs many times as many nodes, and "
                 "most of them wait; choose p4d, p5 or trn1",
             )
         elif not node.efa:
             names = called_all(kinds)
-            fix = "set efa: true" if all(kind.supports_efa for kind in kinds) else "choose types with it, and efa: true"
+            fix = (
+                "set efa: true"
+                if all(kind.supports_efa for kind in kinds)
+                else "choose types with EFA, and set efa: true"
+            )
             yield (
                 node_path(node, field),
                 f"without EFA, NCCL on {names} uses TCP, and GPUs wait for the network; {fix}",
@@ -130,7 +134,7 @@ def _slow(context: Context) -> Iterator[Breach]:
             yield (
                 node_path(node, field),
                 f"{several(slow, 3)} has EFA without GPUDirect RDMA, so NCCL copies through host memory; for large "
-                "jobs choose p4d.24xlarge, p5.48xlarge or later",
+                "jobs, choose p4d.24xlarge, p5.48xlarge or later",
             )
 
 

@@ -11,7 +11,7 @@ _JSON_VERSION = 1
 
 
 def as_json(validation: Validation) -> dict[str, Any]:
-    """Return the findings with stable keys: ``findings`` has the order of the text, including ignored warnings."""
+    """Return the result with stable keys; ``findings`` includes ignored warnings, in the order of the text output."""
     return {
         "version": _JSON_VERSION,
         "files": list(validation.files),

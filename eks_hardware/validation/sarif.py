@@ -26,7 +26,7 @@ def as_sarif(validation: Validation, *, version: str, site: str = "") -> dict[st
     Args:
         validation: the findings.
         version: the version of this package.
-        site: address of the published documentation, for links to the pages of the rules.
+        site: address of the published documentation, for links to the rule pages.
     """
     codes = sorted({finding.code for finding in validation.findings})
     return {
@@ -88,7 +88,7 @@ def _result(finding: Finding, rule_index: int) -> dict[str, Any]:
         "ruleIndex": rule_index,
         "level": "error" if finding.severity is Severity.ERROR else "warning",
         "message": {"text": text},
-        # Recognizes the same finding after lines were added above it.
+        # Identifies the same finding after lines are added above it.
         "partialFingerprints": {
             "findingHash/v1": hashlib.sha256(f"{finding.code}\n{file}\n{finding.path}".encode()).hexdigest()
         },

@@ -28,7 +28,7 @@ __all__ = ["Fill", "Validation", "load_strategy", "validate"]
 
 
 Fill = Callable[..., Filled]
-"""Replaces ``workload: {...}`` with instance types. Arguments: the strategy, and ``overlays``, their names."""
+"""Replaces ``workload: {...}`` with instance types. Arguments: the strategy, and ``overlays``, the overlay names."""
 
 
 class Validation(NamedTuple):
@@ -143,7 +143,7 @@ def _judged_adoption(path: Path, today: datetime.date | None) -> tuple[Finding, 
 
 
 def _closed(remains: Remains, filled: Filled) -> Remains:
-    """Return the same without groups and pools that have no chosen hardware."""
+    """Return the remains without groups and pools that have no chosen hardware."""
     strategy = without(filled.loaded.strategy, filled.left_open)
     return Remains(
         filled.loaded._replace(strategy=strategy), remains.sections, remains.lists | lists_of(filled.left_open)

@@ -57,7 +57,7 @@ def about_command_line(finding: Finding) -> str:
 
 
 def _grouped(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
-    """Return findings that differ only in their positions together, in the order of the first of each."""
+    """Group findings that differ only in their positions, in the order of each group's first finding."""
     groups: dict[Finding, list[Finding]] = {}
     for finding in findings:
         groups.setdefault(finding, []).append(finding)
@@ -65,7 +65,7 @@ def _grouped(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
 
 
 def _others(findings: Sequence[Finding]) -> str:
-    """Return the places of equal findings; empty without any."""
+    """Return the positions of further equal findings; empty if there are none."""
     places = joined([str(finding.position) for finding in findings], "and") if findings else ""
     return f"  also in {places}" if places else ""
 

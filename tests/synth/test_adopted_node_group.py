@@ -60,7 +60,10 @@ def test_a_model_and_ids_of_other_resources() -> None:
         ({"private_subnet_ids": {"usw2-az1": "sub-1"}}, "must be a subnet ID such as"),
         ({"private_subnet_ids": {"usw2-az9": "subnet-1"}}, "usw2-az9 is not a known zone id; did you mean usw2-az"),
         ({"private_subnet_ids": {"us-west-2a": "subnet-1"}}, "use its zone id, such as usw2-az1: `aws ec2 describe"),
-        ({"private_subnet_ids": {**SUBNETS, "use1-az1": "subnet-1"}}, "zones of one region, got us-east-1, us-west-2"),
+        (
+            {"private_subnet_ids": {**SUBNETS, "use1-az1": "subnet-1"}},
+            "in one region, got us-east-1, us-west-2; remove",
+        ),
         ({"private_subnet_ids": ["subnet-1"]}, "must be a map from zone id to subnet, got ['subnet-1']"),
         ({"private_subnet_ids": {}}, "must be a map from zone id to subnet, got {}"),
     ],

@@ -94,7 +94,7 @@ def test_the_variable_contains_no_names() -> None:
     for paths in (read_environment({"EKS_HARDWARE_STRATEGIES": "mixed-hardware"}).paths, ["mixed-hardware"]):
         (finding,) = discovery.find(paths)[1]
         assert finding.message.endswith(
-            '"mixed-hardware": no such file or directory; give strategy files, or folders of them'
+            '"mixed-hardware": no such file or directory; name strategy files, or folders that contain them'
         )
 
 

@@ -270,7 +270,7 @@ GOLDEN_FINDINGS = [
     'f.yaml:7:11: error NAME_DUPLICATE groups[gpu]: the name "gpu" is used here and at f.yaml:4:11; rename one of them',
     'f.yaml:8:10: error FIELD_TYPE groups[gpu].efa: must be true or false, got "on"; write true',
     "f.yaml:9:10: error FIELD_MISSING backend.bucket: required field bucket is missing; add it",
-    'f.yaml:11:1: error YAML_DUPLICATE_KEY: key "days" is here and at f.yaml:10:1; keep one of them',
+    'f.yaml:11:1: error YAML_DUPLICATE_KEY: key "days" is used here and at f.yaml:10:1; keep one of them',
 ]
 
 
@@ -289,7 +289,7 @@ def test_indentation_slips_are_named_as_such() -> None:
     found = {finding.path: finding.message.partition("; ")[2] for finding in caught.value.findings}
     assert found["groups[gpu].max"] == "it is a field of scaling, so indent it further"
     assert found["efa"] == "it is a field of an item of groups, so indent it further"
-    assert found["groups[gpu].backend"] == "it is a section of the file, so write it without indentation"
+    assert found["groups[gpu].backend"] == "it is a top-level section, so remove its indentation"
 
 
 def test_the_fields_of_a_mapping_are_listed_once() -> None:
@@ -405,6 +405,4 @@ def test_an_empty_file_needs_the_required_fields(tmp_path: Path, model: type[Bas
     for source in (file, ""):
         with pytest.raises(StrategyError) as refused:
             load_document(source, model)
-        assert [each.message for each in refused.value.findings] == [
-            f"the file is empty; write at least {fields} into it"
-        ]
+        assert [each.message for each in refused.value.findings] == [f"the file is empty; add at least {fields}"]

@@ -127,16 +127,19 @@ POOL = "karpenter: {{node_pools: [{{name: l4, instance_families: [g6], {}}}]}}\n
 @in_one_test(
     ("text", "message"),
     [
-        (GROUP.replace("g6.xlarge", "g6").format("efa: false"), "; types of the family: g6.xlarge, g6.2xlarge, "),
-        (GROUP.replace("g6.xlarge", "H100").format("efa: false"), "; types with it: p5.4xlarge, p5.48xlarge"),
+        (GROUP.replace("g6.xlarge", "g6").format("efa: false"), "; types in this family: g6.xlarge, g6.2xlarge, "),
+        (
+            GROUP.replace("g6.xlarge", "H100").format("efa: false"),
+            "; types with this accelerator: p5.4xlarge, p5.48xlarge",
+        ),
         (GROUP.replace("g6.xlarge", '"g6.xlarge, g5.xlarge"').format("efa: false"), "; write [g6.xlarge, g5.xlarge]"),
         (GROUP.replace("g6.xlarge", "TPU").format("efa: false"), 'such as p5.48xlarge, got "TPU"'),
         (GROUP.format("efa: {enabled: true}"), "must be true or false, got a mapping; write efa: true"),
         (GROUP.format("efa: {interfaces: 4}"), "must be true or false, got a mapping"),
         (GROUP.format("disk: {size_gib: 500Gi}"), 'must be a whole number, got "500Gi"; write 500'),
         (GROUP.format("disk: {size_gib: large}"), 'must be a whole number, got "large"'),
-        (GROUP.format("region: us-west-2"), "; it is a field of the file, so write it without indentation"),
-        (GROUP.format("network: {}"), "; it is a section of the file, so write it without indentation"),
+        (GROUP.format("region: us-west-2"), "; it is a top-level field, so remove its indentation"),
+        (GROUP.format("network: {}"), "; it is a top-level section, so remove its indentation"),
         (GROUP.format("gpu_sharing: {mig: 1g.10gb}"), 'unknown field "mig"; did you mean mig_profile?'),
         ("ignore: ENDPOINT_OPEN\n", "for example ignore: [{code: ENDPOINT_OPEN, "),
         (POOL.format("limits: {gpu: 8}"), 'got key "gpu"; use nvidia.com/gpu'),
@@ -167,7 +170,7 @@ def test_an_add_on_that_the_toolkit_does_not_manage(name: str, hint: str) -> Non
 
 
 def test_a_field_of_an_item_at_the_top() -> None:
-    with pytest.raises(StrategyError, match='unknown field "scaling"; it is a field of each item of node_groups'):
+    with pytest.raises(StrategyError, match='unknown field "scaling"; it belongs in each item of node_groups'):
         parse_strategy("scaling: {max: 2}\n" + HEAD)
 
 

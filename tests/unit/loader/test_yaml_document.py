@@ -104,26 +104,28 @@ def test_refused(text: str, expected: list[tuple[str, int, int]]) -> None:
     [
         ("a:\n\tb: 1\n", "the line contains a tab; indent with spaces"),
         ("a: |\n\tb\n", "the line contains a tab; indent with spaces"),
-        ("a: [1, 2\nb: 3\n", "the [ in line 1 is not closed; add ], or a comma between its items"),
-        ("a:\n  - {b: 1\nc: 2\n", "the { in line 2 is not closed; add }, or a comma between its fields"),
-        ("a: [1, , 2]\n", "a value is missing, or the bracket before it is not closed"),
+        ("a: [1, 2\nb: 3\n", "the [ on line 1 is not closed; add ], or a comma between its items"),
+        ("a:\n  - {b: 1\nc: 2\n", "the { on line 2 is not closed; add }, or a comma between its fields"),
+        ("a: ]\n", 'expected a value, got "]"; add a value, or remove the ]'),
+        ("a: [1, , 2]\n", 'expected a value, got ","; add a value, or remove the ,'),
+        ("a: [1, }\n", "expected a value; add one, or close the bracket that is still open"),
         ("a: [1]]\n", "] closes no open bracket; remove it"),
-        ("a: 'open\n", "the quote in line 1 is not closed; close it"),
+        ("a: 'open\n", "the quote on line 1 is not closed; close it"),
         ("a: 'it's'\n", 'a value must end its line, got "s\'" after it; put the whole value in quotes'),
-        ("a:\n  b: 1\n c: 2\n", "indented unlike the other fields of the mapping that starts in line 1; indent them "
-         "alike"),
-        ("a:\n  - b: 1\n   c: 2\n", "the list that starts in line 2 continues here without an item; indent all items "
-         "alike, and the fields of an item alike"),
-        (" a: 1\nb: 2\n", "indented unlike the lines above; indent all fields at the top alike"),
+        ("a:\n  b: 1\n c: 2\n", "indented differently from the other fields of the mapping that starts on line 1; "
+         "indent them alike"),
+        ("a:\n  - b: 1\n   c: 2\n", "this line is in the list that starts on line 2, but is not an item; indent all "
+         "items alike, and the fields of each item alike"),
+        (" a: 1\nb: 2\n", "indented differently from the lines above; indent all top-level fields alike"),
         ("a: 1\nb\nc: 2\n", 'line 2 has no value; write "key: value" on one line, with a space after the colon'),
         ("a: b: c\n", '": " is not allowed here; indent the line like its neighbours, or put a value that contains ": "'
          " in quotes"),
         ("a: - b\n", 'a list item ("- ") must start on its own line'),
-        (": x\n", 'a key is missing before ":"'),
-        ("a: {b:}\n", 'a space is missing after ":"'),
+        (": x\n", 'a key is missing before ":"; add it'),
+        ("a: {b:}\n", 'a space is missing after ":"; add it'),
         ("a: @b\n", "a value cannot begin with @; put it in quotes"),
-        ("a: *.yaml\n", "* starts an alias name, which can have letters and digits only; put text in quotes"),
-        ("a: &\n", "& starts an anchor name, which can have letters and digits only; put text in quotes"),
+        ("a: *.yaml\n", "* starts an alias name, which can contain only letters, digits, - and _; put text in quotes"),
+        ("a: &\n", "& starts an anchor name, which can contain only letters, digits, - and _; put text in quotes"),
         ("a: !b!c d\n", "a value that begins with ! is a tag, and tags are not supported; put the value in quotes if "
          "it is text"),
         ('a: "\\d+"\n', "unknown escape in double quotes; write \\\\ for a backslash, or put the value in single "

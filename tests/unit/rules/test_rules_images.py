@@ -156,7 +156,7 @@ def test_every_recorded_release_is_good() -> None:
     ("text", "family", "words"),
     [
         ("1.35.0-20260714", "al2023", "write 1.35.6-20260714"),
-        ("newest", "al2023", "write the kubelet's version and the day, such as 1.35.6-20260714"),
+        ("newest", "al2023", "write the kubelet version and the release date, such as 1.35.6-20260714"),
         ("1.67.0-0a1b2c3d", "al2023", "a release of bottlerocket"),
         ("newest", "bottlerocket", "write version and commit, such as 1.67.0-"),
         ("1.34.9-20260714", "al2023", "one such as 1.35.6-20260714"),

@@ -248,4 +248,4 @@ def test_which_rules_warn() -> None:
 @in_one_test(("name", "fields", "wrong", "right"), SHARED)
 def test_a_quota_has_the_name_that_nodes_use(name: str, fields: dict[str, Any], wrong: str, right: str) -> None:
     message = finding_message("TEAM_QUOTA_UNUSED", shared(name, fields, quota={wrong: 4}))
-    assert message.endswith(f" {right}")
+    assert message.endswith(f"; use {right}, which its nodes advertise")

@@ -560,8 +560,8 @@ def test_which_rules_warn() -> None:
     ("user_data", "words"),
     [
         ({"kublet": {}}, "did you mean kubelet?"),
-        ({"spec": {}}, "write only what is below spec"),
-        ({"mode": {}}, "it has cluster, containerd, featureGates, instance, kubelet"),
+        ({"spec": {}}, "write only the contents of spec"),
+        ({"mode": {}}, "its fields are cluster, containerd, featureGates, instance, kubelet"),
         ({"kubelet": {"config": {"podPidLimit": 1}}}, "did you mean podPidsLimit?"),
         ({"instance": {"localStorage": {"paths": "/a"}}}, "instance.localStorage of a NodeConfig"),
     ],

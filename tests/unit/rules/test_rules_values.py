@@ -1068,7 +1068,7 @@ def test_every_deployment_of_an_addon_needs_nodes_that_match(name: str, keys: st
     ("name", "configuration", "consequence"),
     [
         ("vpc-cni", {"env": "x"}, "; EKS rejects other values, or the CNI ignores them or does not start"),
-        ("vpc-cni", {"nodeSelector": "x"}, ", or EKS rejects the add-on's configuration in the middle of an apply"),
+        ("vpc-cni", {"nodeSelector": "x"}, ", so EKS rejects the add-on's configuration in the middle of an apply"),
     ],
 )
 def test_the_consequence_of_a_wrong_value_is_named(name: str, configuration: dict[str, Any], consequence: str) -> None:
