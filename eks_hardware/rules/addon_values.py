@@ -111,7 +111,7 @@ def _replicas(context: Context) -> Iterator[Breach]:
         least, most = scaling.get("minReplicas"), scaling.get("maxReplicas")
         if isinstance(least, int) and isinstance(most, int) and least > most:
             path = _addon_path("coredns", ("autoScaling", "minReplicas"))
-            yield path, f"must be at most maxReplicas {most}, got {least}; lower it, or raise maxReplicas"
+            yield path, f"must be at most maxReplicas {most}, got {least}; lower minReplicas, or raise maxReplicas"
         if "enabled" not in scaling:
             yield _addon_path("coredns", ("autoScaling",)), f"must have 'enabled', or {_REJECTS}; add it"
     yield from _default_limit(values)
@@ -173,7 +173,8 @@ def _above_limits(values: Mapping[str, object], above: tuple[str, ...]) -> Itera
             if over:
                 yield (
                     (*above, "requests", str(name)),
-                    f"must be at most the limit {limits[name]}, got {requests[name]}; lower it, or raise the limit",
+                    f"must be at most the limit {limits[name]}, got {requests[name]}; lower the request, or raise the "
+                    "limit",
                 )
 
 
@@ -215,7 +216,7 @@ def _late_timeouts(values: Mapping[str, object], above: tuple[str, ...]) -> Iter
         yield (
             (*above, "scrapeTimeout"),
             f"must be at most {name} {given}, got {values['scrapeTimeout']}, so the Prometheus Operator {lost}; lower "
-            "it, or raise the interval",
+            "the timeout, or raise the interval",
         )
 
 

@@ -145,7 +145,7 @@ def _too_old(context: Context) -> Iterator[Breach]:
             yield (
                 "cluster.kubernetes_version",
                 (
-                    f"{key} requires Kubernetes {lowest} or later, got {version}; raise it, or set an older chart in "
-                    f"kubernetes.charts.{key}.version"
+                    f"{key} requires Kubernetes {lowest} or later, got {version}; raise the version, or set an older "
+                    f"chart in kubernetes.charts.{key}.version"
                 ),
             )

@@ -70,7 +70,7 @@ def _faults(text: str) -> Iterator[str]:
     disabled = settings.get("disabled_plugins")
     for plugin in disabled if isinstance(disabled, list | tuple) else ():
         if str(plugin) == "cri" or ".cri" in str(plugin):
-            yield f"disabled_plugins must not list {plugin}, which the kubelet uses to run pods; remove it"
+            yield f"disabled_plugins must not list {plugin}, which the kubelet uses to run pods; remove this item"
     plugins = settings.get("plugins")
     for path, name, value in _leaves(plugins, ()) if isinstance(plugins, Mapping) else ():
         kind = fact["plugins"].get(name)
@@ -80,7 +80,7 @@ def _faults(text: str) -> Iterator[str]:
         if name == "runtime_type" and value in ("io.containerd.runtime.v1.linux", "io.containerd.runc.v1"):
             yield f"containerd 2 has no runtime {value}; write io.containerd.runc.v2"
         if name == "SystemdCgroup" and value is False:
-            yield "SystemdCgroup must be true, because the kubelet of the EKS image uses systemd; remove it"
+            yield "SystemdCgroup must be true, because the kubelet in the EKS image uses systemd; remove this setting"
         if name in ("mirrors", "configs") and path[-1:] == ("registry",):
             yield (
                 f"containerd refuses registry.{name} together with config_path, which the EKS image sets; write "

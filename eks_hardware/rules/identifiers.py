@@ -146,7 +146,7 @@ def _elsewhere(context: Context, key: str, text: str) -> Iterator[tuple[str, str
 
 @cache
 def _domain_pattern() -> re.Pattern[str]:
-    """Return a pattern of hosts in AWS's domains; longer domains come first."""
+    """Return a pattern for hosts in AWS's domains; longer domains come first."""
     by_partition = facts.account()["service_domains"]["by_partition"]
     domains = sorted({each for some in by_partition.values() for each in some}, key=len, reverse=True)
     return re.compile(

@@ -82,7 +82,7 @@ def _image_collection(kubelet: Kubelet) -> Iterator[Breach]:
     if most and most <= (120 if least is None else least):
         yield (
             kubelet.path("imageMaximumGCAge"),
-            f"must be longer than imageMinimumGCAge (2m by default), or {STOPS}; raise it, or remove it",
+            f"must be longer than imageMinimumGCAge (2m by default), or {STOPS}; raise or remove it",
         )
 
 
@@ -215,7 +215,10 @@ def _cpu_options(kubelet: Kubelet) -> Iterator[Breach]:
     given = kubelet.given(name)
     options = [each for each in given if isinstance(each, str)] if isinstance(given, list | tuple | dict) else []
     if options and kubelet.get("cpuManagerPolicy") != "static":
-        yield kubelet.path(name), f"these options require cpuManagerPolicy static, or {STOPS}; set it, or remove them"
+        yield (
+            kubelet.path(name),
+            f"these options require cpuManagerPolicy static, or {STOPS}; set that policy, or remove them",
+        )
     for option in options:
         row = fact["by_option"].get(option)
         if row is None or newer(row.get("first", kubelet.version), kubelet.version):
@@ -229,7 +232,7 @@ def _cpu_options(kubelet: Kubelet) -> Iterator[Breach]:
             yield (
                 kubelet.path(name),
                 f"{option} is alpha in Kubernetes {kubelet.version} and requires the feature gate {fact['gate']}, "
-                f"or {STOPS}; turn it on, or remove the option",
+                f"or {STOPS}; turn the gate on, or remove the option",
             )
 
 
@@ -306,7 +309,7 @@ def _enforcement(kubelet: Kubelet) -> Iterator[Breach]:
     if kubelet.given("cgroupsPerQOS") is False and listed not in ([], ["none"]):
         yield (
             kubelet.path("cgroupsPerQOS"),
-            f"must be true unless enforceNodeAllocatable is [none], or {STOPS}; remove it",
+            f"must be true unless enforceNodeAllocatable is [none], or {STOPS}; remove this setting",
         )
 
 
@@ -315,7 +318,7 @@ def _cgroups(kubelet: Kubelet) -> Iterator[Breach]:
     if kubelet.given("cgroupDriver") not in (None, driver):
         yield (
             kubelet.path("cgroupDriver"),
-            f"containerd in the EKS image uses {driver}, and pods do not start with another driver; remove it",
+            f"containerd in the EKS image uses {driver}, and pods do not start with another driver; remove this",
         )
 
 

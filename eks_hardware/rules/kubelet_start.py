@@ -135,7 +135,7 @@ def reserved_memory(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
             wrong.append(
                 f"the memory of all NUMA nodes must be {float(needed / MIB):g}Mi in total, which is "
                 f"{default}kubeReserved plus systemReserved plus evictionHard, got {float(total / MIB):g}Mi, "
-                f"so {STOPS}; change one of them"
+                f"so {STOPS}; change one of these amounts"
             )
     for message in wrong:
         yield kubelet.path("reservedMemory"), message

@@ -62,7 +62,7 @@ def _zone_without_subnet(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         for path, zone in zones_given(node):
             if zone not in have:
-                yield path, f"{zone} has no subnet; add it to {field}"
+                yield path, f"{zone} has no subnet; add the zone to {field}"
 
 
 @error("ZONE_TOO_FEW")
@@ -250,9 +250,15 @@ def _service_cidr(context: Context) -> Iterator[Breach]:
 def _private(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     if strategy.network.private and strategy.network.nat_gateways not in (None, "none"):
-        yield "network.nat_gateways", "a private network has no NAT gateways; remove this, or set private: false"
+        yield (
+            "network.nat_gateways",
+            "a private network has no NAT gateways; remove this, or set network.private: false",
+        )
     if strategy.network.private and strategy.cluster.endpoint.public_cidrs:
-        yield _PUBLIC_CIDRS, "a private network has a private API only; remove these, or set network.private: false"
+        yield (
+            _PUBLIC_CIDRS,
+            "a private network has only a private API; remove these networks, or set network.private: false",
+        )
 
 
 @error("NETWORK_NO_WAY_OUT")

@@ -237,11 +237,11 @@ def _limit_small(context: Context) -> Iterator[Breach]:
             smallest = next(name for name, each in needs.items() if each.get(resource, 0.0) == least[resource])
             yield (
                 limit_path(pool, resource),
-                f"must be at least {_shown(resource, least[resource])}, enough for one {smallest}; raise it, or choose "
-                "smaller types",
+                f"must be at least {_shown(resource, least[resource])}, enough for one {smallest}; raise the limit, or "
+                "choose smaller types",
             )
         if not alone:
-            yield node_path(pool, "limits"), "no type of the pool fits within all these limits; raise them"
+            yield node_path(pool, "limits"), "no type of the pool fits within all these limits; raise the limits"
 
 
 def _fits(needs: Mapping[str, float], limits: Mapping[str, float]) -> bool:

@@ -122,7 +122,8 @@ def _label_sharing(context: Context) -> Iterator[Breach]:
             if node.labels.get(key, value) != value:
                 yield (
                     label_path(node, key),
-                    f"the node reads its GPU sharing from this label, and gpu_sharing sets it to {value!r}; remove it",
+                    f"the node reads its GPU sharing from this label, and gpu_sharing sets it to {value!r}; remove the "
+                    "label",
                 )
 
 

@@ -30,8 +30,8 @@ def _cluster(context: Context) -> Iterator[Breach]:
         if setting(node.user_data, keys) is not None:
             yield (
                 setting_path(node, keys),
-                "the stack sets the cluster that a node joins, and another value is ignored or keeps the node out of "
-                "it; remove it",
+                "the stack sets the cluster that a node joins, and another value is ignored or keeps the node "
+                "from joining; remove this",
             )
 
 

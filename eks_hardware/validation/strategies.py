@@ -88,7 +88,7 @@ def validate(
         overlays: names of overlays, applied to each file in this order.
         today: the date for rules that depend on it.
         fill: replaces ``workload: {...}`` with instance types; by default with those of the lock files.
-        adoptions: check files with node pools for an existing cluster as such, without overlays.
+        adoptions: check files with node pools for an existing cluster as adoptions, without overlays.
     """
     paths, not_there = find(files)
     adopted = tuple(path for path in paths if adoptions and is_adoption(path))

@@ -103,7 +103,7 @@ def validate_variants(
         files: files and folders, as for ``validate``.
         overlays: check each file only with these overlays.
         today: the date for rules that depend on it.
-        adoptions: check files with node pools for an existing cluster as such, without overlays.
+        adoptions: check files with node pools for an existing cluster as adoptions, without overlays.
     """
     first = tuple(overlays or ())
     first_result = validate(files, first, today=today, adoptions=adoptions)
