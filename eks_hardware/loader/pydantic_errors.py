@@ -42,7 +42,7 @@ class _Place:
     info: FieldInfo | None
     owner: object  # the model, if the last step was a field of a model
     on_key: bool = False
-    # The first plain union on the way: its path, and the alternative of the error.
+    # The first plain union on the way to the value: its path, and the alternative that the error is about.
     branch: tuple[str, str] | None = None
     parent_path: str = ""
 
@@ -121,7 +121,7 @@ def translate(details: Sequence[ErrorDetails], root: yn.Mapping, model: object) 
 
 
 def _together(items: Sequence[_Translated]) -> list[Finding]:
-    """Return the findings, with one for all missing fields of a mapping, and one list of its known fields."""
+    """Return the findings: one for all missing fields of a mapping, and the known fields of a mapping only once."""
     missing: dict[str, list[_Translated]] = {}
     listed: set[str] = set()
     items = [_with_known(item, listed) for item in items]

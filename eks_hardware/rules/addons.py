@@ -67,8 +67,8 @@ def _version(context: Context) -> Iterator[Breach]:
         minor = context.strategy.cluster.kubernetes_version
         yield (
             _path("kube-proxy", "version"),
-            f"kube-proxy must have the control plane's minor version or be up to {most} minors older, got {version} "
-            f"for Kubernetes {minor}; {_OF_THE_CLUSTER}",
+            f"kube-proxy must have the control plane's minor version or be up to {most} minor versions older, got "
+            f"{version} for Kubernetes {minor}; {_OF_THE_CLUSTER}",
         )
 
     yield from _other_numbering(context)
@@ -166,7 +166,7 @@ def _behind(context: Context) -> Iterator[Breach]:
     if 0 < behind <= facts.eks()["addon_versions"]["kube_proxy_minors_behind"]:
         yield (
             _path("kube-proxy", "version"),
-            f"{version} is {behind} minor{'s' if behind > 1 else ''} behind Kubernetes "
+            f"{version} is {behind} minor version{'s' if behind > 1 else ''} behind Kubernetes "
             f"{context.strategy.cluster.kubernetes_version}; {_OF_THE_CLUSTER}",
         )
 

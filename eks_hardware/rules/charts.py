@@ -21,7 +21,7 @@ def _not_installed(context: Context) -> Iterator[Breach]:
     for name in context.strategy.kubernetes.charts:
         if name not in installed:
             switch = f"set {wanted}, or " if (wanted := switches.get(name)) else ""
-            yield f"kubernetes.charts.{name}", f"{name} is not installed, so this has no effect; {switch}remove it"
+            yield f"kubernetes.charts.{name}", f"{name} is not installed, so this has no effect; {switch}remove this"
 
 
 # The setting that installs each chart; the other charts follow from the hardware.
@@ -48,7 +48,7 @@ def _unknown_value(context: Context) -> Iterator[Breach]:
         if chart.version not in (None, version):
             continue
         for unknown in unknown_keys(name, chart.values):
-            hint = f"; {question(unknown.close)}" if unknown.close else "; remove it"
+            hint = f"; {question(unknown.close)}" if unknown.close else "; remove this"
             yield (
                 f"kubernetes.charts.{name}.values.{unknown}",
                 f"{name} {version} has no value {quoted(str(unknown))}, so this has no effect{hint}",

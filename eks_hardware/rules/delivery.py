@@ -28,7 +28,7 @@ def _api_private(context: Context) -> Iterator[Breach]:
     if strategy.cluster.endpoint.public_cidrs or not helm_installs(context):
         return
     why = "Terraform installs charts through the Kubernetes API, which is reachable only inside the VPC"
-    ways = ["run Terraform in the VPC (a runner, a VPN)"]
+    ways = ["run Terraform in the VPC (with a runner or a VPN)"]
     if strategy.network.existing is None and strategy.kubernetes.stack == "same":
         why += ", and the same apply creates that VPC"
         ways = ["set kubernetes.stack: separate and apply the charts from inside the VPC"]

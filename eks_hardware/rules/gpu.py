@@ -63,7 +63,7 @@ def _mig_unsupported(context: Context) -> Iterator[Breach]:
         if ami_family(node) == "bottlerocket" and unnamed:
             yield (
                 path,
-                f"Bottlerocket does not support MIG on the GPU of {unnamed.name}; use al2023 and "
+                f"Bottlerocket does not support MIG on the GPU in {unnamed.name}; use al2023 and "
                 "kubernetes.gpu_operator: true",
             )
             continue
@@ -82,7 +82,7 @@ def _mig_problem(kind: InstanceType, profile: str) -> str | None:
     gpu = kind.accelerator.name if kind.accelerator else "GPU"
     if profiles is None:
         return (
-            f"the {gpu} of {kind.name} does not support Multi-Instance GPU; use time_slicing, or a type with A100, "
+            f"the {gpu} in {kind.name} does not support Multi-Instance GPU; use time_slicing, or a type with A100, "
             "H100, H200, B200 or RTX PRO"
         )
     if profile in profiles:
@@ -95,7 +95,7 @@ def _mig_problem(kind: InstanceType, profile: str) -> str | None:
     ]
     meant = same_part[:1] or close(profile, plain)
     hint = f"{question(meant)} It has" if meant else "it has"
-    return f"the {gpu} of {kind.name} has no profile {profile}; {hint} {_slices(profiles, plain)}"
+    return f"the {gpu} in {kind.name} has no profile {profile}; {hint} {_slices(profiles, plain)}"
 
 
 def _slices(profiles: Mapping[str, int], names: list[str]) -> str:

@@ -48,7 +48,7 @@ def _flags(context: Context) -> Iterator[Breach]:
 
 
 def _value_faults(flag: str, kind: str, text: str) -> Iterator[str]:
-    """Yield what is wrong with the value of a flag: of the setting of the same name, or of its recorded kind."""
+    """Yield what is wrong with a flag's value, by the kind of its setting, or the flag's own recorded kind."""
     kind = _setting_kind(flag) or kind
     if kind == "list of taint":
         yield from _taints(text)
@@ -100,7 +100,7 @@ _OTHERWISE = ("list of reserved memory",)
 
 
 def _setting_kind(flag: str) -> str:
-    """Return the kind of the setting of the KubeletConfiguration that a flag sets; empty if there is none."""
+    """Return the kind of the KubeletConfiguration setting that corresponds to a flag; empty if there is none."""
     fields = facts.node_config()["kubelet_configuration"]["fields"]
     by_name = {name.lower(): kind for name, kind in fields.items() if isinstance(kind, str)}
     kind = by_name.get(_ALIASES.get(flag, flag.replace("-", "")), "")
@@ -117,7 +117,7 @@ def _typed(kind: str, text: str) -> object:
 
 
 def _label_faults(labels: Mapping[str, str]) -> Iterator[str]:
-    """Yield what is wrong with labels or taints, as options.go (ValidateKubeletFlags) and ParseTaints check them.
+    """Yield what is wrong with labels or taints, by the checks of options.go (ValidateKubeletFlags) and ParseTaints.
 
     Source: https://github.com/kubernetes/kubernetes/blob/v1.36.1/cmd/kubelet/app/options/options.go,
     pkg/util/taints/taints.go

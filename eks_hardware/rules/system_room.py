@@ -139,7 +139,7 @@ def _empty_rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
 
 
 def _room(context: Context, group: NodeGroupSpec, kind: InstanceType) -> _Room:
-    """Return the room on a node of a type, next to the pods that are on every node."""
+    """Return the room that a node of a type has, besides the pods that run on every node."""
     strategy = context.strategy
     cards = kind.network_cards[0].max_interfaces if kind.network_cards else None
     addresses = (
@@ -194,7 +194,7 @@ def _first_unplaced(pods: list[_Pod], rooms: list[_Room]) -> _Pod | None:
 
 
 def _first(context: Context) -> list[_Pod]:
-    """Return the pods without which Karpenter launches nothing: its own and those of DNS, once each."""
+    """Return the pods without which Karpenter launches nothing: one of its own and one of CoreDNS."""
     pods = _pods(context)
     return [next(pod for pod in pods if pod.name == name) for name in ("karpenter", "coredns") if name in _names(pods)]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Switch(NamedTuple):
-    """A section, whether it is off, the words for that, and the fields that then have no effect."""
+    """A section, the test for whether it is off, the reason in words, and the fields that then have no effect."""
 
     section: str
     off: Callable[[Any], bool]

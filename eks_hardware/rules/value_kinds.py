@@ -80,12 +80,12 @@ def _shown(value: object) -> str:
 
 
 def is_whole(value: object) -> bool:
-    """Return whether a value is an integer, as JSON and TOML write it."""
+    """Return whether a value is an integer in JSON or TOML, which excludes booleans."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _text(value: object, pattern: str | re.Pattern[str]) -> bool:
-    # Most patterns are texts, compiled on first use: few strategies need them.
+    # Most patterns are kept as text and compiled on first use: few strategies need them.
     return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
@@ -367,7 +367,7 @@ def _fits(value: Any, kind: str) -> tuple[bool, str]:
 
 
 def names_only(kinds: Mapping[str, object]) -> dict[str, object]:
-    """Return the names below settings without the kinds of their values, as ``unknown_below`` reads them."""
+    """Return the names below settings without the kinds of their values, in the form that ``unknown_below`` reads."""
     return {
         name: names_only(below)
         if isinstance(below, Mapping)

@@ -173,7 +173,7 @@ def test_the_fix_names_the_setting_that_installs_the_chart() -> None:
     for name, setting in SWITCHES.items():
         changes = kubernetes(charts={name: {"version": facts.chart(name)["version"]}})
         (found,) = check(Strategy.model_validate(document(**changes)), today=TODAY)
-        assert found.message == f"{name} is not installed, so this has no effect; set {setting}, or remove it"
+        assert found.message == f"{name} is not installed, so this has no effect; set {setting}, or remove this"
 
 
 def test_every_rule_has_a_case() -> None:
