@@ -183,7 +183,7 @@ class _Reader:
             return
         if self._written >= MAX_NODES:
             self._stop("FILE_TOO_LARGE", f"must have at most {MAX_NODES} values", position)
-        message = f"aliases expand to more than {MAX_NODES} values; write fewer or no aliases"
+        message = f"aliases expand to more than {MAX_NODES} values; use fewer aliases"
         self._stop("YAML_ALIAS_LIMIT", message, position)
 
     def _alias(self, name: str, depth: int, position: Position) -> Node:

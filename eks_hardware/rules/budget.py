@@ -51,8 +51,8 @@ def _unknown(context: Context) -> Iterator[Breach]:
         names = several([f"{', '.join(line.unpriced) or line.name} ({line.path})" for line in unknown], _SHOWN)
         yield (
             _FIELD,
-            f"the price of {names} is unknown, so the cost at max is at least {_usd(known)} a month{_at_most(cost)}; "
-            "ask AWS for the price, and ignore this warning with the answer as the reason",
+            f"the price of {names} is unknown, so the cost at maximum size is at least {_usd(known)} a "
+            f"month{_at_most(cost)}; ask AWS for the price, and ignore this with the answer as the reason",
         )
 
 

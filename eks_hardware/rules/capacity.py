@@ -25,7 +25,7 @@ def _unavailable(context: Context) -> Iterator[Breach]:
             yield (
                 node_path(group, "update.max_unavailable"),
                 f"max_unavailable is {given}, but the group has at most {most} {'node' if most == 1 else 'nodes'}, so "
-                f"an update may drain all of them at once; set {'1' if most <= 2 else f'1 to {most - 1}'}",
+                f"an update may drain all of them at once; use {'1' if most <= 2 else f'1 to {most - 1}'}",
             )
 
 

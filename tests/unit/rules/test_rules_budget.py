@@ -158,11 +158,11 @@ def test_lowered_limits_are_within_the_budget(
 
 def test_names_what_has_no_price() -> None:
     text = budget_message(with_budget(50_000, BLOCK, **IN_CANADA))
-    assert re.search(r"so the cost at max is at least [\d,.]+ USD a month, at most", text)
+    assert re.search(r"so the cost at maximum size is at least [\d,.]+ USD a month, at most", text)
     assert "the price of p5.48xlarge (node_groups[gpu]) is unknown" in text
     assert "at least" in budget_message(with_budget(100, BLOCK, **IN_CANADA))
     unbounded = budget_message(with_budget(50_000, group("p5e.48xlarge")))
-    assert re.search(r"so the cost at max is at least [\d,.]+ USD a month; ask AWS", unbounded)
+    assert re.search(r"so the cost at maximum size is at least [\d,.]+ USD a month; ask AWS", unbounded)
 
 
 def test_an_accepted_warning_is_not_shown() -> None:
