@@ -4,10 +4,10 @@
     from eks_hardware import NodeGroupSpec, Strategy         # a strategy file and its sections, typed
 
 Names are imported on first use, so Node starts only if a name needs it. Import ``eks_hardware`` before the AWS
-provider: the provider then loads lazily, for your own stacks too.
+provider, so that the provider loads lazily, in your own stacks too.
 
-``eks_hardware.constructs``, ``eks_hardware.stacks`` and the data in ``eks_hardware/config`` are links to the top-level
-folders of the repository (docs/adr/0019).
+``eks_hardware.constructs``, ``eks_hardware.stacks`` and the data in ``eks_hardware/config`` are links to the
+repository's top-level folders (docs/adr/0019).
 """
 
 from __future__ import annotations

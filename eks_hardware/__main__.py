@@ -6,8 +6,7 @@ import sys
 from eks_hardware._node import start_node
 from eks_hardware._startup import short_lived
 
-# `python -m` searches the working folder first: a folder with a `constructs/__init__.py` would hide the library of
-# that name.
+# `python -m` searches the working folder first, where a `constructs/__init__.py` would hide the library `constructs`.
 if sys.path and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109
     sys.path.append(sys.path.pop(0))
 short_lived()

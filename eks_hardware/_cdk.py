@@ -1,10 +1,10 @@
 """All imports of the framework and of the AWS and Helm providers.
 
-With ``EKS_HARDWARE_FRAMEWORK=cdktn`` CDK Terrain answers these imports (``_framework.py``). A final move changes only
-the names in this file and deletes that one; ``tests/unit/test_layout.py`` checks this.
+With ``EKS_HARDWARE_FRAMEWORK=cdktn``, CDK Terrain provides these modules (``_framework.py``). A complete move to CDK
+Terrain changes only the names in this file and deletes ``_framework.py``; ``tests/unit/test_layout.py`` checks this.
 """
 
-# ``X as X`` exports a name (PEP 484), so each is written once. The framework is checked before the imports, because
+# ``X as X`` exports a name (PEP 484), so no ``__all__`` is needed. The framework is checked before the imports, because
 # mixing two frameworks in one process fails late and without a clear error.
 # ruff: noqa: E402, E501, I001
 import eks_hardware._framework

@@ -1,9 +1,9 @@
 """Run unchanged code on CDK Terrain (``cdktn``), the maintained fork of CDK for Terraform.
 
-``import eks_hardware`` reads ``EKS_HARDWARE_FRAMEWORK``. With ``cdktn`` an import hook answers ``cdktf`` with the
-module ``cdktn``, and ``cdktf_cdktf_provider_<name>`` with ``cdktn_provider_<name>``, including sub-modules. Both names
-are the same module object, so each class exists once under both. Mixing the two frameworks fails during synthesis, so
-the switch applies to the whole process (docs/adr/0015, docs/guides/cdk-terrain.md).
+``import eks_hardware`` reads ``EKS_HARDWARE_FRAMEWORK``. With ``cdktn``, an import hook loads the module ``cdktn`` for
+``cdktf``, and ``cdktn_provider_<name>`` for ``cdktf_cdktf_provider_<name>``, including sub-modules. Both names refer to
+the same module object, so each class exists only once. Mixing the two frameworks fails during synthesis, so the switch
+applies to the whole process (docs/adr/0015, docs/guides/cdk-terrain.md).
 
 Only imports of the framework can fail here; commands such as ``eks-hardware validate`` do not import it.
 """
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from importlib.abc import Loader, MetaPathFinder
     from types import ModuleType
 else:
-    # The import system checks for methods, not for base classes, and importing `importlib.abc` costs every command 10
-    # ms.
+    # The import system checks for methods, not for base classes, and importing `importlib.abc` takes every command
+    # 10 ms.
     Loader = MetaPathFinder = object
 
 SWITCH = "EKS_HARDWARE_FRAMEWORK"
@@ -35,11 +35,11 @@ _PREFIXES = {"cdktf_cdktf_provider_": "cdktn_provider_"}
 
 
 class FrameworkError(ImportError):
-    """The requested framework cannot be used; the message says what to do."""
+    """Raised when the requested framework cannot be used; the message says what to do."""
 
 
 class _Alias(Loader):
-    """A loader that returns the module of another name."""
+    """A loader that returns a module with a different name."""
 
     def __init__(self, real: str) -> None:
         self._real = real
@@ -60,8 +60,8 @@ class _Alias(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        # The module already ran under its own name. The import system set the alias's spec on it, which is the wrong
-        # parent for the module's relative imports.
+        # The module already ran under its own name. The import system then set the alias's spec, whose parent is wrong
+        # for the module's relative imports.
         module.__spec__ = self._spec
 
 
@@ -88,22 +88,22 @@ def on_terrain(name: str) -> str | None:
 
 
 def chosen() -> str:
-    """Return the framework that the environment names, without checking it."""
+    """Return the framework that the environment variable names, without checking it."""
     return os.environ.get(SWITCH, "").strip() or CDKTF
 
 
 def install() -> None:
     """Install the hook once, if the environment requests it."""
-    # Before the lazy provider loader, which handles the old names.
+    # This hook must come before the lazy provider loader, which handles the old names.
     if chosen() == CDKTN and not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _AliasFinder())
 
 
 def check() -> None:
-    """Fail unless the requested framework is the one that will be used.
+    """Check that the imports will load the requested framework.
 
     Raises:
-        FrameworkError: with one sentence that says what to do.
+        FrameworkError: if they will not; the message says what to do.
     """
     name = chosen()
     if name not in FRAMEWORKS:
@@ -111,7 +111,7 @@ def check() -> None:
     loaded = sys.modules.get(CDKTF)
     if name == CDKTN:
         if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
-            raise FrameworkError(f"{SWITCH}={CDKTN} was set after eks_hardware was imported; set it before")
+            raise FrameworkError(f"{SWITCH}={CDKTN} was set after eks_hardware was imported; set it before the import")
         if loaded is not None and loaded is not sys.modules.get(CDKTN):
             raise FrameworkError(
                 f"{CDKTF} was imported before eks_hardware, so {SWITCH}={CDKTN} has no effect; import eks_hardware "

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-# Not from `typing`: with `pathlib` its import takes as long as everything else together.
+# Not imported from `typing`: with `pathlib`, that import takes as long as all others together.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package; ``modules`` has each module's names, separated by spaces."""
+    """Return a package's ``__getattr__`` and ``__dir__``; ``modules`` maps modules to names, separated by spaces."""
     module_of = {name: module for module, names in modules.items() for name in names.split()}
 
     def get(name: str) -> object:

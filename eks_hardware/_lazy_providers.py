@@ -3,15 +3,15 @@
 ``cdktf_cdktf_provider_aws/__init__.py`` imports its 2,210 sub-modules: 10 s and 0.6 GB for a single resource
 (https://github.com/hashicorp/terraform-cdk/issues/3753). Every generated sub-module registers its own types with jsii.
 An import hook can therefore give the package an empty root that imports sub-modules on first use, as jsii-pacmak itself
-generates since 1.135 (https://github.com/aws/jsii/pull/5110).
+has generated since 1.135 (https://github.com/aws/jsii/pull/5110).
 
-The Node process of jsii also loads the whole package, in 1.4 s and 0.6 GB. ``lazy_providers.js`` makes Node use the
-package's ``lib/lazy-index.js`` instead. It is named in ``NODE_OPTIONS`` before jsii starts its process.
+jsii's Node process also loads the whole package, in 1.4 s and 0.6 GB. ``lazy_providers.js`` makes Node load the
+package's ``lib/lazy-index.js`` instead. ``NODE_OPTIONS`` names this script before jsii starts its process.
 
 Generated classes check their arguments against type hints, which they evaluate again for each object. Sub-modules get a
-``typing`` that remembers them: a quarter of Python's time for a large stack.
+``typing`` that caches the evaluated hints, which saves a quarter of Python's time for a large stack.
 
-At exit Python would traverse all objects once more, 0.4 s for an app; ``gc.freeze`` prevents this.
+At exit, Python would traverse all objects once more, which takes 0.4 s for an app; ``gc.freeze`` prevents this.
 
 Set ``EKS_HARDWARE_EAGER_PROVIDERS=1`` to turn all of this off.
 """
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from importlib.abc import Loader, MetaPathFinder
     from types import ModuleType
 else:
-    # The import system checks for methods, not for base classes, and importing `importlib.abc` costs every command 10
-    # ms.
+    # The import system checks for methods, not for base classes, and importing `importlib.abc` takes every command
+    # 10 ms.
     Loader = MetaPathFinder = object
 
 EAGER_SWITCH = "EKS_HARDWARE_EAGER_PROVIDERS"
@@ -67,7 +67,7 @@ class _LazyRoot(Loader):
 
 
 class _SubModule(SourceFileLoader):
-    """A loader that gives the module a ``typing`` of its own; the module that others import is not changed."""
+    """A loader that gives the module its own copy of ``typing``; the real ``typing`` is not changed."""
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
@@ -123,7 +123,7 @@ def _sub_module(fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
 
 
 def install() -> None:
-    """Install the hooks once; a provider that is already imported is not changed."""
+    """Install the hooks once; a provider that has already been imported is not changed."""
     if not any(isinstance(finder, _LazyProviderFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _LazyProviderFinder())
         if not is_eager():
@@ -148,7 +148,7 @@ def _hook_node() -> None:
     if is_eager() or option in options or not os.path.isfile(_NODE_HOOK):  # noqa: PTH113
         return
     if "semi-space" not in options.replace("_", "-"):
-        # Young objects of one synth need no more. V8 reserves the default of 16 MiB three times, so this saves 20 MB.
+        # One synth's young objects need no more. V8 reserves the default of 16 MiB three times, so this saves 20 MB.
         # Allowed in NODE_OPTIONS since Node 18.9 (https://github.com/nodejs/node/pull/44436).
         option = f"--max-semi-space-size=4 {option}"
     os.environ["NODE_OPTIONS"] = f"{options} {option}".strip()

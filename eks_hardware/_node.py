@@ -24,8 +24,8 @@ NODE_IS_MISSING = "node is not on the PATH: install Node.js 20 or newer, https:/
 def start_node() -> None:
     """Start jsii's Node process in the background: it boots while Python reads the strategies.
 
-    The next import of ``constructs`` waits for this import, so only one thread at a time uses jsii. That import also
-    reports errors.
+    The next import of ``constructs`` waits for this one, so only one thread at a time uses jsii. The next import also
+    reports any error.
     """
     os.environ.setdefault(SILENCE_VARIABLE, str(SILENCED_NODE))
     if not {_CACHE, _CACHE_ROOT} & os.environ.keys() and not _can_cache():
@@ -37,12 +37,12 @@ def start_node() -> None:
 
 
 def node() -> str | None:
-    """Return the path of the program that jsii runs; None if there is none."""
+    """Return the path of the Node executable that jsii runs; None if it is not installed."""
     return shutil.which(os.environ.get("JSII_NODE", "node"))
 
 
 def _can_cache() -> bool:
-    """Return whether jsii can create its cache of packages; without one it starts more slowly."""
+    """Return whether jsii can create its package cache; without the cache it starts more slowly."""
     folder = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
     path = Path(folder).absolute()
     existing = next(place for place in (path, *path.parents) if os.path.lexists(place))
@@ -50,7 +50,7 @@ def _can_cache() -> bool:
 
 
 def _without_failed_starts(unraisable: sys.UnraisableHookArgs) -> None:
-    """Show what Python cannot raise, but not that jsii stops a Node process which it could not start."""
+    """Print unraisable exceptions, except jsii's when it stops a Node process that it could not start."""
     is_of_node = getattr(unraisable.object, "__qualname__", "") == "_NodeProcess.__del__"
     if not (is_of_node and isinstance(unraisable.exc_value, AttributeError)):
         sys.__unraisablehook__(unraisable)

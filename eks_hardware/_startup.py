@@ -10,13 +10,13 @@ import sys
 from eks_hardware import __version__
 from eks_hardware._lazy_providers import is_eager
 
-# Python's garbage collector runs after 700 new objects. Imports create several hundred thousand, and all of them stay.
+# Python's garbage collector runs after 700 new objects. Imports create several hundred thousand, none of them garbage.
 _OBJECTS = 100_000
 _LATER_SECONDS = 0.05
 
 
 def short_lived() -> None:
-    """Run the garbage collector rarely, and not at exit, for a process that imports much, answers, and exits.
+    """Run the garbage collector rarely, and not at exit, because the process imports many modules and soon exits.
 
     Source: https://docs.python.org/3/library/gc.html#gc.set_threshold and #gc.freeze
     """
@@ -26,12 +26,12 @@ def short_lived() -> None:
 
 
 def _raise_again(unraisable: sys.UnraisableHookArgs) -> None:
-    """Interrupt the command when Ctrl-C came while a library could not raise it; print other errors as usual."""
+    """Interrupt the command if Ctrl-C was pressed where Python cannot raise it; print other errors as usual."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         import signal
         import threading
 
-        # Not in this function: its own errors are ignored, too.
+        # Not raised here, because Python also ignores exceptions from this hook.
         later = threading.Timer(_LATER_SECONDS, os.kill, (os.getpid(), signal.SIGINT))
         later.daemon = True
         later.start()
@@ -40,12 +40,12 @@ def _raise_again(unraisable: sys.UnraisableHookArgs) -> None:
 
 
 def command() -> None:
-    """Run the command line. Print the version without it, because importing Click takes three times as long."""
+    """Run the command line; print the version without Click, whose import takes three times as long."""
     if sys.argv[1:] == ["--version"]:
         try:
             os.write(1, f"{__version__}\n".encode())
         except OSError:
-            pass  # Click reports output that cannot be written
+            pass  # Click reports that the output cannot be written
         else:
             return
     short_lived()

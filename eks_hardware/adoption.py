@@ -1,10 +1,10 @@
 """Node pools for an existing cluster: a file like a strategy's, without node groups.
 
     adoption = load_adoption("pools.yaml")               # raises StrategyError, each finding with its line
-    adoption = resolve_adoption(Adoption(...))           # the same from a program
+    adoption = resolve_adoption(Adoption(...))           # the same, without a file
 
-Only Karpenter and its pools are added. The rules for strategies apply, except for those that depend on the rest of the
-cluster, which is unknown.
+Only Karpenter and its pools are added. The rules for strategies apply, except for those that depend on the other parts
+of the cluster, which are unknown.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ SCHEMA_PATH = data.FOLDER / "adoption.schema.json"
 
 _GROUPS, _ = NODE_LISTS
 
-# Fields whose findings apply. Other fields have defaults here that say nothing about the cluster.
+# Fields whose findings apply. All other fields have defaults here, which do not describe the cluster.
 _OURS = (
     "aws",
     "cluster.kubernetes_version",
@@ -87,19 +87,19 @@ class AdoptedCluster(StrategyModel):
     """
 
     kubernetes_version: KubernetesMinor = Field(
-        description="Its Kubernetes minor version, quoted; node images must match it."
+        description="Kubernetes minor version of the cluster, in quotes; node images must match it."
     )
     security_group_ids: tuple[
         Annotated[str, pattern(r"^sg-[0-9a-f]{8,17}$", "a security group id such as sg-0123456789abcdef0")], ...
     ] = Field(
         default=(),
-        description="Security groups of the nodes. Default: the group with the tag karpenter.sh/discovery. The "
-        "construct Karpenter adds this tag to the cluster's security group.",
+        description="Security groups for the nodes. Default: the group with the tag karpenter.sh/discovery, which the "
+        "construct Karpenter adds to the cluster's security group.",
     )
 
 
 class AdoptedSubnets(StrategyModel):
-    """The VPC and the subnets of its nodes.
+    """The VPC and the subnets for nodes and pods.
 
     Examples:
         >>> AdoptedSubnets(vpc_id="vpc-01234567", private_subnets={"usw2-az1": "subnet-00000001"}).pod_subnets
@@ -124,7 +124,7 @@ class AdoptedNetwork(StrategyModel):
         'vpc-01234567'
     """
 
-    existing: AdoptedSubnets = Field(description="The VPC and the subnets of its nodes.")
+    existing: AdoptedSubnets = Field(description="The VPC and the subnets for nodes.")
 
 
 class AdoptedCharts(StrategyModel):
@@ -143,7 +143,7 @@ class AdoptedCharts(StrategyModel):
 class Adoption(StrategyModel):
     """Karpenter node pools for an existing cluster.
 
-    Its fields are those of a strategy, so a pool can be copied between both files unchanged.
+    The fields are those of a strategy, so a pool can be copied from one file to the other unchanged.
 
     Examples:
         >>> existing = {"vpc_id": "vpc-01234567", "private_subnets": {"usw2-az1": "subnet-00000001"}}
@@ -161,30 +161,28 @@ class Adoption(StrategyModel):
     name: ClusterName = Field(description="Name of the cluster.")
     region: Region = Field(description="AWS region, such as us-west-2.")
     cluster: AdoptedCluster = Field(description="The cluster.")
-    network: AdoptedNetwork = Field(description="Its network.")
+    network: AdoptedNetwork = Field(description="The cluster's network.")
     karpenter: KarpenterSpec = Field(description="Karpenter and the node pools.")
     kubernetes: AdoptedCharts = Field(default=AdoptedCharts(), description="Charts that are deployed with the pools.")
     suffix: Annotated[
         str, pattern(r"^([a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?)?$", "at most 20 lower-case letters, digits and hyphens")
     ] = Field(
         default="",
-        description="End of the names of the Helm release with the pools and of the EFA security group. Each further "
-        "file for the same cluster needs its own.",
+        description="Suffix for the names of the pools' Helm release and of the EFA security group. Each additional "
+        "file for the same cluster needs its own suffix.",
     )
     tags: Tags = Field(
         default_factory=dict,
         max_length=30,
-        description="Tags of the nodes and volumes that Karpenter creates. The stack's AWS provider has its own, such "
-        "as `provider.default_tags`.",
+        description="Tags for the nodes and volumes that Karpenter creates. Other resources get the tags of the "
+        "stack's AWS provider, such as `provider.default_tags`.",
     )
     aws: AwsProviderSpec = Field(
         default=AwsProviderSpec(),
-        description="Path and permissions boundary of IAM roles, and how Terraform connects to AWS "
+        description="Path and permissions boundary for IAM roles, and how Terraform connects to AWS "
         "(`provider` of the resolved adoption).",
     )
-    ignore: tuple[Ignore, ...] = Field(
-        default=(), max_length=100, description="Known and accepted warnings, each with its reason."
-    )
+    ignore: tuple[Ignore, ...] = Field(default=(), max_length=100, description="Warnings to hide, each with a reason.")
 
 
 @dataclass(frozen=True)
@@ -192,10 +190,10 @@ class ResolvedAdoption:
     """Everything derived from an :class:`Adoption`.
 
     Attributes:
-        resolved: the same as a strategy without node groups. Nothing creates its ``cluster`` and ``network``.
-        security_group_ids: security groups of the nodes; empty for those with the discovery tag.
+        resolved: the adoption as a resolved strategy without node groups; nothing creates its cluster and network.
+        security_group_ids: security groups of the nodes; empty if they are found by the discovery tag.
         warnings: findings that do not stop the deployment.
-        suffix: end of the names that would collide with another file for the cluster.
+        suffix: suffix of the names that would collide with another file for the same cluster.
 
     Examples:
         >>> adoption = load_adoption("examples/adopted-cluster/research.yaml")
@@ -248,7 +246,7 @@ class ResolvedAdoption:
 
 
 def check_adoption(file: Path, *, today: datetime.date | None = None) -> tuple[Finding, ...]:
-    """Return the findings of a file, including ignored warnings; faults in the file raise nothing."""
+    """Return the findings for a file, including ignored warnings; an error in the file is returned, not raised."""
     try:
         document = load_document(file, Adoption)
     except StrategyError as error:
@@ -302,7 +300,7 @@ def _checked(
 
 
 def _suffixed(resolved: ResolvedStrategy, suffix: str) -> ResolvedStrategy:
-    """Return the strategy with the name of this file's EFA security group."""
+    """Return the strategy with its EFA security group renamed for this file."""
     if not suffix or resolved.efa_security_group_name is None:
         return resolved
     name = aws_names.security_group(resolved.name, f"efa-{suffix}")
@@ -314,7 +312,7 @@ def _suffixed(resolved: ResolvedStrategy, suffix: str) -> ResolvedStrategy:
 
 
 def _strategy(adoption: Adoption) -> Strategy:
-    """Return the adoption as a strategy. It has no node groups, so it bypasses the check that requires one."""
+    """Convert the adoption to a strategy, bypassing the check that requires a node group: it has none."""
     subnets = adoption.network.existing
     return Strategy.model_construct(
         version=1,

@@ -1,4 +1,4 @@
-"""Files that are written in one step: readers see the old or the new content, and a full disk leaves no part of it."""
+"""Write files atomically: readers see the old or the new content, and a full disk leaves no partial file."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _DRAFT = ".draft"
 
 
 def replace(file: Path, content: bytes, *, executable: bool = False) -> None:
-    """Write a file, or replace it together with a link in its place.
+    """Write a file; an existing file or symbolic link is replaced.
 
     Raises:
-        OSError: it cannot be written, with its name; an existing file is as before.
+        OSError: if the file cannot be written, with its name; an existing file is unchanged.
     """
     draft = file.with_name(f".{file.name}.{os.getpid()}{_DRAFT}")
     try:
-        draft.unlink(missing_ok=True)  # from a killed run; a link in its place would be written through
+        draft.unlink(missing_ok=True)  # from a killed run, or a link, whose target would be overwritten
         with draft.open("xb") as stream:
             stream.write(content)
         if executable:
@@ -35,15 +35,15 @@ def replace(file: Path, content: bytes, *, executable: bool = False) -> None:
 
 
 def drafts(file: Path) -> Iterator[Path]:
-    """Yield what killed runs left of a file."""
+    """Yield the drafts of a file that killed runs left behind."""
     yield from file.parent.glob(f".{glob.escape(file.name)}.*{_DRAFT}")
 
 
 def write(file: Path, content: bytes) -> None:
-    """Write what the user named: a link stays, and its target is replaced; a device or a pipe is written to.
+    """Write to a path that the user named: through a symbolic link, and directly to a device or a pipe.
 
     Raises:
-        OSError: it cannot be written; an existing regular file is as before.
+        OSError: if the file cannot be written; an existing regular file is unchanged.
     """
     if file.exists() and not file.is_file():
         file.write_bytes(content)

@@ -1,7 +1,7 @@
 """Names with AWS length limits: deterministic, and shortened with a hash of the full name when too long.
 
-The hash distinguishes long names that share their first characters. The same strategy always has the same names, so a
-second run replaces nothing.
+The hash distinguishes long names that start with the same characters. The same strategy always gets the same names, so
+a second run replaces nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from eks_hardware.data import Cited
 _HASH_LENGTH = 8
 
 STRATEGY_TAG = "eks-hardware/strategy"
-"""The tag of all resources that a strategy's stack creates: the strategy's name."""
+"""Key of the tag on all resources that a strategy's stack creates; its value is the strategy's name."""
 
 
 NameKind = Literal[
@@ -38,7 +38,7 @@ NameKind = Literal[
 
 @cache
 def longest(kind: NameKind) -> Cited[int]:
-    """Return the number of characters that a name can have, with its source.
+    """Return the maximum length of a kind of name, in characters, with its source.
 
     >>> longest("iam_role").value
     64
@@ -47,9 +47,9 @@ def longest(kind: NameKind) -> Cited[int]:
 
 
 def limited(*parts: str, limit: NameKind | int, separator: str = "-") -> str:
-    """Join parts; a result longer than ``limit`` keeps its last part and ends in a hash.
+    """Join parts; if the result would be longer than ``limit``, shorten it and append a hash.
 
-    The last part names the purpose (``karpenter-node``), so the first ones are cut.
+    The last part names the purpose (``karpenter-node``) and is kept, so the first parts are cut.
 
     >>> limited("demo", "us-west-2", "cluster", limit=64)
     'demo-us-west-2-cluster'
@@ -70,9 +70,9 @@ def limited(*parts: str, limit: NameKind | int, separator: str = "-") -> str:
 
 
 def security_group(cluster_name: str, purpose: str) -> str:
-    """Return the name of a security group.
+    """Return a security group name for a cluster and a purpose.
 
-    EC2 refuses names that start like security group ids:
+    EC2 rejects names that start with ``sg-``, as security group IDs do:
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html (GroupName)
 
     >>> security_group("sg-demo", "efa")
@@ -83,7 +83,7 @@ def security_group(cluster_name: str, purpose: str) -> str:
 
 
 def told_apart(readable: str, whole: str) -> str:
-    """Return ``readable`` with a hash of ``whole``, for keys whose readable part is not unique.
+    """Append a hash of ``whole`` to ``readable``, for keys whose readable part is not unique.
 
     >>> told_apart("admin", "arn:aws:iam::111122223333:role/admin")
     'admin-076ded81'

@@ -27,7 +27,7 @@ def split(path: str) -> list[str]:
 
 
 def is_word(key: str) -> bool:
-    """Return whether a key is written after a dot, not in brackets."""
+    """Return whether a key is written after a dot rather than in brackets."""
     return bool(_WORD.fullmatch(key))
 
 
@@ -39,7 +39,7 @@ def below(path: str, *keys: str) -> str:
 
 
 def item(path: str, label: str | int) -> str:
-    """Return the path of an item of the list at ``path``; ``label`` is its name or its index."""
+    """Return the path of an item of the list at ``path``; ``label`` is the item's name or index."""
     return f"{path}[{label}]"
 
 
@@ -59,12 +59,12 @@ def node_pool(name: str, *fields: str) -> str:
 
 
 def list_of(path: str) -> str:
-    """Return the path of the first list in a path, such as ``karpenter.node_pools``; the path itself without a list."""
+    """Return the path of the first list in a path, such as ``karpenter.node_pools``; without a list, the whole path."""
     return path.partition("[")[0]
 
 
 def name_of_item(path: str) -> str:
-    """Return the label of the first list item in a path, such as ``gpu``; empty without one."""
+    """Return the label of the first list item in a path, such as ``gpu``; empty if the path has no list."""
     return path.partition("[")[2].partition("]")[0]
 
 

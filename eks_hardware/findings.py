@@ -1,10 +1,10 @@
-"""Findings: the faults in a strategy file, their positions, and their fixes.
+"""Findings: faults in a strategy file, with their positions and fixes.
 
-A finding is printed on one line, so that editors and CI logs can link it::
+A finding is printed on one line, so that editors and CI logs can link to it::
 
     mixed.yaml:14:22: error EFA_UNSUPPORTED node_groups[gpu].instance_types[0]: g6.4xlarge has no EFA; use ...
 
-Checks collect findings and raise once, with all of them.
+Checks collect all findings and then raise them together.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Finding:
         path: the field, such as ``node_groups[gpu].scaling.max``; empty for the file as a whole.
         message: what is wrong, what was given, what is allowed, and the fix; no full stop.
         severity: error or warning.
-        position: the position in the file, once a loader has found it.
+        position: the position in the file; None until a loader has found it.
         ignored: the strategy's reason for ignoring the finding; empty if the finding is shown.
 
     Examples:
@@ -94,7 +94,7 @@ def ignored_in(findings: Iterable[_Finding]) -> tuple[_Finding, ...]:
 
 
 class StrategyError(ValueError):
-    """Raised with all errors at once; ``findings`` also has the warnings.
+    """Raised with all errors at once; ``findings`` also contains the warnings.
 
     Examples:
         >>> finding = Finding(code="REGION_UNKNOWN", path="region", message="us-west-9 is not a known region")

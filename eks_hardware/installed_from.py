@@ -1,6 +1,6 @@
 """Where eks-hardware was installed from: an index, a Git URL, a wheel, or a checkout.
 
-Installers record every source except an index in ``direct_url.json``.
+Installers record every source other than an index in ``direct_url.json``.
 Source: https://packaging.python.org/en/latest/specifications/direct-url/
 """
 
@@ -26,7 +26,7 @@ _NAME = "eks-hardware"
 _RELEASE = f"{_NAME}~={__version__}"
 WHEEL = f"eks_hardware-{__version__}-py3-none-any.whl"
 """Name of the file that ``pip wheel`` builds."""
-# git@host:owner/repository.git, which pip reads only as ssh://git@host/owner/repository.git.
+# git@host:owner/repository.git, which pip accepts only as ssh://git@host/owner/repository.git.
 _SCP = re.compile(r"(?P<user>[\w.-]+@)?(?P<host>[\w.-]+):(?P<path>[^/\s].*)")
 
 
@@ -36,11 +36,11 @@ class Source:
 
     Attributes:
         requirement: a line of a requirements file that installs the same package.
-        summary: the same for a person, in a few words.
-        url: what follows ``eks-hardware @``; empty for an index.
+        summary: a short description of the source for a person.
+        url: the URL after ``eks-hardware @``; empty for an index.
         commit: the URL and the commit of a Git repository that others can clone; None for every other source.
-        wheel: the wheel on this machine. The requirement names its copy in ``wheels/`` of the project.
-        local: whether the requirement works on this machine only.
+        wheel: the wheel on this machine. The requirement names its copy in the project's ``wheels/``.
+        local: whether the requirement works only on this machine.
     """
 
     requirement: str
@@ -51,7 +51,7 @@ class Source:
     local: bool = False
 
     def with_extra(self, extra: str) -> str:
-        """Return what follows ``pip install`` in a project to add an extra."""
+        """Return the arguments for ``pip install`` that add an extra in a project."""
         option = "-e " if self.requirement.startswith("-e ") else ""
         plain = self.requirement.removeprefix(option)
         name = plain.startswith(_NAME)
@@ -59,7 +59,7 @@ class Source:
 
 
 def source() -> Source:
-    """Return the source of the installed package; an index if the installer recorded no other."""
+    """Return the source of the installed package; an index if the installer recorded no other source."""
     recorded = _direct_url()
     url = str(recorded.get("url", ""))
     if git := recorded.get("vcs_info"):
@@ -83,7 +83,7 @@ def source() -> Source:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs this package again with an extra, with the installer that was used."""
+    """Return the command that reinstalls this package with an extra, with the same installer as before."""
     recorded = _direct_url()
     if "dir_info" in recorded:
         editable = "-e " if recorded["dir_info"].get("editable") else ""
@@ -100,7 +100,7 @@ def install_command(extra: str) -> str:
 
 
 def _pip() -> str:
-    """Return the command for this environment's pip: ``pip`` if that is the one on the PATH."""
+    """Return the command for this environment's pip: ``pip`` if the PATH finds this environment's."""
     pip = which("pip")
     if pip and Path(pip).parent == Path(sys.executable).parent:
         return "pip"
@@ -108,7 +108,7 @@ def _pip() -> str:
 
 
 def _direct_url() -> dict[str, Any]:
-    from importlib import metadata  # slower than most commands; imported only here
+    from importlib import metadata  # its import is slower than most commands
 
     try:
         recorded = json.loads(metadata.distribution(_NAME).read_text("direct_url.json") or "{}")
@@ -126,7 +126,7 @@ def _pinned_commit(url: str, commit: str, place: str = "") -> Source:
 
 
 def _file(file: Path, url: str, sha256: str) -> Source:
-    """Return a local archive if it is still the installed one; otherwise the version, which an index may have."""
+    """Return a local archive if it is still the installed file; otherwise the version, which an index may offer."""
     if not file.is_file() or (sha256 and hashlib.sha256(file.read_bytes()).hexdigest() != sha256):
         return Source(_RELEASE, f"{_RELEASE}, because {file} is gone or has changed", url)
     if file.suffix != ".whl":
@@ -135,7 +135,7 @@ def _file(file: Path, url: str, sha256: str) -> Source:
 
 
 def _sha256(archive: dict[str, Any]) -> str:
-    """Return the recorded hash of an archive, in the current or the older spelling; empty if there is none."""
+    """Return the recorded SHA-256 of an archive, in the current or the older format; empty if none is recorded."""
     older = str(archive.get("hash", "")).partition("sha256=")[2]
     return str(archive.get("hashes", {}).get("sha256", older))
 
@@ -156,7 +156,7 @@ def _pushed(checkout: Path) -> tuple[str, str] | None:
 
 
 def _pip_url(remote: str) -> str:
-    """Return a remote as pip and uv read it, without credentials; empty for a folder of this machine."""
+    """Return a remote's URL in pip's and uv's format, without credentials; empty for a folder on this machine."""
     parts = urlsplit(remote)
     if parts.scheme == "https" and parts.hostname:
         host = parts.hostname + (f":{parts.port}" if parts.port else "")
@@ -168,7 +168,7 @@ def _pip_url(remote: str) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """Return what a Git command prints; empty if it fails, or without Git."""
+    """Return the output of a Git command; empty if it fails or Git is not installed."""
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *arguments], capture_output=True, check=True, text=True, timeout=30

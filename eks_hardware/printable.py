@@ -9,7 +9,7 @@ _LEAST_USD = 0.001
 
 
 def visible(text: str, *, kept: str = "") -> str:
-    r"""Return the text with invisible characters escaped, except for those ``kept``: ``\x00``, ``\u202e``."""
+    r"""Return the text with invisible characters escaped (``\x00``, ``\u202e``), except those in ``kept``."""
     if text.isprintable():
         return text
     return "".join(
@@ -32,14 +32,14 @@ def quoted(value: object) -> str:
 
 
 def number(value: float | None, digits: int = 1) -> str:
-    """Return a number with ``digits`` decimals unless it is whole: ``1,536``, ``2.3``; ``unknown`` for None."""
+    """Format a number, with ``digits`` decimals unless it is whole: ``1,536``, ``2.3``; ``unknown`` for None."""
     if value is None:
         return "unknown"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.{digits}f}"
 
 
 def usd(value: float | None, digits: int | None = None) -> str:
-    """Return US dollars with a reasonable number of digits, or with ``digits`` decimals; ``unknown`` for None.
+    """Format US dollars with a suitable number of decimals, or with ``digits`` decimals; ``unknown`` for None.
 
     Whole dollars from 1,000, cents from 1, and three decimals below, because prices per hour are often that small.
 
@@ -57,7 +57,7 @@ def usd(value: float | None, digits: int | None = None) -> str:
 
 
 def ratio(value: float) -> str:
-    """Return a ratio with two significant digits.
+    """Format a ratio with two significant digits.
 
     >>> ratio(8.85), ratio(123.4), ratio(1.04)
     ('about 8.8x', 'about 120x', 'about 1.0x')
@@ -85,7 +85,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def joined(words: Sequence[str], conjunction: str) -> str:
-    """Return words as in a sentence: ``a, b and c``, ``a or b``."""
+    """Join words as in a sentence: ``a, b and c``, ``a or b``."""
     *others, last = words
     return f"{', '.join(others)} {conjunction} {last}" if others else last
 

@@ -1,6 +1,6 @@
-"""The Terraform provider mirror that ``make setup`` recorded, linked where a plain ``cdktf deploy`` finds it.
+"""Link the Terraform provider mirror that ``make setup`` recorded to the folder where ``cdktf deploy`` finds it.
 
-This module imports neither the framework nor the demo, so calling ``link_mirror`` costs an app almost nothing.
+This module imports neither the framework nor the demo, so ``link_mirror`` adds almost no time to an app.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ RECORD = BUILD / "plugins"
 
 
 def link_mirror(outdir: Path, root: Path | None = None) -> None:
-    """Let Terraform find a project's recorded mirror, without variables or configuration.
+    """Make a project's recorded mirror available to Terraform, without variables or configuration.
 
-    Terraform looks for a mirror in ``terraform.d/plugins`` of its working folder. For cdktf this is the folder of the
-    stack in ``outdir`` (``cdktf.out``). Does nothing if no mirror is recorded; never raises.
+    Terraform looks for a mirror in ``terraform.d/plugins`` in its working folder. With cdktf, this is the stack's
+    folder in ``outdir`` (``cdktf.out``). Does nothing if no mirror is recorded; file system errors are ignored.
     """
     with contextlib.suppress(OSError):
         record = (root or Path.cwd()) / RECORD
@@ -32,7 +32,7 @@ def link_mirror(outdir: Path, root: Path | None = None) -> None:
 
 
 def link(place: Path, target: Path) -> None:
-    """Point a symbolic link at a folder; keep anything that is not a link."""
+    """Point a symbolic link at a folder; anything else in its place is kept."""
     if place.is_symlink():
         if place.readlink() == target:
             return

@@ -3,8 +3,8 @@
     for need in quota_needs(strategy, resolve(strategy)):
         print(need.code, need.name, need.needed, need.surge, need.default)
 
-A group or pool with two capacity types counts in full toward both quotas. With several instance types, the type with
-the highest need counts, because EKS and Karpenter choose the type.
+A group or pool with two capacity types counts in full toward both quotas. If it has several instance types, the type
+with the highest need counts, because EKS and Karpenter choose the type.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Part:
-    """The need that one field of the strategy adds, at the maximum and while EKS updates the group.
+    """One field's share of a need: at maximum size, and the surge while EKS updates the group.
 
-    ``path`` is the path of a field as in findings (``node_groups[gpu].scaling.max``). ``text`` is the calculation:
+    ``path`` is the field's path as in findings (``node_groups[gpu].scaling.max``). ``text`` shows the calculation:
     ``4 x 96 (p4d.24xlarge)``.
     """
 
@@ -47,13 +47,13 @@ class Part:
 
 @dataclass(frozen=True)
 class QuotaNeed:
-    """The need of a strategy for one quota.
+    """A strategy's need for one quota.
 
     Attributes:
-        key: ``on-demand``, ``spot`` or ``capacity-block`` for vCPUs, otherwise a key of ``quotas/service_quotas.json``.
+        key: ``on-demand``, ``spot`` or ``capacity-block`` for vCPUs, otherwise a key in ``quotas/service_quotas.json``.
         code: quota code; None if AWS documents none.
-        unit: unit of the need; empty if the name includes it.
-        default: quota of a new account; None if no source was found.
+        unit: unit of the need; empty if the name includes the unit.
+        default: default quota of a new account; None if unknown.
     """
 
     key: str
@@ -77,12 +77,12 @@ class QuotaNeed:
 
     @property
     def above_default(self) -> bool:
-        """Whether a new account has too low a quota, including extra nodes of an update."""
+        """Whether the need, including the extra nodes of an update, is above a new account's quota."""
         return self.default is not None and self.needed + self.surge > self.default
 
     @property
     def counts_vcpus(self) -> bool:
-        """Whether it is a quota on vCPUs of instances."""
+        """Whether the quota limits vCPUs of instances."""
         return self.key in ("on-demand", "spot", "capacity-block")
 
 
@@ -95,12 +95,12 @@ def quota_needs(
 
 
 def vcpu_need(kind: InstanceType, nodes: int, capacity: str) -> QuotaNeed:
-    """Return the need of some nodes of one type for its quota on vCPUs, without the rest of a strategy.
+    """Return the vCPU quota need of some nodes of one instance type, without a strategy.
 
     Args:
         kind: the instance type.
-        nodes: how many nodes.
-        capacity: how they are bought, such as ``on-demand``.
+        nodes: number of nodes.
+        capacity: purchase option, such as ``on-demand``.
     """
     market, code, family = _quota_of(CAPACITY[capacity].usage_class, kind)
     section, row = _vcpu_facts(market, code, family)
@@ -109,7 +109,7 @@ def vcpu_need(kind: InstanceType, nodes: int, capacity: str) -> QuotaNeed:
 
 
 def vcpu_quota_names() -> dict[str, str]:
-    """Return the quotas on vCPUs of EC2 instances: the name of each by its code."""
+    """Return the names of the vCPU quotas of EC2 instances, by quota code."""
     quotas = facts.service_quotas()
     blocks = {row["code"]: row["name"] for row in quotas["capacity_blocks"]["families"].values()}
     return {code: row["name"] for code, row in quotas["vcpus"]["defaults"].items()} | blocks
@@ -117,7 +117,7 @@ def vcpu_quota_names() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Nodes:
-    """A group or pool: types, markets, and its maximum number of nodes, which the field ``count`` limits."""
+    """A group or pool: instance types, markets, and the maximum number of nodes, set by the field at path ``count``."""
 
     path: str
     count: str
@@ -132,7 +132,7 @@ class _Nodes:
     pool: NodePoolSpec | None = None
 
     def vcpus(self, types: Sequence[InstanceType]) -> Part:
-        """Return the vCPUs of all nodes if all are of these types."""
+        """Return the vCPUs of all nodes if every node has one of these types."""
         largest = max(types, key=lambda kind: kind.vcpus)
         if self.pool:
             needed, text = min(_limited(self.pool, types, self.most), key=lambda bound: bound[0])
@@ -181,7 +181,7 @@ def _nodes(strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue)
 
 
 def _surge(group: NodeGroupSpec, resolved: ResolvedNodeGroup) -> int:
-    """Return how many extra nodes EKS may start during an update; 0 if a reservation is the only capacity."""
+    """Return the number of extra nodes that EKS may start during an update; 0 if a reservation is the only capacity."""
     if group.reservation is not None or resolved.update_strategy == "MINIMAL":
         return 0
     by_zone = facts.nodes()["group_update"]["nodes_per_zone"] * len(resolved.zone_ids)
@@ -197,7 +197,7 @@ _COUNTED = {"nvidia.com/gpu": "GPUs", "aws.amazon.com/neuron": "devices"}
 
 
 def _most_nodes(pool: NodePoolSpec, types: Sequence[InstanceType]) -> int:
-    """Return how many nodes of the smallest type the limits allow."""
+    """Return the number of nodes of the smallest type that the limits allow."""
     bounds = [
         amount(limit) // min(node_capacity(kind)[name] for kind in types)
         for name, limit in pool.limits.items()
@@ -244,7 +244,7 @@ def _vcpus(nodes: Iterable[_Nodes]) -> Iterator[QuotaNeed]:
 
 
 def _quota_of(market: str, kind: InstanceType) -> tuple[str, str | None, str]:
-    """Return market, code, and the family if only the family distinguishes two quotas."""
+    """Return the market, the quota code, and the family if only the family distinguishes two quotas."""
     if market == "capacity-block":
         row = facts.service_quotas()["capacity_blocks"]["families"].get(kind.family)
         code = row["code"] if row else None
@@ -337,9 +337,10 @@ def _interfaces(
     *,
     custom_networking: bool,
 ) -> int:
-    """Return the network interfaces of a node full of pods: its EFA layout, and those for pod addresses.
+    """Return the number of network interfaces of a node full of pods: its EFA layout, and those for pod addresses.
 
-    With prefix delegation, each slot of an interface but the first has 16 addresses. The VPC CNI keeps one prefix free:
+    With prefix delegation, each slot of an interface except the first provides 16 addresses. The VPC CNI keeps one
+    prefix free:
     https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
     """
     layout = resolved.efa_interfaces

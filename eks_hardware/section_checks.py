@@ -1,6 +1,6 @@
-"""Checks of a section of a strategy that a construct gets without the rest.
+"""Check one section of a strategy, for constructs that get only this section.
 
-Only those rules apply that do not depend on the missing sections. An error is raised with the code, message and fix of
+Only the rules that do not depend on the missing sections apply. An error is raised with the code, message and fix of
 ``eks-hardware validate``; warnings are returned.
 """
 
@@ -24,10 +24,10 @@ from eks_hardware.suggestions import did_you_mean
 _GROUPS, _ = NODE_LISTS
 _ZONE_NAME = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9][a-z]")
 
-# Takes the place of a group that has been validated already.
+# Replaces a group that has already been validated.
 _PLACEHOLDER = {"name": "section", "instance_types": ["m7i.large"], "scaling": {"max": 1}}
 
-# The sections that say what else the cluster has. Other missing sections have defaults that no rule objects to.
+# The sections that describe the rest of the cluster. Other missing sections have defaults that no rule reports.
 _OF_THE_CLUSTER = frozenset({"cluster", "karpenter", "kubernetes", "network"})
 
 
@@ -44,12 +44,12 @@ def check_group(
 
     Args:
         config: the group, as an item of a strategy's ``node_groups``.
-        path: the construct's place in messages.
+        path: the construct's path, for messages.
         kubernetes_version: Kubernetes version of the cluster.
-        vpc_id: VPC of the cluster. It and the subnets can be references to resources, such as ``${aws_vpc.main.id}``.
-            With None, neither it nor the IDs of the subnets are checked.
-        private_subnet_ids: subnets by zone id.
-        pod_subnet_ids: subnets of pods by zone id, with custom networking.
+        vpc_id: VPC of the cluster. The VPC and the subnets can be references to resources, such as
+            ``${aws_vpc.main.id}``. If None, neither the VPC's ID nor the subnets' IDs are checked.
+        private_subnet_ids: subnets for nodes, by zone ID.
+        pod_subnet_ids: subnets for pods, by zone ID, with custom networking.
 
     Raises:
         ValueError: each error that a strategy with this group, network and version would have.
@@ -85,22 +85,22 @@ def check_group(
 
 
 def check_pools(config: KarpenterSpec, *, path: str, cluster_name: str, region: str) -> tuple[Finding, ...]:
-    """Check Karpenter's section and its node pools; return the warnings.
+    """Check the section ``karpenter``, including its node pools; return the warnings.
 
     Args:
         config: the section ``karpenter``.
-        path: the construct's place in messages.
+        path: the construct's path, for messages.
         cluster_name: name of the cluster.
         region: AWS region.
 
     Raises:
-        ValueError: each error of the section that does not depend on the rest of the strategy.
+        ValueError: each error in the section that does not depend on other sections of the strategy.
     """
     return _check("karpenter", config, path, cluster_name, region, frozenset({_GROUPS}))
 
 
 def check_network(config: NetworkSpec, *, path: str, cluster_name: str, region: str) -> tuple[Finding, ...]:
-    """Check a network, without the nodes in it; return the warnings.
+    """Check a network without its nodes; return the warnings.
 
     The arguments and errors are those of :func:`check_pools`.
     """
@@ -108,7 +108,7 @@ def check_network(config: NetworkSpec, *, path: str, cluster_name: str, region: 
 
 
 def check_cluster(config: ClusterSpec, *, path: str, cluster_name: str, region: str) -> tuple[Finding, ...]:
-    """Check a control plane with its add-ons, without nodes and network; return the warnings.
+    """Check a control plane with its add-ons, but without nodes and network; return the warnings.
 
     The arguments and errors are those of :func:`check_pools`.
     """
@@ -123,7 +123,7 @@ def _check(
     region: str,
     lists: frozenset[str],
 ) -> tuple[Finding, ...]:
-    # It has no node groups, so it bypasses the check that requires one.
+    # Without node groups, the strategy must bypass the check that requires one.
     given: dict[str, Any] = {section: config}
     strategy = Strategy.model_construct(version=1, name=cluster_name, region=region, node_groups=(), **given)
     found = check_part(strategy, lists=lists, sections=_OF_THE_CLUSTER - {section})
@@ -131,9 +131,9 @@ def _check(
 
 
 def misfits(group: ResolvedNodeGroup) -> Iterator[str]:
-    """Yield the values of a resolved group that do not fit each other, and that EKS or EC2 refuses.
+    """Yield an error for each inconsistency in a resolved group that EKS or EC2 would refuse.
 
-    A group of a checked strategy has none, unless it was changed after it was resolved.
+    A group from a checked strategy has none, unless it was changed after it was resolved.
     """
     if not group.min_size <= group.desired_size <= group.max_size or group.max_size < 1:
         sizes = f"{group.min_size}, {group.desired_size} and {group.max_size}"
@@ -149,7 +149,7 @@ def misfits(group: ResolvedNodeGroup) -> Iterator[str]:
             "(instance_type_in_launch_template); resolve a group with capacity: capacity-block"
         )
     for name in group.instance_types:
-        kind = load().find(name)  # Types that the catalogue lacks are not judged.
+        kind = load().find(name)  # Types that are not in the catalogue are not checked.
         if kind is None:
             continue
         if kind.architecture != group.architecture:
@@ -162,7 +162,7 @@ def misfits(group: ResolvedNodeGroup) -> Iterator[str]:
 
 
 def _warnings(path: str, found: Iterable[Finding], about: tuple[str, ...]) -> tuple[Finding, ...]:
-    """Return the warnings about some fields; raise the errors."""
+    """Return the warnings about some fields; raise if there are errors."""
     ours = [each for each in found if each.path.startswith(about)]
     if faults := errors_in(ours):
         raise _refused(path, faults)
@@ -170,7 +170,7 @@ def _warnings(path: str, found: Iterable[Finding], about: tuple[str, ...]) -> tu
 
 
 def _known(id_: str | None, otherwise: str) -> str:
-    """Return an id, or another one instead of none or of a reference to a resource, unknown until the apply."""
+    """Return an ID; ``otherwise`` if it is None, or a reference to a resource, whose ID is unknown until the apply."""
     return otherwise if id_ is None or "${" in id_ else id_
 
 
@@ -179,10 +179,10 @@ def _refused(path: str, faults: Iterable[Finding]) -> ValueError:
 
 
 def region_of(path: str, zones: object) -> str:
-    """Return the region of subnets by zone id.
+    """Return the region of the zones, which are the keys of a map from zone ID to subnet.
 
     Raises:
-        ValueError: NODE_GROUP_ZONE, if a zone id is unknown or the zones are in several regions.
+        ValueError: NODE_GROUP_ZONE, if a zone ID is unknown or the zones are in several regions.
     """
     if not isinstance(zones, Mapping) or not zones:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Requirements of software on accelerators, drivers and SDKs, from the facts. ``None`` means that no source says."""
+"""Requirements of software for accelerators, drivers and SDKs, from the facts. ``None`` means unknown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def passes(gate: Gate, capability: float | None) -> bool | None:
-    """Return whether GPUs of a compute capability pass a gate."""
+    """Return whether GPUs with a compute capability pass a gate; None if unknown."""
     if capability is None or capability in gate.get("unknown", ()):
         return None
     if "only" in gate:
@@ -26,7 +26,7 @@ def passes(gate: Gate, capability: float | None) -> bool | None:
 
 
 def shown(gate: Gate) -> str:
-    """Return a gate in words: ``compute capability 8.0 or later``."""
+    """Describe a gate: ``compute capability 8.0 or later``."""
     if "only" in gate:
         *rest, last = map(str, gate["only"])
         return f"compute capability {', '.join(rest)} or {last}" if rest else f"compute capability {last}"
@@ -35,17 +35,17 @@ def shown(gate: Gate) -> str:
 
 
 def chip_of(kind: InstanceType) -> str:
-    """Return the name of a type's accelerator; empty for CPU."""
+    """Return the name of an instance type's accelerator; empty for CPU types."""
     return kind.accelerator.name if kind.accelerator else ""
 
 
 def capability(kind: InstanceType) -> float | None:
-    """Return the CUDA compute capability of a type's GPUs."""
+    """Return the CUDA compute capability of an instance type's GPUs; None without GPUs."""
     return kind.accelerator.compute_capability if kind.accelerator else None
 
 
 def computes(kind: InstanceType, precision: str) -> bool | None:
-    """Return whether the accelerators of a type compute in a number format."""
+    """Return whether an instance type's accelerators compute in a number format; None if unknown."""
     fact = facts.software()["precision"]
     if kind.accelerator is None:
         return None
@@ -55,7 +55,7 @@ def computes(kind: InstanceType, precision: str) -> bool | None:
 
 
 def attends(kind: InstanceType, kernel: str) -> bool | None:
-    """Return whether an attention kernel runs on a type's GPUs."""
+    """Return whether an attention kernel runs on an instance type's GPUs; None if unknown."""
     return passes(facts.software()["attention"]["kernels"][kernel], capability(kind))
 
 
@@ -63,19 +63,19 @@ def attends(kind: InstanceType, kernel: str) -> bool | None:
 
 
 class CudaSupport(NamedTuple):
-    """The first CUDA toolkit that supports a GPU, and its last major version and driver branch; None if open."""
+    """The first CUDA toolkit that supports a GPU, and the last major version and driver branch; None if not ended."""
 
     first: str
     last: int | None
     last_driver: str | None
 
     def knows(self, cuda: str) -> bool:
-        """Return whether a toolkit generates code for the GPU."""
+        """Return whether a CUDA toolkit version generates code for the GPU."""
         return not older(cuda, self.first) and (self.last is None or parts(cuda)[0] <= self.last)
 
 
 def cuda_support(kind: InstanceType) -> CudaSupport | None:
-    """Return the CUDA support of a type's GPUs."""
+    """Return the CUDA support of an instance type's GPUs; None if unknown."""
     fact = facts.software()["cuda"]
     for row in fact["architectures"]:
         if capability(kind) in row["capabilities"]:
@@ -85,7 +85,7 @@ def cuda_support(kind: InstanceType) -> CudaSupport | None:
 
 
 def driver_for_cuda(cuda: str) -> str | None:
-    """Return the oldest NVIDIA driver branch for a CUDA version; None if the facts do not include it yet."""
+    """Return the oldest NVIDIA driver branch that supports a CUDA version; None if the facts do not include it yet."""
     return facts.software()["cuda"]["driver_floor"].get(str(parts(cuda)[0]))
 
 
@@ -95,8 +95,8 @@ def driver_for_cuda(cuda: str) -> str | None:
 class SdkRange(NamedTuple):
     """The Neuron SDKs that support a framework on a chip for one use.
 
-    ``first`` is None if support began before the SDKs in the facts; ``last`` is None if it continues. ``status`` is a
-    restriction (``beta``) from the SDK ``status_from`` on.
+    ``first`` is None if support began before the oldest SDK in the facts; ``last`` is None if it continues. ``status``
+    is a restriction (``beta``) that applies from the SDK ``status_from`` on.
     """
 
     first: str | None
@@ -110,12 +110,12 @@ class SdkRange(NamedTuple):
 
 
 def uses(workload: str) -> tuple[str, ...]:
-    """Return the uses of a framework by a workload: training, inference, or either."""
+    """Return the uses of a framework that a workload may make: training, inference, or either."""
     return (workload,) if workload in ("training", "inference") else ("training", "inference")
 
 
 def sdk_ranges(kind: InstanceType, framework: str, workload: str) -> tuple[SdkRange, ...] | None:
-    """Return the SDKs that support a framework on a Neuron chip, by use; empty for none, None if unknown."""
+    """Return the SDKs that support a framework on a Neuron chip, by use; empty if none does, None if unknown."""
     chips = facts.software()["frameworks"]["by_name"][framework]["neuron"]
     if chips is None or kind.accelerator is None:
         return None
@@ -124,7 +124,7 @@ def sdk_ranges(kind: InstanceType, framework: str, workload: str) -> tuple[SdkRa
 
 
 def sdk_fits_driver(sdk: str, driver: str) -> bool:
-    """Return whether the runtime of an SDK starts on a Neuron driver; True unless known not to."""
+    """Return whether an SDK's runtime starts on a Neuron driver; True unless a conflict is known."""
     return not any(
         _within(sdk, row["sdk_from"], row["sdk_to"]) and _within(driver, row["driver_from"], row["driver_to"])
         for row in facts.software()["neuron_driver"]["conflicts"]
@@ -139,9 +139,9 @@ def _within(given: str, first: str | None, last: str | None) -> bool:
 
 
 class ImageDriver(NamedTuple):
-    """The driver in an EKS image, as a version or a branch, and the image release in which it was read.
+    """The driver in an EKS image, as a version or a branch, and the image release that contains it.
 
-    ``read`` is False if the requested release is not in the facts. ``release`` is then the newest one that is.
+    ``read`` is False if the requested release is not in the facts. ``release`` is then the newest recorded release.
     """
 
     driver: str
@@ -150,9 +150,9 @@ class ImageDriver(NamedTuple):
 
 
 def image_driver(hardware: Hardware, family: str, release: str | None, kubernetes_version: str) -> ImageDriver | None:
-    """Return the driver of an EKS image for NVIDIA GPUs, Trainium or Inferentia.
+    """Return the driver in an EKS image for NVIDIA GPUs, Trainium or Inferentia; None if unknown.
 
-    ``release`` is ``v20260714`` or ``v1.61.0``, or None for the newest.
+    ``release`` is a release such as ``v20260714`` or ``v1.61.0``, or None for the newest.
     """
     fact = facts.software()["images"]["by_family"][family]
     rows = fact["nvidia" if hardware is Hardware.NVIDIA_GPU else "neuron"]
@@ -169,7 +169,7 @@ def image_driver(hardware: Hardware, family: str, release: str | None, kubernete
 
 
 def known_releases(family: str, kubernetes_version: str) -> Iterator[tuple[str, str]]:
-    """Yield releases that can be pinned, newest first: in the notation of pools and of node groups."""
+    """Yield the releases that can be pinned, newest first, each in the pools' format and in the node groups' format."""
     kubelets = facts.ami_releases()["al2023"]["kubelets"] if family == "al2023" else {}
     for day in sorted(kubelets, reverse=True):
         for kubelet in kubelets[day].split():

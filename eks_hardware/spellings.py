@@ -1,4 +1,4 @@
-"""Words of strategies, and their spellings in EKS, Karpenter and EC2: tasks, capacity types, taint effects."""
+"""Words that strategies use, and their spellings in EKS, Karpenter and EC2: tasks, capacity types, taint effects."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Priority = Literal["cost", "balanced", "performance"]
 Software = Literal["any", "supported", "mature"]
 
 Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4", "int8"]
-"""Number formats of computations, in the order of all lists."""
+"""Number formats for computations, in display order."""
 
 WeightFormat = Literal["fp32", "fp16", "bf16", "fp8", "nvfp4", "mxfp4", "int8", "int4"]
-"""Number formats of weights, in the order of all lists."""
+"""Number formats for weights, in display order."""
 
 TRAINED_FORMATS: tuple[WeightFormat, ...] = ("fp32", "fp16", "bf16", "fp8")
-"""Formats of training: of the weights that it changes, or fp8, in which it multiplies 16-bit weights."""
+"""Weight formats for training; with fp8, the weights have 16 bits and are multiplied in FP8."""
 
 DEFAULT_FORMAT: WeightFormat = "bf16"
 DEFAULT_TASK: Task = "inference"
@@ -40,7 +40,7 @@ class CapacityNames(NamedTuple):
         karpenter: ``karpenter.sh/capacity-type``. A Capacity Block is a kind of reservation:
             https://karpenter.sh/docs/concepts/nodeclasses/#speccapacityreservationselectorterms
         usage_class: EC2's usage class, used by quotas and ``SupportedUsageClasses``.
-        words: the words for a sentence.
+        words: the name in a sentence.
     """
 
     eks: str
@@ -57,11 +57,11 @@ CAPACITY: Mapping[str, CapacityNames] = MappingProxyType(
         "capacity-block": CapacityNames("CAPACITY_BLOCK", "reserved", "capacity-block", "Capacity Block"),
     }
 )
-"""Names by the spelling of strategies."""
+"""Names of each purchase option, by its spelling in strategies."""
 
 
 def capacity_words(capacities: Iterable[str]) -> str:
-    """Return capacity types for a sentence.
+    """Return the names of capacity types, joined for use in a sentence.
 
     >>> capacity_words(["spot", "on-demand"])
     'Spot or On-Demand'
@@ -70,16 +70,16 @@ def capacity_words(capacities: Iterable[str]) -> str:
 
 
 def capacity_of_eks(name: str) -> str:
-    """Return the strategy's spelling of an EKS ``capacityType``; the type itself if there is none."""
+    """Return the strategy's spelling of an EKS ``capacityType``; an unknown type is unchanged."""
     return next((ours for ours, names in CAPACITY.items() if names.eks == name), name)
 
 
 FSX_DEPLOYMENTS = {"persistent-2": "PERSISTENT_2", "scratch-2": "SCRATCH_2"}
-"""Deployment types of the FSx API by the spelling of strategies."""
+"""Deployment types of the FSx API, by their spelling in strategies."""
 
 
 def of_api(word: str) -> str:
-    """Return the strategy's spelling of a word of an AWS API; other words in lower case.
+    """Return the strategy's spelling of an AWS API value; any other value in lower case.
 
     >>> of_api("PERSISTENT_2"), of_api("ON_DEMAND"), of_api("STANDARD")
     ('persistent-2', 'on-demand', 'standard')
@@ -95,34 +95,34 @@ _KUBERNETES_EFFECTS = {
     "NO_EXECUTE": "NoExecute",
 }
 TAINT_EFFECTS = tuple(_KUBERNETES_EFFECTS.values())
-"""The effects of a taint in the spelling of Kubernetes."""
+"""Taint effects in the Kubernetes spelling."""
 _EKS_EFFECTS = {kubernetes: eks for eks, kubernetes in _KUBERNETES_EFFECTS.items()}
 
 
 EBS_CLASS = "gp3"
 """Name of the default storage class: an encrypted EBS volume."""
 EFS_CLASS = "efs"
-"""Name of the storage class whose claims each get a directory of the EFS file system."""
+"""Name of the EFS storage class; each claim gets its own directory in the file system."""
 LUSTRE_CLASS = "fsx-lustre"
 """Name of the Lustre volume, and of the storage class that its claim requests."""
 
 DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
-"""The form of most Kubernetes names, which also have at most 63 characters."""
+"""The format of most Kubernetes names, which also have at most 63 characters."""
 
 KUBERNETES_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
-"""The label ``kubernetes.io/arch`` by EC2's name of an architecture."""
+"""Values of the label ``kubernetes.io/arch``, by EC2's architecture name."""
 
 
 def eks_effect(effect: str) -> str:
-    """Return a taint's effect in the spelling of the EKS API."""
+    """Return a taint effect in the EKS API's spelling."""
     return _EKS_EFFECTS.get(effect, effect)
 
 
 def kubernetes_effect(effect: str) -> str:
-    """Return a taint's effect in the spelling of Kubernetes."""
+    """Return a taint effect in the Kubernetes spelling."""
     return _KUBERNETES_EFFECTS.get(effect, effect)
 
 
 def keeps_pods_off(effect: str) -> bool:
-    """Return whether a taint with this effect, in either spelling, keeps pods off that do not tolerate it."""
+    """Return whether a taint with this effect, in either spelling, keeps off pods that do not tolerate it."""
     return kubernetes_effect(effect) != "PreferNoSchedule"

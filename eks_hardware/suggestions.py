@@ -8,27 +8,27 @@ from collections.abc import Iterable, Sequence
 from eks_hardware.printable import joined
 
 _CLOSE = 0.6
-"""Minimum similarity of two names, from 0 to 1: difflib's own default."""
+"""Minimum similarity of a suggested name, from 0 to 1: difflib's default."""
 _AS_CLOSE = 0.1
-"""Names that are less similar than the nearest by more than this are left out."""
+"""Maximum difference in similarity to the nearest name; less similar names are left out."""
 _SAME = 0.85
-"""From this similarity on, one name counts as a misspelling of the other."""
+"""Minimum similarity at which one name counts as a misspelling of another."""
 _CLOSEST = 3
-"""Most similar names that are suggested."""
+"""Maximum number of suggested names."""
 
 
 LISTED = 20
-"""Number of names in a message about an unknown one."""
+"""Maximum number of known names in a message about an unknown name."""
 
 
 def several(names: Sequence[str], most: int = 5) -> str:
-    """Return the first few of some names."""
+    """Join the first few names, with an ellipsis if there are more."""
     shown = ", ".join(names[:most])
     return f"{shown}, ..." if len(names) > most else shown
 
 
 def some(names: Sequence[str], most: int) -> str:
-    """Return the first few of some names, and the number of the others."""
+    """Join the first few names, with the number of the others."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
@@ -41,8 +41,8 @@ def likeness(one: str, other: str) -> float:
 
 
 def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return up to three similar names, nearest first, regardless of case, ``-``, ``_``, ``.`` and spaces."""
-    from difflib import get_close_matches  # Needed only for a wrong name.
+    """Return up to three similar names, nearest first; ignore case, ``-``, ``_``, ``.`` and spaces."""
+    from difflib import get_close_matches  # needed only for an unknown name
 
     wanted = plain(word[:200])
     names = {plain(name): name for name in sorted(known)}
@@ -68,12 +68,12 @@ def plain(name: str) -> str:
 
 
 def question(names: Sequence[str]) -> str:
-    """Return the question with the suggested names, and with the first few of more than three."""
+    """Return "did you mean ...?" with the suggested names, or with the first few of more than three."""
     return f"did you mean {joined(names, 'or') if len(names) <= _CLOSEST else several(names)}?"
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str:
-    """Return the question with similar names; without any, ``otherwise``, by default the list of all names."""
+    """Return "did you mean ...?" with similar names; if there are none, ``otherwise``, by default all known names."""
     names = sorted(known)
     if meant := close(word, names):
         return question(meant)

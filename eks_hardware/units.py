@@ -17,9 +17,9 @@ MIB_PER_GIB = GIB // MIB
 GIB_PER_TIB = 2**40 // GIB
 
 COUNTS = {"K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
-"""Units of parameters, and of the tokens of a training run."""
+"""Factors of the suffixes in numbers of parameters and of training tokens."""
 TOKENS = {"k": 1024, "m": 1024**2}
-"""Units of a context's tokens: 16k is 16,384."""
+"""Factors of the suffixes in context lengths, in tokens: 16k is 16,384."""
 
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"([0-9]+)([hms])")
@@ -37,10 +37,10 @@ _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
 
 
 def amount(quantity: str | int) -> Fraction:
-    """Return the exact number of a quantity.
+    """Convert a quantity to an exact number.
 
     Raises:
-        ValueError: for text that is not a quantity.
+        ValueError: if the text is not a quantity.
 
     >>> amount("1.5Gi") == 1610612736, amount("500m") == Fraction(1, 2), amount(16)
     (True, True, Fraction(16, 1))
@@ -52,7 +52,7 @@ def amount(quantity: str | int) -> Fraction:
 
 
 def amount_or_none(value: object) -> Fraction | None:
-    """Return the exact number of a quantity from free-form settings; None for anything else.
+    """Convert a quantity in free-form settings to an exact number; return None for anything else.
 
     >>> amount_or_none("500m") == Fraction(1, 2), amount_or_none("half"), amount_or_none(True)
     (True, None, None)
@@ -64,7 +64,7 @@ def amount_or_none(value: object) -> Fraction | None:
 
 
 def mebibytes(mib: int) -> str:
-    """Return an amount of memory as a Kubernetes quantity.
+    """Convert an amount of memory in MiB to a Kubernetes quantity.
 
     >>> mebibytes(512), mebibytes(900 * 1024)
     ('512Mi', '900Gi')
@@ -73,7 +73,7 @@ def mebibytes(mib: int) -> str:
 
 
 def seconds(duration: str) -> int:
-    """Return the seconds of a duration in hours, minutes and seconds.
+    """Convert a duration in hours, minutes and seconds to seconds.
 
     >>> seconds("1h30m"), seconds("45s")
     (5400, 45)
@@ -82,7 +82,7 @@ def seconds(duration: str) -> int:
 
 
 def go_seconds(value: object) -> float | None:
-    """Return the seconds of a duration as Go writes it, from free-form settings; None for anything else.
+    """Convert a Go duration in free-form settings to seconds; return None for anything else.
 
     Source: https://pkg.go.dev/time#ParseDuration
 
@@ -96,7 +96,7 @@ def go_seconds(value: object) -> float | None:
 
 
 def whole_minutes(duration: str) -> str:
-    """Return a duration rounded up to whole minutes; one without seconds stays as written.
+    """Round a duration up to whole minutes; a duration without seconds is returned unchanged.
 
     >>> whole_minutes("1h30m10s"), whole_minutes("90m")
     ('1h31m', '90m')

@@ -1,4 +1,4 @@
-"""The base of all strategy models (frozen, strict about unknown fields), and field types with AWS's limits."""
+"""The base of all strategy models (immutable, without unknown fields), and field types with AWS's limits."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class StrategyModel(BaseModel):
             try:
                 super().__init__(**data)
             except ValidationError as error:
-                # Only here, because a file has its own translation, with positions.
+                # Only for models built in Python: a file's errors are translated separately, with positions.
                 from eks_hardware.loader.python_errors import translated
 
                 raise translated(error, type(self), data) from None
 
-        # Models inside of others, and those of files, are still created without this method.
+        # Nested models, and models of files, are still created without this method.
         __init__.__pydantic_base_init__ = True
 
     @field_validator("*", mode="after")
@@ -67,23 +67,24 @@ class StrategyModel(BaseModel):
 
 
 def invalid(code: str, message: str, field: str = "", *, fix: str = "") -> PydanticCustomError:
-    """Return the error for a value, or for the field at a path below it; pydantic's types require literals.
+    """Return the error for a value, or for the field at a path below it.
 
-    With a separate ``fix``, the loader can add the given value to the message, before the fix.
+    With a separate ``fix``, the loader can insert the given value into the message, before the fix.
     """
-    # The message comes last, because pydantic also replaces names in braces in a user's text.
+    # The message must be last, because pydantic also replaces names in braces in the user's text. Its types require
+    # literals.
     context = {**({"field": field} if field else {}), **({"fix": fix} if fix else {}), "message": message}
     template = "{message}; {fix}" if fix else "{message}"
     return PydanticCustomError(code, template, context)  # type: ignore[arg-type, unused-ignore]
 
 
 def refuse_other_than_one(code: str, given: Mapping[str, object], *, at_second: bool = False) -> None:
-    """Raise unless exactly one of some fields has a value.
+    """Raise an error unless exactly one of the given fields has a value.
 
     Args:
         code: the code of the error.
         given: the fields with their values; None or an empty collection counts as missing.
-        at_second: report several values at the second of them, not at the fields' model.
+        at_second: if several fields have a value, report the error at the second of them, not at the model.
     """
     names = [f"'{name}'" for name in given]
     used = [name for name, value in given.items() if value is not None and value != () and value != {}]
@@ -105,7 +106,7 @@ LISTED_TWICE = '"{value}" is listed twice; remove one'
 def refuse_second(
     values: Iterable[object], field: str, code: str, message: str = LISTED_TWICE, *, key: str = ""
 ) -> None:
-    """Raise for the first value that occurs twice in the list ``field``, or as the ``key`` of its items.
+    """Raise an error for the first value that occurs twice in the list ``field``, or as the ``key`` of its items.
 
     ``{value}`` in the message is replaced by the value.
     """
@@ -118,7 +119,7 @@ def refuse_second(
 
 
 def refuse_second_name(items: Iterable[Any], field: str, message: str) -> None:
-    """Raise for the first item of a list with the same name as an earlier one."""
+    """Raise an error for the first list item that has the same name as an earlier item."""
     refuse_second([item.name for item in items], field, "name_duplicate", message, key="name")
 
 
@@ -137,7 +138,7 @@ def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
 
 
 class _ValueFault(NamedTuple):
-    """An error of a value, before it is known where the value is."""
+    """An error in a value whose path is not known yet."""
 
     code: str
     message: str
@@ -187,7 +188,7 @@ _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]{1,1000})?
 _LONGEST_DIGITS = 1000
 
 
-# Marks of this toolkit for values that are known only after AWS has created a resource.
+# eks-hardware's own marks for values that are unknown until AWS has created a resource.
 _MARK = re.compile(r"@\{[a-z][a-z0-9_]*\}|@eks-hardware:")
 
 
@@ -226,7 +227,7 @@ def _faults_of_json(value: object, path: str) -> Iterator[tuple[str, _ValueFault
     if isinstance(value, dict):
         for key, each in value.items():
             if not isinstance(key, str):
-                yield path, _ValueFault("json_key", "must have text as keys", "put the key in quotes")
+                yield path, _ValueFault("json_key", "must have strings as keys", "put the key in quotes")
                 continue
             if fault := _fault_of_text(key):
                 yield path, fault._replace(message=f"a key {fault.message}")
@@ -277,7 +278,7 @@ Name = Annotated[
         max_length=63,
     ),
 ]
-"""A name of a node group or another item: a DNS label, and so also a valid Kubernetes label value."""
+"""The name of a node group or another item: a DNS label, and therefore also a valid Kubernetes label value."""
 
 ClusterName = Annotated[
     str,
@@ -310,7 +311,7 @@ https://docs.aws.amazon.com/local-zones/latest/ug/available-local-zones.html
 Arn = Annotated[
     str, StringConstraints(pattern=r"^arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:([0-9]{12}|aws)?:[A-Za-z0-9+=,.@_:/*-]+$")
 ]
-"""Any ARN; the account of AWS's own policies is ``aws``."""
+"""Any ARN. In the ARNs of AWS's own policies, the account is ``aws``."""
 
 IamPrincipalArn = Annotated[
     str,

@@ -57,7 +57,7 @@ class Endpoint(StrategyModel):
     public_cidrs: tuple[Cidr, ...] = Field(
         default=tuple(facts.choices()["public_endpoint"]["cidrs"]),
         description="IPv4 networks with access to the public endpoint; an empty list turns the public endpoint off. "
-        "0.0.0.0/0 must be listed explicitly.",
+        "To allow everyone, list 0.0.0.0/0.",
     )
 
 
@@ -181,7 +181,7 @@ class AddonSpec(StrategyModel):
         | None
     ) = Field(
         default=None,
-        description="Exact add-on version; by default EKS picks its default for the Kubernetes version.",
+        description="Exact add-on version; default: EKS's default for the Kubernetes version.",
     )
     configuration: JsonObject = Field(
         default_factory=dict,
@@ -207,11 +207,11 @@ class ClusterSpec(StrategyModel):
         default=(), description="IAM roles or users with AmazonEKSClusterAdminPolicy, as access entries."
     )
     access_entries: tuple[AccessEntry, ...] = Field(
-        default=(), description="Further IAM principals, with their access policies."
+        default=(), description="Additional IAM principals, with their access policies."
     )
     creator_is_admin: bool = Field(
         default=facts.choices()["cluster_access"]["creator_is_admin"],
-        description="Make the principal that creates the cluster an administrator. Used at creation only.",
+        description="Make the principal that creates the cluster an administrator. EKS reads this only at creation.",
     )
     logging: Logging = Field(default=Logging(), description="Control-plane logs.")
     secrets_encryption: SecretsEncryption = Field(
@@ -219,11 +219,11 @@ class ClusterSpec(StrategyModel):
     )
     service_cidr: Cidr | None = Field(
         default=None,
-        description="Network of Kubernetes services; by default EKS picks 10.100.0.0/16 or 172.20.0.0/16.",
+        description="IPv4 network for Kubernetes services; by default EKS picks 10.100.0.0/16 or 172.20.0.0/16.",
     )
     deletion_protection: bool | None = Field(
         default=None,
-        description="Prevent deletion of the cluster until this is false. Raises the minimum version of the AWS "
+        description="Whether EKS refuses to delete the cluster. If set, it raises the minimum version of the AWS "
         "provider.",
     )
     upgrade_policy: Literal["standard", "extended"] = Field(
@@ -233,7 +233,7 @@ class ClusterSpec(StrategyModel):
     )
     zonal_shift: bool = Field(
         default=facts.choices()["zonal_shift"]["enabled"],
-        description="Register the cluster with ARC zonal shift, to move traffic away from an impaired zone.",
+        description="Register the cluster for ARC zonal shift, which moves traffic away from an impaired zone.",
     )
     control_plane_tier: Literal["standard", "tier-xl", "tier-2xl", "tier-4xl", "tier-8xl"] = Field(
         default=facts.choices()["control_plane_tier"]["tier"],

@@ -1,4 +1,4 @@
-"""JSON Schemas of YAML files, for editors; ``python -m eks_hardware.models.json_schema`` writes that of strategies."""
+"""JSON Schemas of YAML files, for editors; ``python -m eks_hardware.models.json_schema`` writes the strategy schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATH = data.FOLDER / "strategy.schema.json"
 
 
 def render(model: type[BaseModel] = Strategy, kind: str = "strategy") -> str:
-    """Return the schema of a kind of file as text, identical for every run."""
+    """Return the JSON Schema of a kind of file as text, identical in every run."""
     schema = model.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = f"eks-hardware {kind}"

@@ -1,4 +1,4 @@
-"""``karpenter``: the controller. ``nodes`` has its node pools."""
+"""``karpenter``: the controller. Its node pools are in ``nodes``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FeatureGates(StrategyModel):
     )
     static_capacity: bool | None = Field(default=None, description="Allow pools with a fixed number of nodes (alpha).")
     node_overlay: bool | None = Field(
-        default=None, description="Allow NodeOverlay objects (alpha). On by default if a pool shares its GPUs."
+        default=None, description="Allow NodeOverlay objects (alpha). Enabled by default if a pool shares its GPUs."
     )
     capacity_buffer: bool | None = Field(default=None, description="Allow CapacityBuffer objects (alpha).")
 
@@ -60,11 +60,11 @@ class KarpenterSpec(StrategyModel):
         description="Notify Karpenter of Spot interruptions, health events and instance state changes.",
     )
     node_policies: tuple[IamPolicyArn, ...] = Field(
-        default=(), description="Further managed policies for the role of Karpenter's nodes."
+        default=(), description="Additional managed policies for Karpenter's node role."
     )
     replicas: Annotated[int, Field(ge=1, le=5)] = Field(
         default=facts.choices()["karpenter_replicas"]["replicas"],
-        description="Number of controllers: one is active, the others are standbys.",
+        description="Number of controller replicas: one is active, the others are on standby.",
     )
     feature_gates: FeatureGates = Field(default=FeatureGates(), description="Alpha features.")
     ami_versions: AmiVersions = Field(default=AmiVersions(), description="Image releases for all node pools.")

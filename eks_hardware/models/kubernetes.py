@@ -41,7 +41,7 @@ class Chart(StrategyModel):
     version: (
         Annotated[str, pattern(r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.-]+)?$", "a chart version such as 1.14.1")]
         | None
-    ) = Field(default=None, description="Exact version instead of the toolkit's default.")
+    ) = Field(default=None, description="Exact chart version; default: the version that eks-hardware pins.")
     repository: (
         Annotated[
             Text,
@@ -54,8 +54,8 @@ class Chart(StrategyModel):
         | None
     ) = Field(
         default=None,
-        description="URL of the chart's repository, such as a mirror in ECR; without the chart's name, and without a "
-        "user or password, which would be stored in the state.",
+        description="URL of the chart's repository, such as a mirror in ECR. Omit the chart's name. Omit credentials: "
+        "they would be stored in the state.",
     )
     values: JsonObject = Field(
         default_factory=dict, examples=[{"replicas": 2}], description="Chart values, merged over the derived ones."
@@ -63,7 +63,7 @@ class Chart(StrategyModel):
 
 
 class ContainerDefaults(StrategyModel):
-    """Defaults for containers without their own requests or limits.
+    """Defaults for containers that set no requests or limits.
 
     Examples:
         >>> ContainerDefaults(requests={"cpu": "100m"}).requests["cpu"]
@@ -71,15 +71,15 @@ class ContainerDefaults(StrategyModel):
     """
 
     requests: dict[Literal["cpu", "memory"], Quantity] = Field(
-        default_factory=dict, examples=[{"cpu": "500m", "memory": "1Gi"}], description="Requests."
+        default_factory=dict, examples=[{"cpu": "500m", "memory": "1Gi"}], description="Default requests."
     )
     limits: dict[Literal["cpu", "memory"], Quantity] = Field(
-        default_factory=dict, examples=[{"memory": "2Gi"}], description="Limits."
+        default_factory=dict, examples=[{"memory": "2Gi"}], description="Default limits."
     )
 
 
 COUNTED_OBJECTS = ("pods", "persistentvolumeclaims")
-"""Objects that a quota counts; everything else is the sum of the pods' requests."""
+"""Resources whose quota limits the number of objects. Any other quota limits the sum of the pods' requests."""
 
 _QUOTA_NAMES = (
     "cpu",
@@ -99,10 +99,10 @@ def _quota_name(name: str) -> str:
         return name
     prefix, _, resource = name.partition(".")
     if prefix in ("requests", "limits") and (resource in _QUOTA_NAMES or re.fullmatch(_MIG_SLICE, resource)):
-        counted = "" if prefix == "requests" else ", and limits are not counted"
+        counted = "" if prefix == "requests" else ", and does not apply to limits"
         raise invalid(
             "field_value",
-            f"a quota counts requests and names the resource alone{counted}, got {name}; write {resource}",
+            f"a quota limits requests and uses the plain resource name{counted}, got {name}; write {resource}",
         )
     meant = close(name, _QUOTA_NAMES)
     hint = question(meant) if meant else "limit others with a ResourceQuota of your own"
@@ -131,7 +131,8 @@ class Team(StrategyModel):
         json_schema_extra={"propertyNames": {"anyOf": [{"enum": list(_QUOTA_NAMES)}, {"pattern": _MIG_SLICE}]}},
     )
     container_defaults: ContainerDefaults = Field(
-        default=ContainerDefaults(), description="Requests and limits of containers without their own (LimitRange)."
+        default=ContainerDefaults(),
+        description="Requests and limits for containers that set none (LimitRange).",
     )
 
 
@@ -139,7 +140,7 @@ _DELIVERY = facts.choices()["kubernetes_delivery"]
 
 
 class KubernetesSpec(StrategyModel):
-    """Charts and objects on the cluster. Device plugins and Karpenter follow from the hardware.
+    """Charts and objects on the cluster. Device plugins and Karpenter are installed as the hardware requires.
 
     Examples:
         >>> KubernetesSpec(delivery="manifests", prometheus=True).stack
@@ -148,8 +149,8 @@ class KubernetesSpec(StrategyModel):
 
     delivery: Literal["helm", "manifests"] = Field(
         default=_DELIVERY["delivery"],
-        description="'helm': Terraform installs the charts. 'manifests': Terraform does not access the cluster, and "
-        "manifests and chart values are written for Argo CD, Flux or kubectl.",
+        description="'helm': Terraform installs the charts. 'manifests': Terraform does not access the cluster; "
+        "eks-hardware writes manifests and chart values for Argo CD, Flux or kubectl.",
     )
     stack: Literal["same", "separate"] = Field(
         default=_DELIVERY["stack"],

@@ -19,7 +19,7 @@ NeuronSdk = Annotated[str, pattern(r"^[12]\.[0-9]{1,2}(\.[0-9]{1,2})?$", 'a Neur
 
 
 class Needs(StrategyModel):
-    """Requirements of the software in the containers for hardware, driver and SDK. They are only checked.
+    """Requirements of the containers' software for hardware, driver and SDK; they are checked, and change nothing.
 
     Examples:
         >>> Needs(precision="bf16", distributed="multi-node").precision
@@ -28,7 +28,7 @@ class Needs(StrategyModel):
 
     precision: Precision | None = Field(
         default=None,
-        description="The most demanding number format that the software computes in; fp8 includes bf16.",
+        description="Most demanding number format in which the software computes; fp8 includes bf16.",
     )
     attention: Attention | None = Field(default=None, description="The attention kernel that the software uses.")
     framework: Framework | None = Field(
@@ -49,6 +49,6 @@ class Needs(StrategyModel):
     )
     distributed: Literal["single-node", "multi-node"] | None = Field(
         default=None,
-        description="One job uses several accelerators of one node or of several nodes, through NCCL or Neuron's "
-        "collectives.",
+        description="Whether one job uses several accelerators of one node ('single-node') or of several nodes "
+        "('multi-node'), through NCCL or Neuron's collectives.",
     )

@@ -31,7 +31,7 @@ class FlowLogs(StrategyModel):
     enabled: bool = Field(default=_FLOW_LOGS["enabled"], description="Record traffic.")
     traffic: Literal["ALL", "ACCEPT", "REJECT"] = Field(
         default=_FLOW_LOGS["traffic"],
-        description="Traffic to record. Rejected traffic is little, and audits usually require it.",
+        description="Traffic to record. There is little rejected traffic, and audits usually require its logs.",
     )
     retention_days: RetentionDays = Field(
         default=_FLOW_LOGS["retention_days"], description="Number of days to keep flow logs."
@@ -85,7 +85,7 @@ class NetworkSpec(StrategyModel):
     zones: tuple[ZoneId, ...] | Annotated[int, Field(ge=2, le=6)] = Field(
         default=facts.choices()["zones"]["count"],
         examples=[3],
-        description="Zone IDs, or the number of zones. The stack adds a zone if these do not offer a node group's "
+        description="Zone IDs, or the number of zones. The stack adds a zone if none of these offers a node group's "
         "instance type, and avoids zones that EKS excludes.",
     )
     nat_gateways: NatGateways | None = Field(
@@ -99,16 +99,16 @@ class NetworkSpec(StrategyModel):
     )
     interface_endpoints: tuple[ServiceName, ...] | None = Field(
         default=None,
-        description="Services with interface endpoints, such as ecr.api. Default: none, or all that nodes need without "
-        "a NAT gateway.",
+        description="Services that get interface endpoints, such as ecr.api. Default: none; without a NAT gateway, all "
+        "that nodes need.",
     )
     gateway_endpoints: tuple[Literal["s3", "dynamodb"], ...] = Field(
         default=tuple(facts.choices()["gateway_endpoints"]["services"]),
         description="Gateway endpoints (free of charge). S3 is always included, because image layers are in S3.",
     )
-    flow_logs: FlowLogs = Field(default=FlowLogs(), description="VPC flow logs, by default of rejected traffic only.")
+    flow_logs: FlowLogs = Field(default=FlowLogs(), description="VPC flow logs; by default for rejected traffic only.")
     existing: ExistingNetwork | None = Field(
-        default=None, description="Use an existing VPC; every other field of `network` must be left out."
+        default=None, description="Existing VPC to use; omit every other field of `network`."
     )
 
     @model_validator(mode="after")

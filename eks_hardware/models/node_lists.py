@@ -1,6 +1,6 @@
 """Groups and pools with a workload description whose instance types have not been chosen yet.
 
-This package does not choose. ``eks_hardware.validation`` loads a strategy with the choices from its lock file.
+This package does not choose them. ``eks_hardware.validation`` loads a strategy with the choices in its lock file.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def unchosen(strategy: Strategy) -> tuple[str, ...]:
 
 
 def with_nodes(strategy: Strategy, nodes: Mapping[str, NodeGroupSpec | NodePoolSpec]) -> Strategy:
-    """Return a copy with these groups and pools instead of its own."""
+    """Return a copy of the strategy in which these groups and pools replace its own."""
     groups = tuple(node for node in nodes.values() if isinstance(node, NodeGroupSpec))
     pools = tuple(node for node in nodes.values() if isinstance(node, NodePoolSpec))
     changed: dict[str, object] = {"node_groups": groups}
@@ -50,7 +50,7 @@ def with_nodes(strategy: Strategy, nodes: Mapping[str, NodeGroupSpec | NodePoolS
 
 
 def without(strategy: Strategy, paths: Container[str]) -> Strategy:
-    """Return a copy without some groups and pools, only for checking the others."""
+    """Return a copy of the strategy without some groups and pools; use it only to check the others."""
     kept = {path: node for path, node in nodes_by_path(strategy).items() if path not in paths}
     return with_nodes(strategy, kept)
 

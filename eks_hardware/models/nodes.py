@@ -1,4 +1,4 @@
-"""``node_groups`` and ``karpenter.node_pools``: node settings, and the settings of only groups or only pools."""
+"""``node_groups`` and ``karpenter.node_pools``: the settings that both share, and those of only one of them."""
 
 from __future__ import annotations
 
@@ -109,7 +109,8 @@ class Taint(StrategyModel):
     key: Annotated[LabelKey, StringConstraints(max_length=63)] = Field(description="Taint key.")
     value: LabelValue = Field(default="", description="Taint value.")
     effect: TaintEffect = Field(
-        default=facts.choices()["taint"]["effect"], description="Taint effect, in either spelling."
+        default=facts.choices()["taint"]["effect"],
+        description="Taint effect, in the spelling of Kubernetes or of the EKS API.",
     )
 
 
@@ -126,7 +127,7 @@ class Kubelet(StrategyModel):
         description="Maximum pods per node; by default derived from network interfaces and prefix delegation.",
     )
     cpu_manager_policy: Literal["none", "static"] | None = Field(
-        default=None, description="'static' gives pods with whole CPUs exclusive cores."
+        default=None, description="'static' gives exclusive cores to Guaranteed pods that request whole CPUs."
     )
     topology_manager_policy: Literal["none", "best-effort", "restricted", "single-numa-node"] | None = Field(
         default=None, description="Alignment of devices, CPUs and memory to NUMA nodes."
@@ -140,7 +141,7 @@ class Kubelet(StrategyModel):
     system_reserved: dict[Literal["cpu", "memory", "ephemeral-storage", "pid"], Quantity] = Field(
         examples=[{"memory": "1Gi"}],
         default_factory=dict,
-        description="Resources reserved for the system, such as {memory: 1Gi}.",
+        description="Resources reserved for operating system daemons, such as {memory: 1Gi}.",
     )
     kube_reserved: dict[Literal["cpu", "memory", "ephemeral-storage", "pid"], Quantity] = Field(
         examples=[{"memory": "1Gi"}],
@@ -160,7 +161,7 @@ class Kubelet(StrategyModel):
 
 
 class TimeSlicing(StrategyModel):
-    """Several pods share one GPU in turns, without memory or fault isolation.
+    """Time-slicing: several pods take turns on one GPU, without memory or fault isolation.
 
     Examples:
         >>> TimeSlicing(replicas=4).replicas
@@ -170,8 +171,8 @@ class TimeSlicing(StrategyModel):
     replicas: Annotated[int, Field(ge=2, le=48)] = Field(description="Pods that share one GPU.")
     rename: bool = Field(
         default=False,
-        description="Advertise the shares as nvidia.com/gpu.shared. A pod that requests a whole GPU then never gets a "
-        "share.",
+        description="Advertise shared GPUs as nvidia.com/gpu.shared. A pod that requests a whole GPU then never gets a "
+        "shared one.",
     )
 
 
@@ -199,7 +200,7 @@ class GpuSharing(StrategyModel):
 
 
 class NodeTemplate(StrategyModel):
-    """The settings of a node, in a group or a pool.
+    """Node settings that groups and pools share.
 
     Examples:
         >>> issubclass(NodeGroupSpec, NodeTemplate), issubclass(NodePoolSpec, NodeTemplate)
@@ -209,16 +210,20 @@ class NodeTemplate(StrategyModel):
     name: Name = Field(description="Name of the group or pool, unique within the strategy.")
     workload: Purpose | WorkloadSpec = Field(
         default=facts.choices()["workload"]["purpose"],
-        description="Purpose of the nodes: it sets a label and the update and repair policies. Or a description of the "
-        "workload, from which the instance types are chosen.",
+        description="Purpose of the nodes, which sets a label and the update and repair policies. Alternatively, a "
+        "description of the workload, for which eks-hardware chooses the instance types.",
     )
     zones: tuple[ZoneId, ...] = Field(
         default=(),
-        description="Zone IDs for these nodes; default: the zones that offer their types.",
+        description="Zone IDs for this group or pool; default: the zones that offer its instance types.",
     )
-    efa: bool = Field(default=False, description="Elastic Fabric Adapter: all EFA interfaces of the type, in one zone.")
+    efa: bool = Field(
+        default=False,
+        description="Elastic Fabric Adapter: use all EFA interfaces of the instance type, with all nodes in one zone.",
+    )
     placement_group: Literal["auto", "cluster", "none"] = Field(
-        default="auto", description="'auto': a cluster placement group for nodes with EFA and without a reservation."
+        default="auto",
+        description="'auto': a cluster placement group only for nodes that have EFA and no reservation.",
     )
     disk: Disk = Field(default=Disk(), description="The volume for container images.")
     instance_store: Literal["raid0", "mount", "none"] | None = Field(
@@ -229,14 +234,14 @@ class NodeTemplate(StrategyModel):
     labels: dict[LabelKey, LabelValue] = Field(
         default_factory=dict,
         examples=[{"team": "research"}],
-        description="Labels in addition to the derived ones; they override derived ones with the same key.",
+        description="Labels in addition to the derived labels; a label here overrides a derived one with the same key.",
     )
     taints: tuple[Taint, ...] = Field(
-        default=(), max_length=49, description="Taints in addition to the derived one; EKS allows 50 in total."
+        default=(), max_length=49, description="Taints in addition to the derived taint; EKS allows 50 in total."
     )
     accelerator_taint: bool = Field(
         default=facts.choices()["accelerator_taint"]["enabled"],
-        description="Taint accelerated nodes, so only pods that request the accelerator run there.",
+        description="Taint accelerated nodes, so that only pods that request the accelerator run there.",
     )
     kubelet: Kubelet = Field(default=Kubelet(), description="Settings of the kubelet.")
     pods_use_imds: bool = Field(
@@ -250,12 +255,12 @@ class NodeTemplate(StrategyModel):
         examples=[{"team": "research"}],
         default_factory=dict,
         max_length=10,
-        description="Tags for these instances and volumes (AWS allows 50 in total, EKS adds some).",
+        description="Tags for these instances and volumes (AWS allows 50 in total, and EKS adds some).",
     )
     user_data: JsonObject = Field(
         default_factory=dict,
         examples=[{"kubelet": {"config": {"podPidsLimit": 4096}}}],
-        description="Operating-system settings merged over the derived ones: a NodeConfig `spec` on AL2023, "
+        description="Operating system settings, merged over the derived ones: a NodeConfig `spec` on AL2023, "
         "`settings` on Bottlerocket.",
     )
     gpu_sharing: GpuSharing | None = Field(
@@ -263,7 +268,7 @@ class NodeTemplate(StrategyModel):
     )
     needs: Needs = Field(
         default=Needs(),
-        description="Requirements of the software for the nodes; checked against their hardware and images.",
+        description="Requirements of the software that runs on the nodes; checked against their hardware and images.",
     )
 
     @property
@@ -273,7 +278,7 @@ class NodeTemplate(StrategyModel):
 
     @property
     def described(self) -> WorkloadSpec | None:
-        """The description of the workload; None if the strategy states instance types."""
+        """The workload description; None if the strategy lists instance types instead."""
         return self.workload if isinstance(self.workload, WorkloadSpec) else None
 
     @model_validator(mode="after")
@@ -322,13 +327,13 @@ class Scaling(StrategyModel):
     )
     autoscaled: bool = Field(
         default=facts.choices()["autoscaled"]["enabled"],
-        description="An autoscaler controls the number of nodes: an apply keeps the current number, within min and "
-        "max.",
+        description="Whether an autoscaler controls the number of nodes. An apply then keeps the current number, "
+        "within min and max.",
     )
 
     @property
     def initial(self) -> int:
-        """The number of nodes with which the group starts."""
+        """The initial number of nodes."""
         return self.min if self.desired is None else self.desired
 
     @model_validator(mode="after")
@@ -363,7 +368,7 @@ class Reservation(StrategyModel):
         ]
         | None
     ) = Field(default=None, description="ARN of a resource group of capacity reservations.")
-    zone: ZoneId = Field(description="Zone ID of the reservation; its capacity is only in that zone.")
+    zone: ZoneId = Field(description="Zone ID of the reservation, the only zone with its capacity.")
 
     @model_validator(mode="after")
     def _one_target(self) -> Reservation:
@@ -448,8 +453,8 @@ class NodeGroupSpec(NodeTemplate):
     update: Update = Field(default=Update(), description="Update strategy.")
     node_repair: bool | None = Field(
         default=None,
-        description="Let EKS replace or reboot unhealthy nodes. Default: on; off for reserved capacity, which may have "
-        "no room for a replacement.",
+        description="Let EKS replace or reboot unhealthy nodes. Default: true; false for reserved capacity, which may "
+        "have no room for a replacement.",
     )
 
     @model_validator(mode="after")
@@ -519,8 +524,8 @@ class PoolAmi(StrategyModel):
     family: Literal["al2023", "bottlerocket"] = Field(default=_SYSTEM, description="Operating system.")
     version: AmiVersion | None = Field(
         default=None,
-        description="Release to pin; default: that of `karpenter.ami_versions`, or the catalogue's. With 'latest', "
-        "Karpenter replaces nodes whenever AWS publishes an image.",
+        description="Release to pin; default: the release in `karpenter.ami_versions`, or else the catalogue's. With "
+        "'latest', Karpenter replaces nodes whenever AWS publishes an image.",
     )
     image_id: ImageId | None = Field(default=None, description="Your own image, based on the EKS image of `family`.")
 
@@ -565,7 +570,7 @@ class Budget(StrategyModel):
 
     nodes: Annotated[
         str, pattern(r"^((100|[0-9]{1,2})%|[0-9]{1,5})$", 'a number or percentage of nodes, such as "3" or "10%"')
-    ] = Field(description="Number of nodes or percentage, in quotes: '0', '3', '10%'.")
+    ] = Field(description="Number or percentage of nodes, in quotes: '0', '3', '10%'.")
     reasons: tuple[Literal["Underutilized", "Empty", "Drifted"], ...] = Field(
         default=(), description="Reasons that the budget applies to; empty means all."
     )
@@ -602,7 +607,7 @@ class Disruption(StrategyModel):
     consolidate_after: Duration | Literal["never"] | None = Field(
         default=None,
         examples=["10m"],
-        description="How long a node must be empty or underutilized before consolidation.",
+        description="Time that a node must be empty or underutilized before Karpenter consolidates it.",
     )
     expire_after: Duration | Literal["never"] | None = Field(
         default=None,
@@ -610,7 +615,8 @@ class Disruption(StrategyModel):
         description="Maximum age of a node before Karpenter replaces it; default for training: never.",
     )
     termination_grace_period: Duration | None = Field(
-        default=None, description="How long a node may drain before its pods are killed; by default there is no limit."
+        default=None,
+        description="Maximum time for a node to drain before its remaining pods are killed; by default unlimited.",
     )
     budgets: tuple[Budget, ...] | None = Field(
         default=None, max_length=50, description="Disruption budgets instead of the derived ones."
@@ -618,7 +624,7 @@ class Disruption(StrategyModel):
 
     @model_validator(mode="after")
     def _nodes_live(self) -> Disruption:
-        # Karpenter would replace each node as soon as it launched.
+        # With a duration of 0, Karpenter would replace each node as soon as it launched.
         if self.expire_after not in (None, "never") and not seconds(self.expire_after):
             raise invalid(
                 "duration_zero", "must be longer than zero", "expire_after", fix="set 168h or similar, or 'never'"
@@ -627,7 +633,7 @@ class Disruption(StrategyModel):
 
 
 class NodePoolSpec(NodeTemplate):
-    """Nodes that Karpenter launches when pods need them. The hardware is set in one of three ways.
+    """Nodes that Karpenter launches when pods need them. Choose the hardware in one of three ways.
 
     Examples:
         >>> NodePoolSpec(name="l4", instance_families=["g6"], limits={"nvidia.com/gpu": 4}).name
@@ -645,7 +651,7 @@ class NodePoolSpec(NodeTemplate):
     accelerator: Annotated[str, pattern(r"^[a-z0-9-]{1,40}$", "an accelerator such as h100 or trainium2")] | None = (
         Field(
             default=None,
-            description="Name of an accelerator, such as l4, h100 or trainium, for every type that has it.",
+            description="Accelerator name, such as l4, h100 or trainium; selects every instance type that has it.",
         )
     )
     instance_sizes: tuple[InstanceSizeName, ...] = Field(
@@ -661,11 +667,12 @@ class NodePoolSpec(NodeTemplate):
     )
     limits: dict[Literal["cpu", "memory", "nodes", "nvidia.com/gpu", "aws.amazon.com/neuron"], Quantity | int] = Field(
         examples=[{"nvidia.com/gpu": 8}],
-        description="Maximum total of all nodes of the pool: accelerators for an accelerated pool, cpu for any other. "
-        "The other limits are derived.",
+        description="Maximum total over all nodes of the pool: accelerators for an accelerated pool, cpu for any other "
+        "pool. The other limits are derived.",
     )
     weight: Annotated[int, Field(ge=1, le=100)] | None = Field(
-        default=None, description="If several pools fit a pod, Karpenter tries the one with the highest weight first."
+        default=None,
+        description="If several pools fit a pod, Karpenter tries the pool with the highest weight first.",
     )
     ami: PoolAmi = Field(default=PoolAmi(), description="Machine image.")
     disruption: Disruption = Field(default=Disruption(), description="When nodes may be removed or replaced.")
@@ -685,7 +692,8 @@ class NodePoolSpec(NodeTemplate):
             return self
         refuse_other_than_one("node_pool_hardware", given, at_second=True)
         if self.instance_sizes and self.instance_types:
-            raise invalid("node_pool_hardware", "instance types include their sizes; remove this", "instance_sizes")
+            message = "must not be set together with 'instance_types', which include the sizes; remove it"
+            raise invalid("node_pool_hardware", message, "instance_sizes")
         return self
 
     @model_validator(mode="after")

@@ -34,15 +34,17 @@ class FsxLustre(StrategyModel):
     )
     deployment: Literal["persistent-2", "scratch-2"] = Field(
         default=facts.choices()["fsx_lustre_deployment"]["deployment"],
-        description="'scratch-2' is for data that you can lose.",
+        description="Deployment type; use 'scratch-2' only for data that you can afford to lose.",
     )
     throughput_mibps_per_tib: Literal[125, 250, 500, 1000] | None = Field(
         default=None,
-        description="Throughput of 'persistent-2' per TiB; default "
+        description="Throughput in MiB/s per TiB for 'persistent-2'; default "
         f"{facts.choices()['fsx_lustre']['throughput_mibps_per_tib']}.",
     )
     zone: ZoneId | None = Field(
-        default=None, description="Zone ID; default: the zone of the groups and pools with EFA, or of training."
+        default=None,
+        description="Zone ID of the file system; default: the zone of the groups and pools with EFA, or of those for "
+        "training.",
     )
     kms_key_arn: KmsKeyArn | None = Field(
         default=None, description="ARN of the key for 'persistent-2'; default: the account's FSx key."
@@ -91,7 +93,7 @@ class S3Bucket(StrategyModel):
 
 
 class StorageSpec(StrategyModel):
-    """File systems shared by pods; everything is off by default.
+    """File systems and buckets that pods share; none is created or mounted by default.
 
     Examples:
         >>> StorageSpec(efs={}).efs.throughput

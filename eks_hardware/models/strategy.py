@@ -49,7 +49,7 @@ _StateKeyArn = Annotated[
 
 
 def _state_key(value: str) -> str:
-    """Refuse what Terraform refuses.
+    """Reject the S3 keys that Terraform rejects.
 
     Source: https://github.com/hashicorp/terraform/blob/main/internal/backend/remote-state/s3/validate.go
     (validateStringS3Path) and backend.go (validateStringDoesNotContain)
@@ -61,7 +61,7 @@ def _state_key(value: str) -> str:
     depths = list(itertools.accumulate(-1 if part == ".." else 1 for part in value.split("/")[:-1]))
     if min(depths, default=0) < 0:
         # https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
-        raise invalid("state_key", "must not have more '..' than names before them", fix="write it without '..'")
+        raise invalid("state_key", "must not have more '..' than folders before them", fix="write it without '..'")
     # The lock file has the key with .tflock at its end: https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
     most = _KEY_BYTES - len(".tflock")
     if (length := len(value.encode())) > most:
@@ -70,7 +70,7 @@ def _state_key(value: str) -> str:
 
 
 def _state_path(value: str) -> str:
-    """Refuse paths that are not those of a file for Terraform, which replaces no ~."""
+    """Reject paths that do not name a file for Terraform, which does not expand ``~``."""
     if value.startswith("~"):
         raise invalid(
             "state_path", "must not start with '~', which Terraform does not expand", fix="write the whole path"
@@ -84,7 +84,7 @@ _KEY_BYTES = 1024
 
 
 class LocalBackendSpec(StrategyModel):
-    """State in a file next to the project.
+    """State in a local file, by default in the project folder.
 
     Examples:
         >>> LocalBackendSpec(path="research.tfstate").type
@@ -109,7 +109,7 @@ class S3BackendSpec(StrategyModel):
     type: Literal["s3"] = Field(description="State in S3.")
     bucket: BucketName = Field(description="Bucket name.")
     key: Annotated[Text, StringConstraints(min_length=1, max_length=1024), AfterValidator(_state_key)] | None = Field(
-        default=None, description="Object key; default eks-hardware/<name>.tfstate."
+        default=None, description="Object key; default: eks-hardware/<name>.tfstate."
     )
     region: Region | None = Field(default=None, description="Region of the bucket; default: the strategy's.")
     kms_key_arn: _StateKeyArn | None = Field(default=None, description="ARN of the key that encrypts the state.")
@@ -183,12 +183,12 @@ class AwsProviderSpec(StrategyModel):
     profile: Text | None = Field(default=None, description="Profile of the shared AWS configuration.")
     assume_role: AssumeRole | None = Field(default=None, description="Role to assume for all API calls.")
     account_id: AccountId | None = Field(
-        default=None, description="ID of the AWS account; Terraform refuses to run in any other one."
+        default=None, description="ID of the AWS account; Terraform refuses to run in any other account."
     )
     version: VersionRange | None = Field(
         default=None,
-        description="Version range of the AWS provider; default '>= 5.100.0, < 7.0.0', with a higher minimum if a "
-        "setting requires it.",
+        description="Version range of the AWS provider; default: '>= 5.100.0, < 7.0.0', with a higher minimum if a "
+        "setting requires one.",
     )
     permissions_boundary_arn: IamPolicyArn | None = Field(
         default=None, description="ARN of the permissions boundary for every IAM role that the stack creates."
@@ -205,7 +205,7 @@ class AwsProviderSpec(StrategyModel):
 
 
 class SpendingLimit(StrategyModel):
-    """The maximum cost of the cluster. A strategy that may cost more is an error.
+    """The maximum cost of the cluster. It is an error if the strategy can cost more.
 
     Examples:
         >>> SpendingLimit(usd_per_month_at_max=50000).usd_per_month_at_max
@@ -219,7 +219,7 @@ class SpendingLimit(StrategyModel):
 
 
 class Ignore(StrategyModel):
-    """A warning to hide, and the reason. Errors cannot be ignored.
+    """A warning to hide, with the reason. Errors cannot be ignored.
 
     Examples:
         >>> Ignore(code="ENDPOINT_OPEN", path="cluster.endpoint", reason="IAM decides who gets in").code
@@ -230,7 +230,7 @@ class Ignore(StrategyModel):
         description="Code of the warning, such as ENDPOINT_OPEN."
     )
     path: Annotated[Text, StringConstraints(min_length=1, max_length=512)] = Field(
-        description="The field of the warning, as validate prints it, or a parent: node_groups[gpu] covers everything "
+        description="Path of the field, as `validate` prints it, or of a parent: node_groups[gpu] covers everything "
         "in that group.",
     )
     reason: Annotated[Text, pattern(r"\S.{6,}\S", "a reason of a few words", max_length=512)] = Field(
@@ -239,7 +239,7 @@ class Ignore(StrategyModel):
 
 
 class Strategy(StrategyModel):
-    """A hardware strategy: the hardware that a team needs, and where; everything else is derived.
+    """A hardware strategy: the hardware that a team needs, and its region; everything else is derived.
 
     Examples:
         >>> group = {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 2, "max": 3}}
@@ -263,7 +263,9 @@ class Strategy(StrategyModel):
         default=KubernetesSpec(), description="Charts and objects on the cluster, and how they are installed."
     )
     storage: StorageSpec = Field(default=StorageSpec(), description="Shared file systems and buckets.")
-    budget: SpendingLimit | None = Field(default=None, description="Maximum cost of the cluster; checked before plans.")
+    budget: SpendingLimit | None = Field(
+        default=None, description="Maximum cost of the cluster; checked before each plan."
+    )
     backend: Backend = Field(default=LocalBackendSpec(), description="Storage of the Terraform state.")
     tags: Tags = Field(
         default_factory=dict,

@@ -1,4 +1,4 @@
-"""Patterns of text, with words for messages."""
+"""Regular expressions for fields, with descriptions of them for error messages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _WORDS: dict[str, str] = {}
 def pattern(
     regex: str, words: str, *, max_length: int | None = None, min_length: int | None = None
 ) -> StringConstraints:
-    """Return constraints for text that must match a pattern, and words for error messages.
+    """Return the constraints of a string that must match ``regex``, which ``words`` describes in error messages.
 
-    The words include an example: ``a subnet ID such as subnet-0123456789abcdef0``.
+    The description includes an example: ``a subnet ID such as subnet-0123456789abcdef0``.
     """
     _WORDS[regex] = words
     return StringConstraints(pattern=regex, max_length=max_length, min_length=min_length)
 
 
 def in_words(regex: str) -> str | None:
-    """Return the words for a pattern; None if it has none."""
+    """Return the description of a regular expression; None if it has none."""
     return _WORDS.get(regex)

@@ -1,4 +1,4 @@
-"""``workload: {...}``: the model to train or serve; the recommender chooses the hardware from it."""
+"""``workload: {...}``: the model to train or serve, for which the recommender chooses the hardware."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ Count = Annotated[
 ]
 
 _MOST = 10**15
-# A smaller number lacks its unit.
+# The unit of a smaller number is probably missing.
 _FEWEST_PARAMETERS = 1000
 
 
 def count(value: str) -> int:
-    """Return the number: ``"8B"`` -> 8000000000.
+    """Convert a count to a number: ``"8B"`` -> 8000000000.
 
     >>> count("1.5T"), count("8030261248")
     (1500000000000, 8030261248)
@@ -59,7 +59,7 @@ def count(value: str) -> int:
 
 def _refuse_uncountable(value: str | None, field: str, of: str) -> None:
     if value is not None and not 1 <= count(value) <= _MOST:
-        raise invalid("model_size", f'"{value}" is not a number of {of}; write for example 8B', field)
+        raise invalid("model_size", f'"{value}" is not a valid number of {of}; write it like 8B', field)
 
 
 _DURATION = r"^[1-9][0-9]{0,4}[hdw]$"
@@ -68,7 +68,7 @@ _HOURS = {"h": 1, "d": 24, "w": 168}
 
 
 def hours(value: str) -> int:
-    """Return the hours of a duration.
+    """Convert a duration to hours.
 
     >>> hours("12h"), hours("30d")
     (12, 720)
@@ -77,7 +77,7 @@ def hours(value: str) -> int:
 
 
 class ModelShape(StrategyModel):
-    """The model: a public one by name, or its size and shape. Missing values are estimated, and the result lists them.
+    """The model: a public model's name, or its size and shape. Missing values are estimated, and the result lists them.
 
     Examples:
         >>> ModelShape(name="llama-3.1-70b").name
@@ -88,11 +88,13 @@ class ModelShape(StrategyModel):
 
     name: Annotated[Text, Field(min_length=1, max_length=200)] | None = Field(
         default=None,
-        description="A public model, such as llama-3.1-70b or Qwen/Qwen3-32B; fields next to it take precedence.",
+        description="Name of a public model, such as llama-3.1-70b or Qwen/Qwen3-32B; other fields of `model` override "
+        "its values.",
     )
     hf_config: Annotated[Text, Field(min_length=1, max_length=1024)] | None = Field(
         default=None,
-        description="Path of a Hugging Face config.json, relative to this file; fields next to it take precedence.",
+        description="Path of a Hugging Face config.json, relative to this file; other fields of `model` override its "
+        "values.",
     )
     parameters: Count | None = Field(
         default=None, description="Number of parameters: 8B, 350M, 8030261248; required without `name` and `hf_config`."
@@ -102,15 +104,15 @@ class ModelShape(StrategyModel):
     )
     architecture: (
         Annotated[str, pattern(r"^[a-z0-9][a-z0-9_-]{0,60}$", "a model type such as llama or bert")] | None
-    ) = Field(default=None, description="Model type in Hugging Face's spelling: llama, qwen2, bert, t5.")
+    ) = Field(default=None, description="Hugging Face model_type: llama, qwen2, bert, t5.")
     layers: Annotated[int, Field(ge=1, le=10_000)] | None = Field(default=None, description="Transformer layers.")
     hidden_size: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="Hidden size.")
     attention_heads: Annotated[int, Field(ge=1, le=10_000)] | None = Field(default=None, description="Attention heads.")
     kv_heads: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
-        default=None, description="Key and value heads; fewer than `attention_heads` with grouped-query attention."
+        default=None, description="Key-value heads; fewer than `attention_heads` with grouped-query attention."
     )
     head_dim: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
-        default=None, description="Size of a head; default: hidden size divided by attention heads."
+        default=None, description="Size of each attention head; default: hidden size divided by attention heads."
     )
 
     @model_validator(mode="after")
@@ -127,7 +129,7 @@ class ModelShape(StrategyModel):
             given = getattr(self, name)
             _refuse_uncountable(given, name, "parameters")
             if given and count(given) < _FEWEST_PARAMETERS:
-                message = f"must be at least {_FEWEST_PARAMETERS} parameters, got {given}; write for example 8B"
+                message = f"must be at least {_FEWEST_PARAMETERS} parameters, got {given}; write it like 8B"
                 raise invalid("model_size", message, name)
         if self.parameters and self.active_parameters and count(self.active_parameters) > count(self.parameters):
             message = (
@@ -149,10 +151,11 @@ class Latency(StrategyModel):
     """
 
     first_token_ms: Annotated[int, Field(ge=1, le=3_600_000)] | None = Field(
-        default=None, description="Maximum milliseconds to the first token, or to the answer of a model without tokens."
+        default=None,
+        description="Maximum milliseconds to the first token, or to the answer of a model that generates no tokens.",
     )
     per_token_ms: Annotated[float, Field(gt=0, le=3_600_000)] | None = Field(
-        default=None, description="Maximum milliseconds between two tokens of one answer."
+        default=None, description="Maximum milliseconds between two tokens of an answer."
     )
 
 
@@ -170,7 +173,7 @@ _TRAINING_FIELDS = (
     "training_tokens",
 )
 OF_USERS = ("think_seconds", "prompt_tokens", "answer_tokens")
-"""Fields that describe the users of `users`."""
+"""Fields that describe the people counted in `users`."""
 _INFERENCE_FIELDS = ("context_length", "concurrent_sequences", "kv_cache_precision")
 _WITH_TRAINING = ("training", "fine-tuning", "development")
 # ``activation_checkpointing`` has a default of its own.
@@ -189,7 +192,7 @@ def _not_for(task: str, field: str, allowed: Sequence[str]) -> PydanticCustomErr
 
 
 class WorkloadSpec(StrategyModel):
-    """A workload in terms of models and requests; the hardware follows from it and from `budget`.
+    """A workload, described by its model and requests; the hardware is derived from it and from `budget`.
 
     Examples:
         >>> model = {"parameters": "8B"}
@@ -201,14 +204,15 @@ class WorkloadSpec(StrategyModel):
     task: Task = Field(description="Training from scratch, fine-tuning, inference, or development.")
     method: Method | None = Field(
         default=None,
-        description="Fine-tuning: all weights (full, the default), adapters (lora), or adapters on 4-bit weights "
-        "(qlora).",
+        description="Fine-tuning: weights to train: all (full, the default), adapters (lora), or adapters on 4-bit "
+        "weights (qlora).",
     )
     lora_rank: Annotated[int, Field(ge=1, le=65_536)] | None = Field(
         default=None, description="Fine-tuning with lora or qlora: rank of the adapters; default 16."
     )
     serving: Serving | None = Field(
-        default=None, description="Inference: users wait for answers (real-time, the default), or not (batch)."
+        default=None,
+        description="Inference: whether users wait for answers (real-time, the default) or not (batch).",
     )
     model: ModelShape = Field(description="The model.")
     precision: WeightFormat | None = Field(
@@ -236,33 +240,35 @@ class WorkloadSpec(StrategyModel):
     offload: tuple[Offload, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Training: what is in the memory of the node instead of the devices: optimizer (with the "
-        "gradients), weights and activations; default: nothing.",
+        description="Training: state offloaded from the devices to the node's memory: optimizer (with the gradients), "
+        "weights and activations; default: nothing.",
     )
     gradient_accumulation: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None,
-        description="Training: batches of a device in one optimizer step; default 1, or 4 per pipeline stage.",
+        description="Training: batches per device in one optimizer step; default 1, or 4 per pipeline stage.",
     )
     activation_checkpointing: Checkpointing = Field(
         default=_DESCRIBED["activation_checkpointing"],
-        description="Training: recompute activations instead of storing them: true for all, selective for every second "
-        "matrix product and what is cheap, as in torchtitan, or false.",
+        description="Training: recompute activations instead of storing them: true for all; selective, as in "
+        "torchtitan, for every second matrix product and cheap operations; or false.",
     )
     chunked_loss: bool | None = Field(
         default=None,
         description="Training: compute the loss in chunks of tokens, as torchtune and LitGPT do; default: false.",
     )
     training_tokens: Count | None = Field(
-        default=None, description="Training: tokens of the whole run, such as 15B, for the cost of the run."
+        default=None,
+        description="Training: total number of tokens in the run, such as 15B, for its duration and cost.",
     )
     context_length: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
-        default=None, description="Inference: total tokens of prompt and answer; default 4096."
+        default=None, description="Inference: total tokens in prompt and answer; default 4096."
     )
     concurrent_sequences: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
-        default=None, description="Inference: requests that one replica processes at once; default 1, batch 32."
+        default=None,
+        description="Inference: requests that one replica processes at once; default 1, or 32 with serving: batch.",
     )
     kv_cache_precision: Literal["fp8"] | None = Field(
-        default=None, description="Inference: format of the KV cache; default: that of the computation, 16 bits."
+        default=None, description="Inference: format of the KV cache; default: the computation's 16-bit format."
     )
     users: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
         default=None,
@@ -270,20 +276,20 @@ class WorkloadSpec(StrategyModel):
         "number of replicas follows.",
     )
     think_seconds: Annotated[int, Field(ge=0, le=86_400)] | None = Field(
-        default=None, description="Inference: seconds from an answer to the same user's next request; default 30."
+        default=None, description="Inference: seconds between an answer and the user's next request; default 30."
     )
     prompt_tokens: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
         default=None,
-        description="Inference: average tokens of a prompt of one of the users, with its documents; default 1155, and "
-        "at most what an answer leaves of the context.",
+        description="Inference: average tokens in a user's prompt, including its documents; default 1155, but at most "
+        "the context length minus the answer.",
     )
     answer_tokens: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
         default=None,
-        description="Inference: average tokens of an answer to one of the users; default 211, and at most half of the "
-        "context.",
+        description="Inference: average tokens in an answer to a user; default 211, but at most half of the context "
+        "length.",
     )
     within: Duration | None = Field(
-        default=None, description="Training: the longest time for the run, such as 12h or 30d; default 90d."
+        default=None, description="Training: maximum duration of the run, such as 12h or 30d; default 90d."
     )
     nodes: Annotated[int, Field(ge=1, le=5000)] | None = Field(
         default=None, description="Training: number of nodes for the run; default: the fewest that finish in time."
@@ -297,7 +303,8 @@ class WorkloadSpec(StrategyModel):
     )
     software: Software | None = Field(
         default=None,
-        description="Hardware to consider, by its software: mature, supported (the default: not discontinued), or any.",
+        description="Hardware to consider, by the state of its software: mature, supported (the default: not "
+        "discontinued), or any.",
     )
     attention: Attention | None = Field(default=None, description="Attention kernel that the code uses.")
     budget: Priority = Field(
@@ -307,12 +314,13 @@ class WorkloadSpec(StrategyModel):
         default=tuple(_DESCRIBED["purchase"]), min_length=1, description="Allowed purchase options."
     )
     interruptible: bool = Field(
-        default=False, description="The workload survives losing a node at two minutes' notice; required for spot."
+        default=False,
+        description="Whether the workload survives the loss of a node at two minutes' notice; required for spot.",
     )
 
     @property
     def purpose(self) -> Purpose:
-        """The purpose of its nodes, as in their label."""
+        """The purpose of the nodes, as in their label."""
         if self.task == "fine-tuning":
             return "training"
         return self.task
@@ -324,12 +332,12 @@ class WorkloadSpec(StrategyModel):
 
     @property
     def learns(self) -> bool:
-        """Whether weights change: in training, and in development with fields of training."""
+        """Whether weights change: in training, and in development with training fields."""
         return self.trains or (self.task == "development" and self._training_field is not None)
 
     @property
     def _training_field(self) -> str | None:
-        """The first field that only training has."""
+        """The first training-only field that is set; None without one."""
         return next((name for name in _TRAINING_FIELDS if getattr(self, name) is not None), None)
 
     @model_validator(mode="after")
@@ -342,10 +350,10 @@ class WorkloadSpec(StrategyModel):
         if self.task == "development" and self.learns:
             both = next((name for name in _INFERENCE_FIELDS if getattr(self, name) is not None), None)
             if both:
-                message = f"is for inference, but '{self._training_field}' makes this a training; remove one of them"
+                message = f"is for inference, but '{self._training_field}' is for training; remove one of them"
                 raise invalid("workload_field", message, both)
         elif self.task == "development" and "activation_checkpointing" in self.model_fields_set:
-            message = "is for training; add a field of training, such as batch_size, or remove it"
+            message = "is for training; add a training field such as batch_size, or remove this one"
             raise invalid("workload_field", message, "activation_checkpointing")
         return self
 

@@ -152,7 +152,7 @@ CHECK = "import eks_hardware._framework as switch; switch.check()"
             "",
             "",
             f"import eks_hardware, os; os.environ['EKS_HARDWARE_FRAMEWORK'] = 'cdktn'; {CHECK}",
-            "EKS_HARDWARE_FRAMEWORK=cdktn was set after eks_hardware was imported; set it before",
+            "EKS_HARDWARE_FRAMEWORK=cdktn was set after eks_hardware was imported; set it before the import",
         ),
         (
             "cdktf",

@@ -407,7 +407,7 @@ def test_a_method_of_fine_tuning_is_a_task(method: str, tmp_path: Path) -> None:
         ("--task inference --model llama-3.1-7b", "did you mean llama-3.1-70b"),
         ("--task inference --model eight", "must be parameters such as 8B, a public model or a config.json, got"),
         ("--task lora --model 8B --precision int4", "error: --precision must be"),
-        ("--task inference --model 0B", 'error: --model: "0B" is not a number of parameters'),
+        ("--task inference --model 0B", 'error: --model: "0B" is not a valid number of parameters'),
         ("--task inference --model 8X", "error: --model must be a number such as 8B"),
         ("--task inference --model 99999999T", "error: --model must be a number such as 8B"),
         ("--task inference --model 8B --context -1", "error: --context must be"),
