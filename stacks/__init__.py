@@ -27,7 +27,7 @@ __all__ = [
     "strategy_stacks",
 ]
 
-# The framework starts Node. Names are imported on first use, so a wrong file is reported without starting it.
+# The framework starts Node. Names are imported on first use, so an invalid file is reported without starting Node.
 _MODULES = {
     "app": "main strategies",
     "backend": "define_backend remote_state",

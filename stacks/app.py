@@ -32,13 +32,13 @@ _SYSTEM_ERROR = re.compile(r"(?:Error: )?E[A-Z0-9]+: (?P<reason>[^,]+), \w+(?: '
 
 
 def strategies(environ: Mapping[str, str] | None = None) -> list[tuple[ResolvedStrategy, tuple[Finding, ...]]]:
-    """Load, check and resolve the strategies that the environment names; return each with its warnings.
+    """Load, check and resolve the strategies that the environment names, and return each with its warnings.
 
     Args:
-        environ: ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY``; by default those of the process.
+        environ: environment with ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY``; by default the process's.
 
     Raises:
-        StrategyError: with all errors of all files.
+        StrategyError: with all errors in all files.
 
     Examples:
         >>> found = strategies({"EKS_HARDWARE_STRATEGIES": "config/strategies/development.yaml"})
@@ -58,7 +58,7 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
     """Synthesize every strategy into the folder that the CDKTF command line names; return an exit code.
 
     Args:
-        environ: ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY``; by default those of the process.
+        environ: environment with ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY``; by default the process's.
         extension: additions to every strategy.
 
     Examples:
@@ -78,7 +78,7 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
     if node() is None:
         print(f"error: {NODE_IS_MISSING}", file=sys.stderr)
         return 1
-    # The framework is loaded only now, so a wrong file is reported before.
+    # The framework is loaded only now, so that an invalid file is reported first.
     if problem := _framework_error():
         print(f"error: {problem}", file=sys.stderr)
         return 1
@@ -87,10 +87,10 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
 
     folder = Path(os.environ.get("CDKTF_OUTDIR", "cdktf.out"), "stacks")
     try:
-        # The framework creates it, too, but its errors are tracebacks of JavaScript.
+        # The framework would also create the folder, but its errors are JavaScript tracebacks.
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        fix = "remove what is in its place, or name another folder with --output"
+        fix = "remove the file in its place, or choose another folder with --output"
         print(f"error: {folder} cannot be created: {reason(error)}; {fix}", file=sys.stderr)
         return 1
     app = App()
@@ -99,7 +99,7 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
         stack = strategy_stacks(app, each, extension=extension)[0]
         stacks.append(stack)
         if warnings:
-            # The command line shows the app's stderr as errors, so this does not use it.
+            # Not printed to stderr, because the CDKTF command line shows the app's stderr as errors.
             Annotations.of(stack).add_warning(f"{counted(len(warnings), 'warning')}; see `eks-hardware validate`")
     outdir = Path(app.outdir)
     try:
@@ -114,7 +114,7 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
 
 
 def _framework_error() -> str:
-    """Load the framework; return why it cannot start, or nothing."""
+    """Load the framework; return the reason why it cannot start, or an empty string."""
     try:
         importlib.import_module("eks_hardware._cdk")
     except FrameworkError as error:
@@ -122,7 +122,7 @@ def _framework_error() -> str:
     except OSError as error:
         # jsii writes its JavaScript to a temporary folder, and starts Node.
         place = f"{error.filename}: " if error.filename else ""
-        fix = "it needs 2 MB in the folder for temporary files, which TMPDIR names"
+        fix = "it needs 2 MB in the folder for temporary files; set TMPDIR to a folder with free space"
         return f"the framework cannot start: {place}{reason(error)}; {fix}"
     return ""
 
@@ -130,14 +130,14 @@ def _framework_error() -> str:
 def _synthesize(app: App, folder: Path) -> None:
     try:
         app.synth()
-    except RuntimeError as error:  # `jsii`'s
+    except RuntimeError as error:  # raised by `jsii`
         if problem := _unwritten(error, folder):
             raise WriteError(problem) from error
         raise
 
 
 def _unwritten(error: Exception, folder: Path) -> str:
-    """Return why Node could not write a stack; nothing for other errors, which need their traceback."""
+    """Return the reason why Node could not write a stack; empty for other errors, which need their traceback."""
     found = _SYSTEM_ERROR.match(str(error))
     return f"{found['path'] or folder} cannot be written: {found['reason']}" if found else ""
 

@@ -33,7 +33,7 @@ def define_backend(stack: TerraformStack, backend: Backend) -> None:
     """
     if isinstance(backend, models.S3BackendSpec):
         S3Backend(stack, **_s3(backend))
-        # The binding lacks these two settings.
+        # The binding does not have these two settings.
         if backend.lock:
             stack.add_override("terraform.backend.s3.use_lockfile", True)
         if backend.role_arn:
@@ -47,8 +47,8 @@ def define_backend(stack: TerraformStack, backend: Backend) -> None:
 def remote_state(scope: Construct, id_: str, backend: Backend) -> RemoteState:
     """Define a data source that reads the outputs of the stack with this backend.
 
-    CDKTF's own cross-stack references ignore the role that a state in S3 is read with. Their outputs are sensitive and
-    named after addresses.
+    CDKTF's own cross-stack references ignore the role that Terraform must assume to read a state in S3. Their outputs
+    are sensitive and named after addresses.
 
     Creates: data source ``terraform_remote_state``.
 

@@ -8,7 +8,7 @@ from eks_hardware.kubernetes import Bundle
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy
 
 if TYPE_CHECKING:
-    # These imports start Node; a wrong strategy file is reported without it.
+    # These imports start Node; an invalid strategy file is reported without it.
     from eks_hardware._cdk import Construct
     from eks_hardware.constructs.node_groups import NodeEnvironment, Nodes
     from eks_hardware.constructs.platform import Platform
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Extension:
-    """Additions to the stacks of every strategy: override the methods that you need; by default each does nothing.
+    """Additions to the stacks of every strategy. Override the methods that you need; the defaults add nothing.
 
     The app calls the methods for each strategy, in the order below. ``kubernetes.delivery`` also applies to an
     extension's charts: Helm releases in the same stack or in a second one, or written files.
@@ -50,7 +50,7 @@ class Extension:
             scope: the platform.
             id_: ``nodes-`` and the name of the group.
             resolved: the group.
-            environment: what the nodes of the platform share.
+            environment: settings that all nodes of the platform share.
         """
         from eks_hardware.constructs.node_groups import managed_node_group
 

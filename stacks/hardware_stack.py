@@ -111,14 +111,14 @@ class HardwareStack(StrategyStack):
             outputs["cluster_certificate_authority"] = cluster.ref.certificate_authority
         if platform.karpenter:
             outputs["karpenter_controller_role_arn"] = platform.karpenter.controller_role_arn
-        # The second stack looks up a reference by its name, and so do people who fill in written files.
+        # The second stack looks up a reference by its name, and so do people who fill in the written manifests.
         outputs |= {reference.value: value for reference, value in references(platform).items()}
         for name, value in outputs.items():
             TerraformOutput(self, name, value=value)
 
 
 def _refuse_tokens(releases: Bundle) -> None:
-    """Refuse values that only Terraform knows where another stack or tool installs the charts."""
+    """Reject values that only Terraform knows if another stack or tool installs the charts."""
     for release in releases.releases:
         if holds_token(release.values if isinstance(release, ChartRelease) else release.objects):
             raise ValueError(

@@ -14,9 +14,9 @@ from eks_hardware.stacks.per_strategy import strategy_stacks
 def terraform_json(
     resolved: ResolvedStrategy, *, extension: Extension | None = None
 ) -> tuple[Mapping[str, object], ...]:
-    """Synthesize the stacks of a strategy, the stack of its charts last.
+    """Return the Terraform JSON of a strategy's stacks; a separate stack for its charts is last.
 
-    The path of each resource's construct ids is in ``//.metadata.path``.
+    Each resource has its construct path in ``//.metadata.path``.
 
     Args:
         resolved: the strategy.

@@ -13,7 +13,8 @@ from eks_hardware.stacks.hardware_stack import HardwareStack
 class KubernetesStack(TerraformStack):
     """The second stack of a strategy, ``<name>-kubernetes``: Helm provider and releases, no AWS resources.
 
-    It reads the first stack's outputs from that stack's state. Deploy it after the first stack and destroy it before.
+    It reads the first stack's outputs from that stack's state. Deploy it after the first stack, and destroy it before
+    the first stack.
 
     Creates: ``helm_release``; data source ``terraform_remote_state``.
 

@@ -10,7 +10,7 @@ from eks_hardware.resolve import ResolvedStrategy
 
 
 class StrategyStack(TerraformStack):
-    """A stack with the name of its strategy. ``HardwareStack`` defines what it contains.
+    """A stack with the name of its strategy. ``HardwareStack`` defines its content.
 
     Args:
         scope: the app.
@@ -24,7 +24,7 @@ class StrategyStack(TerraformStack):
     """
 
     resolved: ResolvedStrategy
-    """The strategy, as changed by the extension."""
+    """The strategy, after any changes by the extension."""
     bundle: Bundle
     """Charts and objects on the cluster, however they are installed."""
     platform: Platform

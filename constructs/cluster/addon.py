@@ -31,7 +31,7 @@ class Addon(Construct):
         scope: parent construct or stack.
         id_: construct id, part of the Terraform addresses.
         resolved: the add-on, from ``addons`` of ``eks_hardware.resolve.resolve_cluster``.
-        cluster_name: cluster to install the add-on on (may be a token).
+        cluster_name: name of the cluster that gets the add-on (may be a token).
         configuration: complete configuration, needed if it contains references; by default the resolved one.
         after: resources to create first, such as nodes for CoreDNS.
         iam: path and permissions boundary of the role.
@@ -71,7 +71,7 @@ class Addon(Construct):
             addon_name=resolved.name,
             addon_version=resolved.version,
             configuration_values=json.dumps(values, sort_keys=True, default=dict) if values else None,
-            # An adopted cluster may have a self-managed copy, or someone may have edited its pods.
+            # An adopted cluster may have a self-managed copy of the add-on, or someone may have edited its pods.
             resolve_conflicts_on_create="OVERWRITE",
             resolve_conflicts_on_update="OVERWRITE",
             depends_on=[*after, *identity] or None,

@@ -23,8 +23,8 @@ from eks_hardware.section_checks import check_cluster
 class Cluster(Construct):
     """An EKS cluster with API authentication, secrets encryption and control-plane logs.
 
-    The cluster comes with the add-ons that nodes need to become Ready. :meth:`add_addons_after` creates the others,
-    once there are nodes for their pods. EKS installs no add-ons itself (``bootstrap_self_managed_addons`` is false).
+    The cluster gets the add-ons that nodes need to become Ready. :meth:`add_addons_after` creates the other add-ons,
+    which need nodes for their pods. EKS installs no add-ons itself (``bootstrap_self_managed_addons`` is false).
 
     Creates: ``aws_eks_cluster``, ``aws_iam_role`` with ``aws_iam_role_policy_attachment`` and ``aws_iam_role_policy``,
     ``aws_cloudwatch_log_group``, ``aws_kms_key`` and ``aws_kms_alias``, ``aws_eks_access_entry``,
@@ -64,7 +64,7 @@ class Cluster(Construct):
     log_group: CloudwatchLogGroup
     """The log group of the control plane."""
     secrets_key: SecretsKey | None
-    """The KMS key of Kubernetes secrets; None if you name your own key or secrets are not encrypted."""
+    """The KMS key for Kubernetes secrets; None if you name your own key, or if secrets are not encrypted."""
     cluster_name: str
     """Name of the cluster (a token: resources that use it are created after the cluster)."""
     endpoint: str
@@ -74,7 +74,7 @@ class Cluster(Construct):
     ready: tuple[ITerraformDependable, ...]
     """Depend on these to wait for API access and for the add-ons that nodes need."""
     before_charts: tuple[ITerraformDependable, ...]
-    """Depend on these to wait for add-ons that run on nodes and that pods may need."""
+    """Depend on these to wait for the add-ons that run on nodes and that charts' pods may need."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Cluster(Construct):
             settings=iam,
         )
         encryption = self._encryption()
-        # If the log group does not exist yet, EKS creates it, and Terraform then fails to create it.
+        # If the log group did not exist yet, EKS would create it, and Terraform could not create it afterwards.
         cluster = self.resource = self._define([self.log_group, *self.role.permissions, *encryption])
         # Read once: each read of an attribute is a request to Node.
         self.cluster_name, self.endpoint = cluster.name, cluster.endpoint
@@ -140,8 +140,8 @@ class Cluster(Construct):
     ) -> Cluster:
         """Define a cluster from its section of a strategy.
 
-        The rules of ``eks-hardware validate`` that depend on the control plane only are checked. Their
-        warnings are annotations of the construct.
+        The rules of ``eks-hardware validate`` that depend only on the control plane are checked. Their warnings become
+        annotations of the construct.
 
         Args:
             config: the section ``cluster``.
@@ -216,7 +216,7 @@ class Cluster(Construct):
             control_plane_scaling_config=_cdk.EksClusterControlPlaneScalingConfig(tier=tier)
             if tier != "standard"
             else None,
-            # EKS reads both only when it creates a cluster; a later change would replace the cluster.
+            # EKS reads both arguments only when it creates a cluster; a later change would replace the cluster.
             lifecycle=_cdk.TerraformResourceLifecycle(
                 ignore_changes=[
                     "access_config[0].bootstrap_cluster_creator_admin_permissions",

@@ -1,4 +1,4 @@
-"""The KMS key of Kubernetes secrets."""
+"""The KMS key for Kubernetes secrets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eks_hardware.iam_policies.secrets_key import secrets_key_policy
 
 
 class SecretsKey(Construct):
-    """A customer-managed key with a policy, an alias and yearly rotation; its deletion takes 30 days.
+    """A customer managed key with a policy, an alias and yearly rotation; a deleted key can be restored for 30 days.
 
     Creates: ``aws_kms_key``, ``aws_kms_alias``.
 
@@ -17,7 +17,7 @@ class SecretsKey(Construct):
         id_: construct id, part of the Terraform addresses.
         cluster_name: cluster whose secrets the key encrypts, for the description.
         alias: alias of the key, with the prefix ``alias/``.
-        partition: AWS partition: ``aws``, or that of GovCloud or China.
+        partition: AWS partition: ``aws``, ``aws-us-gov`` or ``aws-cn``.
 
     Examples:
         >>> key = SecretsKey(stack, "secrets", cluster_name="shared", alias="alias/shared-secrets", partition="aws")

@@ -18,8 +18,8 @@ class ClusterRef:
         endpoint: URL of the Kubernetes API.
         certificate_authority: the API's certificate in base64.
         service_cidr: CIDR of Kubernetes services.
-        before_nodes: resources that nodes need to become Ready (add-ons and their identities), destroyed after the
-            nodes.
+        before_nodes: resources that nodes need to become Ready (add-ons and their Pod Identity resources). They are
+            destroyed after the nodes.
 
     Examples:
         >>> shared = ClusterRef.from_existing(stack, "shared-cluster", name="shared")

@@ -6,11 +6,11 @@ from eks_hardware._cdk import Construct, SecurityGroup, VpcSecurityGroupEgressRu
 
 
 class EfaSecurityGroup(Construct):
-    """The security group of EFA interfaces: all traffic from and to itself.
+    """The security group of EFA interfaces, which allows all traffic from and to itself.
 
     EFA needs rules in both directions that name the group itself; an egress rule to 0.0.0.0/0 is not enough. The group
-    has no ``kubernetes.io/cluster/<name>`` tag: exactly one security group of a node may have it, and the cluster's
-    already does.
+    has no ``kubernetes.io/cluster/<name>`` tag: exactly one security group of a node may have this tag, and the
+    cluster's security group already has it.
     Sources: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html#efa-start-security,
     https://github.com/eksctl-io/eksctl/issues/8556
 

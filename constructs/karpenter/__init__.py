@@ -1,4 +1,4 @@
-"""Karpenter's AWS side."""
+"""Karpenter's AWS resources."""
 
 from eks_hardware.constructs.karpenter.adopted import AdoptedKarpenter
 from eks_hardware.constructs.karpenter.karpenter import Karpenter

@@ -13,22 +13,22 @@ from eks_hardware.kubernetes.references import Reference
 
 
 class AdoptedKarpenter(Construct):
-    """Node pools' AWS resources on a cluster that another stack or tool owns, with Karpenter's if needed.
+    """The AWS resources of node pools, and if needed of Karpenter, on a cluster that another stack or tool owns.
 
     The cluster must use access entries (authentication mode ``API`` or ``API_AND_CONFIG_MAP``) and have the add-on
     ``eks-pod-identity-agent``.
 
-    Creates: the resources of :class:`Karpenter`, unless ``node_role_name`` says that Karpenter is installed; for pools
-    with EFA ``aws_security_group`` with ``aws_vpc_security_group_ingress_rule`` and
+    Creates: the resources of :class:`Karpenter`, unless ``node_role_name`` is set because Karpenter is already
+    installed; for pools with EFA ``aws_security_group`` with ``aws_vpc_security_group_ingress_rule`` and
     ``aws_vpc_security_group_egress_rule``, and ``aws_placement_group``.
 
     Args:
         scope: parent construct or stack.
         id_: construct id, part of the Terraform addresses.
-        adoption: cluster and pools, from an adoption file (``eks_hardware.adoption``).
+        adoption: the cluster and the pools, from an adoption file (``eks_hardware.adoption``).
         cluster: the cluster.
-        node_role_name: node role of the installed Karpenter; the cluster must have an access entry for it.
-        iam: path and permissions boundary of roles and policies; by default those of the adoption file.
+        node_role_name: node role of the installed Karpenter; the cluster must have an access entry for this role.
+        iam: path and permissions boundary of roles and policies; by default those in the adoption file.
 
     Raises:
         ValueError: ``ADOPTION_COLLISION`` if another adoption of the cluster in this app installs Karpenter too, has a

@@ -1,4 +1,4 @@
-"""Names in a cluster that only one construct of an app may use."""
+"""Names in a cluster that only one construct in an app may use."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def claim(scope: Construct, adoption: ResolvedAdoption, kind: str, names: Iterab
     """Reserve names in the adopted cluster for one construct.
 
     Raises:
-        ValueError: ``ADOPTION_COLLISION`` if another construct of the app uses a name.
+        ValueError: ``ADOPTION_COLLISION`` if another construct in the app has reserved one of the names.
     """
     claims = _CLAIMS.setdefault(scope.node.root, {})
     path = scope.node.path
     for name in names:
-        # Accounts may have clusters of the same name.
+        # Clusters in different accounts may have the same name.
         other = claims.setdefault((adoption.region, adoption.vpc_id, adoption.name, kind, name), path)
         if other != path:
             raise ValueError(

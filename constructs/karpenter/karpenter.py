@@ -26,7 +26,7 @@ _MESSAGE_RETENTION_SECONDS = 300
 class Karpenter(Construct):
     """Karpenter's AWS resources: two roles, an interruption queue with its rules, and a discovery tag.
 
-    The controller has its permissions through Pod Identity, in several policies that are each below IAM's size limit.
+    The controller gets its permissions through Pod Identity, from several policies, each below IAM's size limit.
 
     Creates: ``aws_iam_role`` and ``aws_iam_policy`` with ``aws_iam_role_policy_attachment``,
     ``aws_eks_pod_identity_association``, ``aws_eks_access_entry`` (EC2_LINUX), ``aws_sqs_queue`` with
@@ -39,11 +39,11 @@ class Karpenter(Construct):
         id_: construct id, part of the Terraform addresses.
         resolved: Karpenter's names and settings (``eks_hardware.resolve.resolve_karpenter``).
         cluster: the cluster.
-        cluster_name: the cluster's name as plain text, for condition keys of policies.
+        cluster_name: the cluster's name as plain text, for condition keys in policies.
         region: AWS region.
         node_pools: the node pools; Karpenter does not create their placement groups.
-        tag_security_group: put the discovery tag on the cluster security group; False where pools name security groups
-            by id.
+        tag_security_group: whether to put the discovery tag on the cluster security group; False if pools name security
+            groups by ID.
         iam: path and permissions boundary of the roles and policies.
 
     Examples:
@@ -130,8 +130,8 @@ class Karpenter(Construct):
     ) -> Karpenter:
         """Define Karpenter's AWS resources for a cluster that is defined elsewhere.
 
-        The rules of ``eks-hardware validate`` that depend on Karpenter and its pools only are checked. Their
-        warnings are annotations of the construct.
+        The rules of ``eks-hardware validate`` that depend only on Karpenter and its pools are checked. Their warnings
+        become annotations of the construct.
 
         Args:
             config: the section ``karpenter``.
@@ -252,7 +252,7 @@ class Karpenter(Construct):
 
 
 def define_placement_groups(scope: Construct, node_pools: Sequence[ResolvedNodePool]) -> None:
-    """Define the placement groups that the pools name."""
+    """Define the placement groups of the pools."""
     for pool in node_pools:
         if pool.placement_group_name:
             _cdk.PlacementGroup(

@@ -23,7 +23,7 @@ def adopted_releases(scope: Construct, id_: str, *, bundle: Bundle, adopted: Ado
         adopted: the AWS resources.
 
     Raises:
-        ValueError: ``ADOPTION_COLLISION`` if another adoption of the cluster in this app has a release of that name.
+        ValueError: ``ADOPTION_COLLISION`` if another adoption of the cluster in this app has a release with that name.
 
     Examples:
         >>> adopted = AdoptedKarpenter(stack, "karpenter", adoption=adoption, cluster=cluster)

@@ -28,7 +28,7 @@ def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: P
         >>> releases = platform_releases(stack, "kubernetes", bundle=bundle(resolved), platform=platform)
         >>> releases.releases["karpenter"].add_override("timeout", 1200)
     """
-    # All resources below a part, so that resources added to it later are included.
+    # All resources below each part, so that resources added to a part later are included.
     release_needs = {
         release.name: [needed for part in platform.release_parts(release.name) for needed in find_all(part)]
         for release in bundle.releases
@@ -45,7 +45,7 @@ def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: P
 
 
 def references(platform: Platform) -> dict[Reference, str]:
-    """Look up the values of references, for the parts that the platform has (tokens).
+    """Return the values of references (tokens), for the resources that the platform has.
 
     Args:
         platform: the cluster.

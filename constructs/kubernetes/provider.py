@@ -18,9 +18,9 @@ _EXEC_API_VERSION = "client.authentication.k8s.io/v1beta1"
 
 
 def _token_arguments(provider: ResolvedProvider, *, cluster_name: str, region: str) -> list[str]:
-    """Return the arguments of ``aws`` that print a token of the principal that Terraform uses.
+    """Return the arguments with which ``aws`` prints a token for the principal that Terraform uses.
 
-    ``get-token`` has no option for an external id; the rule KUBERNETES_EXTERNAL_ID refuses such a role.
+    ``get-token`` has no option for an external ID; the rule KUBERNETES_EXTERNAL_ID rejects a role that needs one.
     Source: https://docs.aws.amazon.com/cli/latest/reference/eks/get-token.html
     """
     arguments = ["eks", "get-token", "--cluster-name", cluster_name, "--region", region, "--output", "json"]

@@ -22,7 +22,7 @@ class HelmReleases(Construct):
     creates these before the release and destroys them after it. ``destroy`` therefore uninstalls the objects, including
     Karpenter's NodePools, while Karpenter, its role, its queue, its nodes and their network path to AWS still exist.
 
-    How long that takes, from the source of the provider (3.1.2) and its Helm library (3.18.5):
+    The duration of an uninstallation, according to the source of the provider (3.1.2) and its Helm library (3.18.5):
 
     * ``wait`` and ``timeout`` also apply to uninstalling. The provider passes both to Helm's ``Uninstall``, which
       deletes in the background and checks every 2 s until each object of the release is gone.
@@ -48,19 +48,19 @@ class HelmReleases(Construct):
     https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/pkg/controllers/nodeclass/controller.go (finalize),
     https://github.com/kubernetes-sigs/karpenter/blob/v1.14.0/pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go
 
-    Creates: ``helm_release``; copies the chart of our own objects into the stack's folder.
+    Creates: ``helm_release``; copies the chart for eks-hardware's own objects into the stack's folder.
 
     Args:
         scope: parent construct or stack.
         id_: construct id, part of the Terraform addresses.
         bundle: charts and objects to install (``eks_hardware.kubernetes.bundle``).
         references: the value of each reference (tokens).
-        needs: resources that every release needs, to be installed and to be uninstalled.
-        addons: further resources that releases with ``waits_for_addons`` need.
-        release_needs: further resources that single releases need, by release name.
+        needs: resources that every release needs for its installation and removal.
+        addons: additional resources that releases with ``waits_for_addons`` need.
+        release_needs: additional resources that individual releases need, by release name.
 
     Raises:
-        ValueError: ``KUBERNETES_REFERENCE`` if a release contains a reference that ``references`` lacks.
+        ValueError: ``KUBERNETES_REFERENCE`` if a release contains a reference that is not in ``references``.
 
     Examples:
         On an existing cluster:

@@ -24,8 +24,8 @@ _ANYWHERE = "0.0.0.0/0"
 class Network(Construct):
     """The VPC of a cluster, or a reference to an existing one.
 
-    Subnets, route tables and NAT gateways are keyed by zone id, so adding a zone replaces none of them. The default
-    security group has no rules. S3 has a gateway endpoint.
+    Subnets, route tables and NAT gateways are keyed by zone ID, so adding a zone replaces none of them. The default
+    security group has no rules. There is always a gateway endpoint for S3.
 
     Creates: ``aws_vpc``, ``aws_subnet``, ``aws_route_table`` with ``aws_route`` and ``aws_route_table_association``,
     ``aws_internet_gateway``, ``aws_nat_gateway`` with ``aws_eip``, ``aws_vpc_endpoint``,
@@ -110,8 +110,8 @@ class Network(Construct):
     ) -> Network:
         """Define a network from its section of a strategy, for a cluster that is defined elsewhere.
 
-        The rules of ``eks-hardware validate`` that depend on the network only are checked. Their
-        warnings are annotations of the construct.
+        The rules of ``eks-hardware validate`` that depend only on the network are checked. Their warnings become
+        annotations of the construct.
 
         Args:
             config: the section ``network``.
@@ -351,7 +351,7 @@ class Network(Construct):
             role=role.role_name,
             policy=policy(
                 allow("WriteFlowLogs", actions, [f"{logs.arn}:*"]),
-                # This action cannot be limited to single log groups.
+                # This action cannot be limited to individual log groups.
                 allow("FindLogGroup", ["logs:DescribeLogGroups"], ["*"]),
             ),
         )

@@ -17,7 +17,7 @@ class NetworkRef:
         private_subnet_ids: subnets of nodes.
         control_plane_subnet_ids: subnets of the control plane's interfaces, in two or more zones.
         pod_subnet_ids: subnets of pods with custom networking; empty without it.
-        egress: resources that nodes need to reach AWS (routes, endpoints), destroyed after the nodes.
+        egress: resources that nodes need to reach AWS (routes, endpoints). They are destroyed after the nodes.
 
     Examples:
         >>> theirs = NetworkRef.from_existing(

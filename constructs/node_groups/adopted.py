@@ -1,4 +1,4 @@
-"""A node group on a cluster that another stack or tool owns, with everything that it needs."""
+"""A node group on a cluster that another stack or tool owns, with its role and its EFA security group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AdoptedNodeGroup(Construct):
 
     The VPC CNI needs its own role, through Pod Identity or IRSA: the node role has no permission to assign addresses.
     The rules of ``eks-hardware validate`` that concern node groups are checked, with the subnets as the only network.
-    Their warnings are annotations of the construct, which the CDKTF command line prints.
+    Their warnings become annotations of the construct, which the CDKTF command line prints.
 
     Creates: the resources of :class:`NodeGroup` and :class:`Role`; with EFA also those of :class:`EfaSecurityGroup`.
 
@@ -38,7 +38,7 @@ class AdoptedNodeGroup(Construct):
         private_subnet_ids: subnets of the nodes, by zone id. The group uses the zones that offer its types, and with
             EFA one of them.
         config: the group, as an item of a strategy's ``node_groups``.
-        role_name: name of the node role; by default the names of the cluster and the group, and ``nodes``.
+        role_name: name of the node role; by default ``<cluster>-<group>-nodes``.
         iam: path and permissions boundary of the role.
 
     Raises:

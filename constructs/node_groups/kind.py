@@ -22,7 +22,7 @@ class NodeEnvironment:
         cluster: the cluster that the nodes join; nodes depend on its ``before_nodes``.
         network: the nodes' subnets by zone id; nodes depend on its ``egress``.
         role: role of managed nodes. EKS grants it access when the first managed node group is created.
-        efa_security_group_id: security group of EFA interfaces; None if no group of the strategy has EFA.
+        efa_security_group_id: security group of EFA interfaces; None if no group or pool of the strategy has EFA.
         iam: path and permissions boundary of every role.
 
     Examples:
@@ -48,7 +48,7 @@ class Nodes(Protocol):
 
     @property
     def ready(self) -> Sequence[ITerraformDependable]:
-        """Depend on these to wait for the nodes."""
+        """Resources to depend on in order to wait for the nodes."""
         ...
 
 

@@ -37,7 +37,7 @@ def launch_template(
     placement_group_name: str | None = None,
     efa_security_group_id: str | None = None,
 ) -> LaunchTemplate:
-    """Define the launch template of a resolved node group, also for your own kind of node group.
+    """Define the launch template of a resolved node group; you can also use it for your own kind of node group.
 
     EKS refuses some settings in a node group's launch template: instance profile, subnet, Spot options, shutdown
     behavior. The template sets none of them. https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html
@@ -49,7 +49,7 @@ def launch_template(
         id_: construct id, part of the Terraform addresses.
         group: the group. With an ``image_id`` the user data contains the cluster's details; otherwise EKS adds them.
         cluster: the cluster that the nodes join.
-        placement_group_name: placement group of the nodes; None for none.
+        placement_group_name: placement group of the nodes; None for no placement group.
         efa_security_group_id: security group of EFA interfaces (``EfaSecurityGroup``); required if the group has EFA.
 
     Raises:
@@ -95,7 +95,7 @@ def _market(group: ResolvedNodeGroup) -> _cdk.LaunchTemplateInstanceMarketOption
 
 
 def _user_data(group: ResolvedNodeGroup, cluster: ClusterRef) -> str | None:
-    """Return user data in base64. EKS adds the cluster's details for its own images, but not for yours."""
+    """Return user data in base64. EKS adds the cluster's details only for its own images, not for yours."""
     bottlerocket = group.ami_family == "bottlerocket"
     if group.image_id is None and not group.user_data and not group.shell:
         return None
@@ -104,8 +104,8 @@ def _user_data(group: ResolvedNodeGroup, cluster: ClusterRef) -> str | None:
     text = bottlerocket_toml(settings) if bottlerocket else node_config(settings, group.shell)
     if group.image_id is None:
         return _base64(text)
-    # Only Terraform can resolve the references, so it replaces the placeholders. The rest is passed in base64: CDKTF's
-    # functions accept no text with quotes, and Fn.raw_string accepts no references.
+    # Only Terraform can resolve the references, so it replaces the placeholders. The other text is passed in base64:
+    # CDKTF's functions accept no text with quotes, and Fn.raw_string accepts no references.
     expression = Fn.base64decode(_base64(text))
     for mark, value in (
         (_NAME, cluster.name),

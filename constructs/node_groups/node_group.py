@@ -35,13 +35,13 @@ class NodeGroup(Construct):
             its own values are compared with each other; ``from_config`` checks the rules of ``eks-hardware validate``.
         cluster: the cluster that the nodes join.
         network: the subnets of the nodes, by zone id.
-        role: the role of its nodes.
+        role: the IAM role of the nodes.
         efa_security_group_id: security group of EFA interfaces (``EfaSecurityGroup``); required if the group has EFA.
 
     Raises:
-        ValueError: ``NODE_GROUP_ZONE`` if the network lacks a private subnet in one of the group's zones,
+        ValueError: ``NODE_GROUP_ZONE`` if the network has no private subnet in one of the group's zones,
             ``NODE_GROUP_EFA_SECURITY_GROUP`` if the group has EFA interfaces and ``efa_security_group_id`` is None.
-            ``NODE_GROUP_RESOLVED`` if values of the group do not fit each other or its types.
+            ``NODE_GROUP_RESOLVED`` if the group's values or instance types are inconsistent.
 
     Examples:
         In an existing cluster:
@@ -150,7 +150,7 @@ class NodeGroup(Construct):
 
         Its zones are those of the network that offer its types, or those that the config lists; an EFA group uses one.
         The rules of ``eks-hardware validate`` that concern one node group are checked, with the subnets as the only
-        network. Their warnings are annotations of the construct.
+        network. Their warnings become annotations of the construct.
 
         Args:
             config: an item of the section ``node_groups``, as a model or a dictionary.
@@ -163,7 +163,7 @@ class NodeGroup(Construct):
         """
         path = f"{scope.node.path}/{id_}"
         if not network.private_subnet_ids:
-            raise ValueError(f"NODE_GROUP_ZONE {path}: the network has no private subnets; name one for each zone")
+            raise ValueError(f"NODE_GROUP_ZONE {path}: the network has no private subnets; add one for each zone")
         strategy, warnings = check_group(
             config,
             path=path,
@@ -228,7 +228,7 @@ class NodeGroup(Construct):
         return self.placement_group.name
 
     def _desired_size(self) -> float:
-        """Return the desired size. With an autoscaler this is the current size, limited to min and max.
+        """Return the desired size; with an autoscaler, the current size, limited to min and max.
 
         Ignoring changes instead would fail as soon as ``min`` is raised above the current size:
         https://github.com/terraform-aws-modules/terraform-aws-eks/issues/1879

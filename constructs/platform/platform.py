@@ -50,7 +50,7 @@ class Platform(Construct):
     karpenter: Karpenter | None
     """Karpenter's AWS resources, if the strategy has Karpenter."""
     service_roles: Mapping[str, PodIdentityRole]
-    """Roles of charts that call AWS, by chart key, without Karpenter's."""
+    """Roles of charts that call AWS, by chart key, except Karpenter's."""
     lustre: LustreFileSystem | None
     """The Lustre file system, if the strategy has one."""
     efs: ElasticFileSystem | None
@@ -156,7 +156,7 @@ class Platform(Construct):
         return dict(self._nodes)
 
     def release_parts(self, name: str) -> Sequence[Construct]:
-        """Return the parts of the AWS side that a Helm release uses; they are created before it and destroyed after it.
+        """Return the constructs that a Helm release uses; they are created before the release and destroyed after it.
 
         Args:
             name: name of the release.
@@ -166,7 +166,7 @@ class Platform(Construct):
     def add_nodes(self, name: str, nodes: Nodes) -> None:
         """Make Helm releases wait for nodes that are not in the strategy.
 
-        Call it before the releases are defined; ``Extension.resources`` is.
+        Call this method before the releases are defined, for example in ``Extension.resources``.
 
         Args:
             name: name of the node group.
@@ -181,9 +181,9 @@ class Platform(Construct):
         self.ready_nodes = (*self.ready_nodes, *nodes.ready)
 
     def add_release_parts(self, name: str, *parts: Construct) -> None:
-        """Make a Helm release wait for parts that it uses, and destroy them after it.
+        """Make a Helm release depend on constructs that it uses, so that they are destroyed after the release.
 
-        Call it before the releases are defined; ``Extension.resources`` is.
+        Call this method before the releases are defined, for example in ``Extension.resources``.
 
         Args:
             name: name of the release, from the strategy or your own.

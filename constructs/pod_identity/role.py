@@ -14,7 +14,7 @@ from eks_hardware.resolve import ServicePolicy, ServiceRole
 
 
 class PodIdentityRole(Construct):
-    """The role of a chart's service account, with its own policies.
+    """The IAM role of a chart's service account, with its own policies.
 
     Creates: ``aws_iam_role``, ``aws_iam_policy`` and ``aws_iam_role_policy_attachment`` for each policy,
     ``aws_eks_pod_identity_association``.
@@ -49,7 +49,7 @@ class PodIdentityRole(Construct):
     role_arn: str
     """ARN of the role (token)."""
     ready: tuple[TerraformResource, ...]
-    """Let the chart depend on these: its pods then have credentials from their start until they are deleted."""
+    """Make the chart depend on these, so that its pods have credentials from their start until they are deleted."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from eks_hardware.suggestions import did_you_mean
 def find_all(scope: Construct) -> list[TerraformResource]:
     """Find every Terraform resource of a construct, including the construct itself.
 
-    This takes two requests to Node. The path and the type of each resource take three more.
+    The search takes two requests to Node. Reading a resource's path and type takes three more for each resource.
     """
     return [
         terraform_resource
@@ -23,7 +23,7 @@ def find_all(scope: Construct) -> list[TerraformResource]:
 def resources(scope: Construct, type_: str | None = None) -> Mapping[str, TerraformResource]:
     """Find every Terraform resource below a construct, by its path from there.
 
-    Paths consist of construct ids, as addresses do. They do not change between releases (``tests/golden`` shows those
+    Like addresses, paths consist of construct ids. They do not change between releases (``tests/golden`` has the paths
     of every shipped strategy).
 
     Args:

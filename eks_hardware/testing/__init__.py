@@ -5,7 +5,7 @@
     assert_no_public_api(template)
     assert_valid(template)
 
-Fixtures for pytest are in :mod:`eks_hardware.testing.fixtures`. Nothing else here needs pytest. Importing this package
+Pytest fixtures are in :mod:`eks_hardware.testing.fixtures`; no other module here needs pytest. Importing this package
 does not start Node.
 """
 

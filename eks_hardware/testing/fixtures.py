@@ -1,4 +1,4 @@
-"""Fixtures for pytest.
+"""Pytest fixtures.
 
 Load them in your outermost ``conftest.py``::
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["STRATEGIES", "stack", "strategy_extension", "strategy_files", "synthesize", "synthesized_strategies"]
 
 STRATEGIES = "eks_hardware_strategies"
-"""Name of the option: files and folders, relative to the file with the option."""
+"""Name of the option that lists files and folders, relative to the file with the option."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,7 +46,7 @@ def strategy_files(pytestconfig: pytest.Config) -> Sequence[Path]:
 
 @pytest.fixture(scope="session")
 def strategy_extension() -> Extension | None:
-    """Return what is added to every strategy; override it with the :class:`Extension` of your ``main.py``."""
+    """Return the extension of every strategy, by default none; override it with the one in your ``main.py``."""
     return None
 
 
@@ -54,7 +54,7 @@ def strategy_extension() -> Extension | None:
 def synthesized_strategies(
     strategy_files: Sequence[Path], strategy_extension: Extension | None, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, Template]:
-    """Return every stack of every strategy by name, synthesized once per run, as ``cdktf synth`` does.
+    """Return the template of every strategy's stacks, by stack name, synthesized once per run as by ``cdktf synth``.
 
     A strategy with a separate stack for its charts has two: ``research`` and ``research-kubernetes``.
     """
@@ -117,7 +117,7 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Templa
 
 @pytest.fixture
 def stack(tmp_path: Path) -> TerraformStack:
-    """Return a stack with only the AWS provider; add constructs, and check ``Template.of(stack)``."""
+    """Return a stack with only the AWS provider; add constructs to it, and check ``Template.of(stack)``."""
     from eks_hardware import facts
     from eks_hardware._cdk import App, AwsProvider, TerraformStack
 

@@ -16,15 +16,15 @@ _CIDRS_BY_DEFAULT = ("0.0.0.0/0",)
 def assert_no_public_api(template: Template | Stack) -> None:
     """Assert that no ``aws_eks_cluster`` has a Kubernetes API that the whole internet can reach.
 
-    A public endpoint limited to some networks passes. Missing settings fail, because AWS's defaults are a public
-    endpoint and all networks. Ranges that together contain every address (``0.0.0.0/1`` and ``128.0.0.0/1``) fail too.
-    Values that only Terraform knows, such as a variable, do not count as private. A stack without a cluster passes.
+    A public endpoint that is limited to some networks passes. Missing settings fail, because AWS's default is a public
+    endpoint open to all networks. Ranges that together contain every address (``0.0.0.0/1`` and ``128.0.0.0/1``) fail
+    too. Values that only Terraform knows, such as variables, do not count as private. A stack without a cluster passes.
 
     Args:
         template: a template, or a stack to synthesize.
 
     Raises:
-        AssertionError: lists each cluster with the networks that can reach it.
+        AssertionError: if there is such a cluster; lists each with the networks that can reach it.
 
     Examples:
         >>> cluster = {"vpc_config": {"endpoint_public_access": True, "public_access_cidrs": ["0.0.0.0/0"]}}
@@ -91,7 +91,7 @@ def _is_network(cidr: str) -> bool:
 
 
 def _block(value: object) -> Mapping[str, Any]:
-    """Return a block, which is a map or a list of one map in JSON."""
+    """Return a block as a map; in JSON it is a map or a list with one map."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         value = value[0] if value else None
     return value if isinstance(value, Mapping) else {}

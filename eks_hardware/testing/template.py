@@ -1,7 +1,7 @@
 """Assertions about a synthesized stack.
 
-A :class:`Template` is the Terraform JSON of one stack. It finds resources by type and compares them with a subset of
-their expected values. A failing check shows the closest candidate and every difference::
+A :class:`Template` is the Terraform JSON of one stack. It finds resources by type and compares them with the expected
+values. A failing check shows the closest candidate and every difference::
 
     template = Template.of(stack)
     template.has("aws_eks_node_group", {"node_group_name": "gpu", "taint": [{"key": "nvidia.com/gpu"}]})
@@ -10,9 +10,9 @@ their expected values. A failing check shows the closest candidate and every dif
       aws_eks_node_group.platform_nodes-gpu_284AE618 (demo/platform/nodes-gpu/Resource)
         taint[0].key: expected 'nvidia.com/gpu', got 'aws.amazon.com/neuron'
 
-The expected value may be any JSON value. Only the given keys of a map are compared, at every depth. Lists are compared
-item by item, and all other values must be equal. :data:`Absent`, :class:`AnyOrder`, :class:`Contains`, :class:`Matches`
-and :class:`Json` are expected values with other comparisons.
+An expected value may be any JSON value. Only the given keys of a map are compared, at every depth. Lists are compared
+item by item, and all other values must be equal. For other comparisons, use :data:`Absent`, :class:`AnyOrder`,
+:class:`Contains`, :class:`Matches` or :class:`Json` as the expected value.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Difference:
     """A place where the actual value differs from the expected one.
 
     Attributes:
-        path: the place, such as ``scaling_config.min_size`` or ``taint[0].key``; empty for the whole.
+        path: the path of the value, such as ``scaling_config.min_size`` or ``taint[0].key``; empty for the whole.
         expected: the expected value.
         actual: the actual value; :data:`Absent` if there is none.
 
@@ -107,7 +107,7 @@ _NOTHING_MORE = _Absent("nothing more")
 
 @dataclass(frozen=True)
 class Matches(Matcher):
-    """Expects text that a regular expression matches somewhere.
+    """Expects a string in which a regular expression finds a match.
 
     Examples:
         >>> differences(Matches("^ip-[0-9]+$"), "ip-10")
@@ -154,7 +154,7 @@ class AnyOrder(_ItemsMatcher):
 
 
 class Contains(_ItemsMatcher):
-    """Expects a list with at least these items, or text with these parts, in any order.
+    """Expects a list with at least these items, or a string with these parts, in any order.
 
     Examples:
         >>> differences(Contains({"key": "a"}), [{"key": "b"}, {"key": "a", "value": 1}])
@@ -177,7 +177,7 @@ class Contains(_ItemsMatcher):
 
 @dataclass(frozen=True)
 class Json(Matcher):
-    """Expects JSON text with the expected content: policies, add-on configuration, event patterns.
+    """Expects a string of JSON with matching content, such as a policy, an add-on configuration or an event pattern.
 
     Examples:
         >>> differences(Json({"a": 1}), '{"a": 1, "b": 2}')
@@ -200,7 +200,7 @@ class Json(Matcher):
 
 
 def differences(expected: object, actual: object, path: str = "") -> list[Difference]:
-    """Compare a value with the expected one; an empty list means that they match."""
+    """Return the differences between a value and the expected value; an empty list if they match."""
     if isinstance(expected, Matcher):
         return list(expected.differences(actual, path))
     if isinstance(expected, Mapping):
@@ -215,7 +215,7 @@ def differences(expected: object, actual: object, path: str = "") -> list[Differ
         if not _is_list(actual):
             return [Difference(path, expected, actual)]
         return list(_item_differences(expected, actual, path))
-    # In Python True == 1, in Terraform it is not. Objects with their own __eq__, such as those of dirty-equals, decide.
+    # In Python, True == 1; in Terraform, they differ. Objects with their own __eq__, such as dirty-equals', decide.
     is_plain = isinstance(expected, (bool, int, float))
     same = expected == actual and (not is_plain or isinstance(expected, bool) is isinstance(actual, bool))
     return [] if same else [Difference(path, expected, actual)]
@@ -224,8 +224,8 @@ def differences(expected: object, actual: object, path: str = "") -> list[Differ
 class Template:
     """The Terraform JSON of one stack.
 
-    An address is as in ``terraform state list``: ``aws_vpc.network_vpc_7092732B``, with the prefix ``data.`` for a data
-    source. A type is the part before the name; ``data.aws_region`` means the data source.
+    Addresses are as in ``terraform state list``: ``aws_vpc.network_vpc_7092732B``, with the prefix ``data.`` for a data
+    source. A type is the part of the address before the name; ``data.aws_region`` is the type of a data source.
 
     Args:
         document: the content of ``cdk.tf.json``.
@@ -255,14 +255,14 @@ class Template:
         Raises:
             RuntimeError: if a validation fails, such as a resource without a provider.
         """
-        # Without it, references to another stack are not resolved.
+        # Without this call, references to other stacks are not resolved.
         stack.prepare_stack()
         stack.run_all_validations()
         return cls(stack.to_terraform())
 
     @classmethod
     def from_json(cls, source: Path | str | Mapping[str, object]) -> Template:
-        """Read ``cdk.tf.json`` from a path, or use its content."""
+        """Create a template from the path of a ``cdk.tf.json``, or from its content."""
         if isinstance(source, Mapping):
             return cls(source)
         return cls(json.loads(Path(source).read_text(encoding="utf-8")))
@@ -293,7 +293,7 @@ class Template:
         return dict(self._paths)
 
     def resources(self, type_: str | None = None, where: object = None) -> dict[str, Body]:
-        """Return the matching resources of a type, by address; without a type all resources, but no data sources."""
+        """Return the matching resources of a type, by address; without a type, all resources except data sources."""
         of_type = {
             address: body
             for address, body in self._bodies.items()
@@ -312,10 +312,10 @@ class Template:
 
         Args:
             where: expected content.
-            address_contains: part of the address, such as its construct ids.
+            address_contains: part of the address, such as construct ids.
 
         Raises:
-            AssertionError: if none or several match; lists them, or the differences of the closest one.
+            AssertionError: if none or several match; lists the matches, or the closest resource's differences.
         """
         candidates = {address: body for address, body in self.resources(type_).items() if address_contains in address}
         addresses = [address for address, body in candidates.items() if where is None or _agrees(where, body)]
@@ -355,7 +355,7 @@ class Template:
         return frozenset(_references(self._bodies[address], False)) & frozenset(self._bodies)
 
     def dependencies(self, address: str) -> frozenset[str]:
-        """Return everything created before a resource and destroyed after it; in a cycle also the resource itself."""
+        """Return everything that is created before a resource and destroyed after it; in a cycle, also the resource."""
         names: set[str] = set()
         waiting = list(self.references(address))
         while waiting:
@@ -411,7 +411,7 @@ def _item_differences(expected: Sequence[object], actual: Sequence[object], path
 
 
 def _partners(expected: Sequence[object], actual: Sequence[object]) -> dict[int, int]:
-    """Pair as many expected items as possible with one actual item each (augmenting paths)."""
+    """Pair as many expected items as possible, each with its own actual item (augmenting paths)."""
     by_actual: dict[int, int] = {}
 
     def assign(index: int, seen: set[int]) -> bool:

@@ -24,7 +24,7 @@ from eks_hardware.testing.template import Body, Stack, Template
 _TIMEOUT_SECONDS = 600
 _SHOWN = 20
 _META = ("count", "depends_on", "for_each", "lifecycle")
-# Variables that decide where Terraform and its providers come from.
+# Variables that determine which Terraform and which providers are used.
 _VARIABLES = (
     "PATH",
     "TERRAFORM_BINARY_NAME",
@@ -36,7 +36,7 @@ _VARIABLES = (
 
 _NOT_FOUND = re.compile(r"provider\s+([\w.-]+/[\w./-]*\w)")
 
-# The name of a terraform_data that replaces a resource; see _held.
+# The address of a terraform_data that replaces a resource; see _held.
 _HELD = re.compile(r"^terraform_data\.(data-)?([a-z]\w*)-")
 
 
@@ -45,9 +45,10 @@ def assert_valid(
 ) -> None:
     """Assert that the real ``terraform validate`` accepts a stack.
 
-    Terraform installs each set of providers once per run: from its usual place, or from a mirror if the registry cannot
-    be reached. The mirror is ``TF_PLUGIN_MIRROR``, or one where Terraform itself looks. No AWS requests are made, and
-    no credentials are needed. With ``TF_PLUGIN_CACHE_DIR`` set, a provider is downloaded once and not for every run.
+    Terraform installs each set of providers once per run, from its usual source, or from a mirror if the registry is
+    unreachable. The mirror is ``TF_PLUGIN_MIRROR``, or a mirror in a folder that Terraform itself searches. No AWS
+    requests are made, and no credentials are needed. If ``TF_PLUGIN_CACHE_DIR`` is set, each provider is downloaded
+    only once, not in every run.
 
     Args:
         what: a template, a ``TerraformStack``, the content of ``cdk.tf.json``, or the path of that file or its folder.
@@ -55,8 +56,8 @@ def assert_valid(
             replaces their resources: references to them are checked, their own arguments are not.
 
     Raises:
-        AssertionError: lists each wrong resource with Terraform's message.
-        TerraformError: Terraform or a provider is missing; says what to do.
+        AssertionError: if Terraform reports errors; lists each resource with Terraform's message.
+        TerraformError: if Terraform or a provider is missing; the message says what to do.
     """
     template, folder = _template(what)
     document = _held(template.document, without_providers)
@@ -71,7 +72,7 @@ def assert_valid(
 
 
 class _Terraform:
-    """A folder in which Terraform has everything that some stacks need."""
+    """A folder where Terraform has the providers and modules that some stacks need."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
@@ -121,7 +122,7 @@ def _template(what: Template | Stack | Mapping[str, object] | Path | str) -> tup
 
 @contextlib.contextmanager
 def _one_at_a_time(cache_folder: str | None) -> Iterator[None]:
-    """Wait for other processes that use the cache, because Terraform does not.
+    """Lock the provider cache against other processes, because Terraform does not.
 
     Source: https://developer.hashicorp.com/terraform/cli/config/config-file#provider-plugin-cache
     """
@@ -135,7 +136,7 @@ def _one_at_a_time(cache_folder: str | None) -> Iterator[None]:
 
 @cache
 def _workspace() -> Path:
-    """Return a folder that is deleted when the process ends."""
+    """Return a temporary folder that is deleted when the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="eks-hardware-validate-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -145,7 +146,7 @@ _ready: dict[str, _Terraform] = {}
 
 
 def _initialized(document: Body, folder: Path | None) -> _Terraform:
-    """Return Terraform with the providers and modules of a stack, installed once for all stacks with the same ones."""
+    """Return Terraform with a stack's providers and modules, installed once for all stacks that need the same ones."""
     modules = document.get("module", {})
     needed = {
         "terraform": {"required_providers": document.get("terraform", {}).get("required_providers", {})},
@@ -168,7 +169,7 @@ def _initialized(document: Body, folder: Path | None) -> _Terraform:
 
 @cache
 def _environment(variables: tuple[str | None, ...]) -> Mapping[str, str]:  # noqa: ARG001
-    """Return the environment, cached by the variables' values: checking whether the registry answers is slow."""
+    """Return Terraform's environment, cached by these variables: checking whether the registry answers is slow."""
     mirror = terraform.prepare(_workspace())
     environment = {
         **os.environ,
@@ -179,7 +180,7 @@ def _environment(variables: tuple[str | None, ...]) -> Mapping[str, str]:  # noq
         "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "1",
     }
     if mirror.mirror:
-        # The mirror may have more than the AWS provider; Terraform does not look elsewhere for providers in it.
+        # The mirror may have more than the AWS provider. Terraform looks only there for the providers that it has.
         providers = sorted(
             "/".join(each.relative_to(mirror.mirror.path).parts)
             for each in (mirror.mirror.path / mirror.mirror.host).glob("*/*")
@@ -197,14 +198,14 @@ def _not_installed(problem: str) -> str:
     without = [each.rpartition("/")[2] for each in absent]
     return (
         f"terraform init does not find {', '.join(absent)}: neither the registry nor a mirror on this machine has a "
-        "version that the stack accepts. Without a version range the stack accepts only the version of its binding. "
-        f"Set {terraform.MIRROR_VARIABLE} to a mirror with it, or check the rest with "
+        "version that the stack accepts. Without a version range, the stack accepts only the version of its binding. "
+        f"Set {terraform.MIRROR_VARIABLE} to a mirror with this version, or check the other resources with "
         f"assert_valid(..., without_providers={without})\n{problem}"
     )
 
 
 def _link_assets(place: Path, source: Path | None) -> None:
-    """Link the assets of a stack."""
+    """Link a stack's assets from the folder ``source`` into the folder ``place``, replacing an earlier link."""
     link = place / "assets"
     if link.is_symlink():
         link.unlink()
@@ -213,7 +214,7 @@ def _link_assets(place: Path, source: Path | None) -> None:
 
 
 def _held(document: Body, names: Collection[str]) -> Body:
-    """Return a copy in which ``terraform_data`` replaces the resources of some providers."""
+    """Return a copy of the document in which ``terraform_data`` replaces the resources of some providers."""
     if not names:
         return document
     copy: Body = json.loads(json.dumps(document))
@@ -242,7 +243,7 @@ def _as_data(body: Mapping[str, object]) -> dict[str, object]:
 
 
 def _renamed(text: str, addresses: Mapping[str, str]) -> str:
-    """Replace references to replaced resources and their attributes by references to the replacements."""
+    """Replace references to replaced resources and their attributes with references to the replacements."""
     for old, new in sorted(addresses.items(), reverse=True):
         pattern = rf"(?<![\w.-]){re.escape(old)}(?![\w-])(?P<index>\[[^\]]*\])?(?P<dot>\.)?"
         text = re.sub(pattern, partial(_reference, new), text)
@@ -254,7 +255,7 @@ def _reference(to: str, match: re.Match[str]) -> str:
 
 
 def _without_empty(document: Body) -> Body:
-    """Return a copy without empty blocks, which Terraform refuses."""
+    """Return a copy of the document without empty blocks, which Terraform refuses."""
     return {section: content for section, content in document.items() if content not in ({}, [])}
 
 
