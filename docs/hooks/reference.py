@@ -78,7 +78,7 @@ Each row of [`config/facts/public_models.json`](../../config/facts/public_models
 `per token` is the number of parameters that one token uses in a mixture of experts. For other models, use their
 `config.json`.
 
-Models that read images include their vision part, unless a note in the file says otherwise. The tokens of images are
+Models that read images include their vision encoder, unless a note in the file says otherwise. The tokens of images are
 part of `--context`.
 
 {_WRITTEN_BY}
