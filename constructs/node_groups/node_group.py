@@ -128,7 +128,7 @@ class NodeGroup(Construct):
             depends_on=[*cluster.before_nodes, *role.permissions, *network.egress, *self._volume_key_grants()],
         )
         if resolved.update_strategy:
-            # The binding lacks this attribute.
+            # The binding does not have this attribute.
             self.resource.add_override("update_config.update_strategy", resolved.update_strategy)
         self.ready = (self.resource,)
 
