@@ -387,7 +387,7 @@ WRONG = {
     "two ways at once": (["--hardware", "gpu", "--model", "8B", "--task", "training"], "remove one of them"),
     "no number": (["--model", "8X", "--task", "inference"], "a number such as 8B"),
     "no model": (["--model", "lama-3.1-8b", "--task", "inference"], "did you mean llama-3.1-8b"),
-    "nothing": (["--model", "0B", "--task", "inference"], "not a number of parameters"),
+    "nothing": (["--model", "0B", "--task", "inference"], "is not a valid number of parameters"),
     "no region": (["--yes", "--region", "us-wset-2"], "did you mean us-west-2?"),
     "hardware that the region lacks": (
         ["--hardware", "trainium", "--task", "training", "--region", "eu-west-1"],
