@@ -19,6 +19,8 @@ from eks_hardware.installed_from import install_command
 _BESIDE_SOURCE, _LEAST_SOURCE = 46, 30
 """Width of the other columns, and the minimum width of the sources in a table."""
 _JOINT = "\u2060"
+_SPELLINGS = {"fsx": "FSx", "govcloud": "GovCloud", "ipv4": "IPv4", "kms": "KMS", "lustre": "Lustre", "nat": "NAT"}
+"""Words of ``prices/services.json`` that are not written in lower case."""
 
 
 @click.group(invoke_without_command=True, epilog=exit_codes())
@@ -44,14 +46,14 @@ def prices(context: click.Context, format_: str) -> None:
             ("On-Demand", facts.on_demand_prices),
             ("Spot", facts.spot_prices),
             ("Capacity Blocks", facts.capacity_block_prices),
-            ("reserved", facts.commitment_prices),
+            ("Reserved", facts.commitment_prices),
         )
         for each in file()["sources"].values()
     ]
     volumes = facts.volume_prices()
-    rows.append(("volumes", volumes["as_of"], volumes["source"]))
+    rows.append(("Volumes", volumes["as_of"], volumes["source"]))
     services = {name: each for name, each in facts.service_prices().items() if isinstance(each, dict)}
-    rows += [(name.replace("_", " "), each["as_of"], each["source"]) for name, each in services.items()]
+    rows += [(_title(name), each["as_of"], each["source"]) for name, each in services.items()]
     dated = [
         (words, as_of, (date.today() - first_day(as_of)).days, source)
         for words, as_of, source in sorted(dict.fromkeys(rows), key=lambda row: first_day(row[1]))
@@ -61,6 +63,12 @@ def prices(context: click.Context, format_: str) -> None:
         print_json({"sources": [dict(zip(keys, row, strict=True)) for row in dated]})
     else:
         _print_table(dated)
+
+
+def _title(name: str) -> str:
+    """Return a key of ``prices/services.json`` as a title: ``kms_key_govcloud`` -> KMS key GovCloud."""
+    text = " ".join(_SPELLINGS.get(word, word) for word in name.split("_"))
+    return text[0].upper() + text[1:]
 
 
 def _print_table(rows: Sequence[tuple[str, str, int, str]]) -> None:
