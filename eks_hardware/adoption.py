@@ -124,7 +124,7 @@ class AdoptedNetwork(StrategyModel):
         'vpc-01234567'
     """
 
-    existing: AdoptedSubnets = Field(description="The VPC and the subnets for nodes.")
+    existing: AdoptedSubnets = Field(description="The VPC and the subnets for nodes and pods.")
 
 
 class AdoptedCharts(StrategyModel):

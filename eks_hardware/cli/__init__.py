@@ -174,7 +174,7 @@ def main() -> None:
     try:
         app.main(prog_name="eks-hardware")
     except OSError as error:
-        # A full disk, for example, also behind redirected output, unless the command reports it itself.
+        # A full disk, for example, also if the output is redirected, unless the command reports it itself.
         if error.filename is not None and error.errno not in _NO_SPACE:
             raise
         from eks_hardware.cli.errors import tell

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OPTION = "--max-usd-per-month"
 # Commas only between thousands: in many countries, 1000,50 is an amount with a decimal comma, and not 100050.
-_AMOUNT = re.compile(r"\$?((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,2})?)")
+_AMOUNT = re.compile(r"\$?((?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d{1,2})?)")
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _sufficient_amount(text: str, offers: Sequence[Offer], region: str) -> float
     bounds = {each.at_most: each for each in offers if each.at_most is not None}
     if not bounds:
         raise WrongAnswerError(
-            f"must be {NONE}, because the cost with {offers[0].name} has no known upper bound, got {text}: it is "
+            f"must be {NONE}, because the cost with {offers[0].name} has no known upper bound, got {text}: the cost is "
             f"{offers[0].in_words}; set a budget in the file when you know the price"
         )
     lowest = min(bounds)

@@ -81,7 +81,7 @@ def forgotten(before: Iterable[Resource], after: Iterable[Resource]) -> tuple[Re
     """Return the changes of all resources if the provider's region changes.
 
     Terraform finds no old resources in the new region, drops them from the state, and creates everything again. The old
-    resources keep running. IAM resources are global, so their changes are those of any plan.
+    resources keep running. IAM resources are global, so their changes are planned as usual.
     """
     of_iam: list[Resource] = []
     regional: list[Resource] = []

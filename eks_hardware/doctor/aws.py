@@ -127,7 +127,9 @@ class Aws:
     def _ask(self, service: str, operation: str, key: str | None, parameters: Mapping[str, Any]) -> object:
         client = self._client(service)
         if operation not in client.meta.method_to_api_mapping:
-            raise CallError(f"{service}:{operation}", "UnknownOperation", "boto3 is too old for this call; update it")
+            raise CallError(
+                f"{service}:{operation}", "UnknownOperation", "boto3 is too old for this call; update boto3"
+            )
         action = f"{client.meta.service_model.signing_name}:{client.meta.method_to_api_mapping[operation]}"
         self._asked.add(action)
         try:
@@ -158,7 +160,7 @@ class RoleNotAssumedError(Exception):
 def connect(region: str, *, profile: str | None = None, assume_role: AssumeRole | None = None) -> Aws:
     """Return a client for the account that Terraform would deploy to.
 
-    The credentials are those of the profile or the environment, and of the assumed role if there is one.
+    The credentials are those of the profile or the environment, or of the role that is assumed with them.
 
     Raises:
         AwsError: boto3 is missing, the profile does not exist, or AWS cannot be queried.

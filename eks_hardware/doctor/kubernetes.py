@@ -49,12 +49,13 @@ def _version(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
         )
     elif _status(versions[version]) == "EXTENDED_SUPPORT":
         ended = versions[version].get("endOfStandardSupportDate")
-        since = f" since {ended:%Y-%m-%d}" if isinstance(ended, datetime.datetime) else ""
+        since = isinstance(ended, datetime.datetime)
+        support = f"has been in extended support since {ended:%Y-%m-%d}" if since else "is in extended support"
         standard = [name for name in offered if _status(versions[name]) == "STANDARD_SUPPORT"]
         yield subject.warning(
             "KUBERNETES_EXTENDED",
             path,
-            f"Kubernetes {version} is in extended support{since}, at a higher price; versions in standard support: "
+            f"Kubernetes {version} {support}, at a higher price; versions in standard support: "
             f"{', '.join(standard) or 'none'}",
             command,
         )

@@ -37,13 +37,14 @@ def probes(subject: Subject) -> Iterator[Probe]:
 
 def _zones(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
     network = subject.resolved.network
+    field = "network.existing" if network.existing else "network.zones"
     there = {zone["ZoneId"] for zone in aws.pages("ec2", "describe_availability_zones", "AvailabilityZones")}
     for zone in network.zone_ids:
         if zone not in there:
-            way = "opt in to its zone group" if is_edge(zone) else "choose available zones in network.zones"
+            way = "opt in to its zone group" if is_edge(zone) else f"choose available zones in {field}"
             yield subject.error(
                 "ZONE_NOT_YOURS",
-                "network.existing" if network.existing else "network.zones",
+                field,
                 f"zone {zone} is not available to the account (available: {', '.join(sorted(there))}); {way}",
                 subject.command(
                     "ec2", "describe-availability-zones", query="AvailabilityZones[].[ZoneId,ZoneName,State]"
@@ -84,6 +85,10 @@ def _offered(subject: Subject, path: str, nodes: ResolvedNodes, aws: Aws) -> Ite
     words = [f"{some(lacking, _SHOWN)} in {' or '.join(zone_ids)}"] if lacking else []
     words += [f"any of the instance types in {' or '.join(empty)}"] if empty else []
     if words:
-        nouns = " and ".join(noun for noun, each in (("types", lacking), ("zones", empty)) if each)
-        message = f"EC2 does not offer {', or '.join(words)}; remove these {nouns}"
+        surplus = [
+            f"this {noun}" if len(each) == 1 else f"these {noun}s"
+            for noun, each in (("type", lacking), ("zone", empty))
+            if each
+        ]
+        message = f"EC2 does not offer {', or '.join(words)}; remove {' and '.join(surplus)}"
         yield subject.warning("OFFERING_PART", field, message, command)

@@ -109,7 +109,7 @@ def _allowed(subject: Subject, path: str, by_resource: Mapping[str, Sequence[str
     sure = [refusal for refusal in refused if not refusal[1].get("MissingContextValues")]
     unsure = [refusal for refusal in refused if refusal[1].get("MissingContextValues")]
     if sure:
-        message = f"the caller is not allowed to call {_actions(sure)}{_why(sure)}; add the permissions"
+        message = f"the caller is not allowed to call {_actions(sure)}{_why(sure)}; grant what is missing"
         yield subject.error("PERMISSION_MISSING", path, message, _simulate(source, sure))
     if unsure:
         keys = sorted({key for _, result in unsure for key in result["MissingContextValues"]})

@@ -183,8 +183,8 @@ def _dates(subject: Subject, reservation: Mapping[str, object], wanted: _Wanted,
     elif isinstance(ends, datetime.datetime) and ends - _now() < _SOON:
         # https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html
         message = (
-            f"{name} ends on {ends:%Y-%m-%d %H:%M} UTC, and EC2 terminates its nodes some minutes earlier; finish or "
-            "move their work before then"
+            f"{name} ends on {ends:%Y-%m-%d %H:%M} UTC, and EC2 terminates a Capacity Block's nodes half an hour "
+            "earlier; finish or move their work before then"
         )
         yield subject.warning("RESERVATION_ENDS_SOON", path, message, show)
 

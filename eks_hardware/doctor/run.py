@@ -138,7 +138,7 @@ def _denied(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]
         if isinstance(answer.error, DeniedError):
             by_permission.setdefault(answer.error.permission, []).append(answer.probe)
     for permission, probes in by_permission.items():
-        message = f"{_not_checked(probes)}; the check requires the permission {permission}"
+        message = f"{_not_checked(probes)}; this requires the permission {permission}"
         yield subject.warning("CHECK_DENIED", _path(probes), message, _simulate(subject.caller, permission))
 
 

@@ -149,7 +149,7 @@ def named_strategy(name: str, paths: Sequence[Path | str] | None) -> Path:
 
 
 def known_strategies(paths: Sequence[Path | str] | None) -> dict[str, Path]:
-    """Return the files that commands find by name: those in ``paths`` (by default this project's), then the shipped.
+    """Return the files that commands find by name: those in ``paths`` (default: this project's), then shipped files.
 
     Missing folders are ignored. If several files have the same name, the first is used.
     """

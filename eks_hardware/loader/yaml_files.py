@@ -13,7 +13,7 @@ from eks_hardware.printable import shown
 
 MAX_BYTES = 1 << 20
 SUFFIXES = (".yaml", ".yml")
-TOO_LARGE = f"must be at most {MAX_BYTES // 1024} KiB; check that it is a strategy or overlay, which has a few KiB"
+TOO_LARGE = f"must be at most {MAX_BYTES // 1024} KiB; check that it is the intended file: a strategy has a few KiB"
 
 
 def display_name(file: Path | str) -> str:

@@ -81,7 +81,7 @@ def _around(text: str, line: int, column: int) -> tuple[str, str]:
 def _no_value(after: str, *, in_brackets: bool) -> str:
     if in_brackets and after[:1] != ",":
         return "expected a value; add one, or close the bracket that is still open"
-    return f"expected a value, got {quoted(after[:1])}; add a value, or remove the {shown(after[:1])}"
+    return f"expected a value, got {quoted(after[:1])}; add a value, or remove this character"
 
 
 def _not_a_key(before: str, after: str, line: int) -> str:

@@ -71,8 +71,8 @@ def invalid(code: str, message: str, field: str = "", *, fix: str = "") -> Pydan
 
     With a separate ``fix``, the loader can insert the given value into the message, before the fix.
     """
-    # The message must be last, because pydantic also replaces names in braces in the user's text. Its types require
-    # literals.
+    # The message must be last, because pydantic also replaces names in braces in the user's text. Pydantic's
+    # types require literals.
     context = {**({"field": field} if field else {}), **({"fix": fix} if fix else {}), "message": message}
     template = "{message}; {fix}" if fix else "{message}"
     return PydanticCustomError(code, template, context)  # type: ignore[arg-type, unused-ignore]

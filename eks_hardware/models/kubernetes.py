@@ -99,10 +99,10 @@ def _quota_name(name: str) -> str:
         return name
     prefix, _, resource = name.partition(".")
     if prefix in ("requests", "limits") and (resource in _QUOTA_NAMES or re.fullmatch(_MIG_SLICE, resource)):
-        counted = "" if prefix == "requests" else ", and does not apply to limits"
+        counted = "" if prefix == "requests" else ", not limits,"
         raise invalid(
             "field_value",
-            f"a quota limits requests and uses the plain resource name{counted}, got {name}; write {resource}",
+            f"a quota limits requests{counted} and uses the plain resource name, got {name}; write {resource}",
         )
     meant = close(name, _QUOTA_NAMES)
     hint = question(meant) if meant else "limit others with a ResourceQuota of your own"

@@ -692,7 +692,7 @@ class NodePoolSpec(NodeTemplate):
             return self
         refuse_other_than_one("node_pool_hardware", given, at_second=True)
         if self.instance_sizes and self.instance_types:
-            message = "must not be set together with 'instance_types', which include the sizes; remove it"
+            message = "must not be set together with 'instance_types', which include the sizes; remove 'instance_sizes'"
             raise invalid("node_pool_hardware", message, "instance_sizes")
         return self
 

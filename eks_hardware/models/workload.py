@@ -204,7 +204,7 @@ class WorkloadSpec(StrategyModel):
     task: Task = Field(description="Training from scratch, fine-tuning, inference, or development.")
     method: Method | None = Field(
         default=None,
-        description="Fine-tuning: weights to train: all (full, the default), adapters (lora), or adapters on 4-bit "
+        description="Fine-tuning: train all weights (full, the default), adapters (lora), or adapters on 4-bit "
         "weights (qlora).",
     )
     lora_rank: Annotated[int, Field(ge=1, le=65_536)] | None = Field(

@@ -8,7 +8,7 @@ ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 
 
 def administrators(cluster: ClusterSpec) -> frozenset[str]:
-    """Return the ARNs of principals with administrator access to the whole cluster; excluding the cluster's creator."""
+    """Return the ARNs of principals with administrator access to the whole cluster, excluding the cluster's creator."""
     by_entry = (
         entry.principal_arn
         for entry in cluster.access_entries

@@ -33,7 +33,7 @@ def addons_of(strategy: Strategy) -> tuple[str, ...]:
 def storage_addons(storage: StorageSpec, *, partition: str) -> Mapping[str, tuple[Statement, ...]]:
     """Return the EKS add-ons that the storage needs, its CSI drivers, each with its permissions.
 
-    An add-on without permissions of its own gets its managed policies, such as EFS: the driver creates access points.
+    Without permissions, an add-on gets its managed policies. EFS does: its driver creates access points for claims.
     """
     csi = facts.storage()["csi"]
     needed: dict[str, tuple[Statement, ...]] = {}

@@ -119,7 +119,7 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         if not self._prices:
             return rule({}, "Karpenter has every price that it needs")
         prices = {name: price.usd_per_hour for name, price in self._prices.items()}
-        text = "a private network cannot reach the pricing service, and Karpenter has no built-in price for these types"
+        text = "a private network cannot reach the pricing service, and this Karpenter has no price for these types"
         lacking = facts.karpenter.cite(lambda file: file["private"]["no_builtin_price"])
         return rule(prices, text, lacking, *dict.fromkeys(price.source for price in self._prices.values()))
 

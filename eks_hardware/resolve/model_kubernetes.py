@@ -199,7 +199,7 @@ class ResolvedKubernetes(Resolved):
     Attributes:
         charts: charts to install, by key, in the order of installation.
         feature_gates: Karpenter's feature gates, by their names in its chart (``nodeOverlay``).
-        overlay_prices: On-Demand prices in USD per hour, by instance type, that Karpenter needs in a private network.
+        overlay_prices: On-Demand prices in USD per hour, by instance type, that Karpenter lacks in a private network.
         service_roles: IAM roles of charts that call AWS, except Karpenter's.
         neuron_monitor: whether Neuron metrics are exported; the exporter has no chart.
 

@@ -441,7 +441,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         if self._is_capacity_block():
             text = "Capacity Blocks have their own market type"
             return rule("capacity-block", text, _CAPACITY_TYPES_PAGE)
-        return rule(None, "only Capacity Blocks have a market type", _CAPACITY_TYPES_PAGE)
+        return rule(None, "only Capacity Blocks need a market type in the launch template", _CAPACITY_TYPES_PAGE)
 
     def capacity_target(self) -> Derived[CapacityTarget | None]:
         given = self._spec.reservation
@@ -526,7 +526,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
     def tags(self) -> Derived[Mapping[str, str]]:
         return rule(
             {**self._autoscaler_tags(), **self._spec.tags},
-            "the strategy's tags; for an autoscaled group, also the resources of a node",
+            "the strategy's tags; with an autoscaler, also the resources of a node",
             _AUTOSCALER_TAGS,
         )
 
@@ -746,7 +746,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         )
 
     def _relabelled(self) -> list[InstanceType]:
-        """Return the types whose nodes advertise GPUs differently than EC2 reports them."""
+        """Return the types whose nodes advertise other GPUs than EC2 reports."""
         return [
             kind
             for kind in self._types

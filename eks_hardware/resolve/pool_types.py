@@ -57,7 +57,7 @@ def pool_types(pool: NodePoolSpec, region: str, catalogue: Catalogue) -> tuple[s
 
 
 def lacks_price(type_name: str, capacity: Iterable[str], network: NetworkSpec) -> bool:
-    """Return whether Karpenter has no price for a pool's type but needs one, as in a private network.
+    """Return whether Karpenter needs a price for a pool's type but has none; only in a private network.
 
     Reserved capacity needs no price, and Spot prices come from EC2.
     """

@@ -1,4 +1,4 @@
-"""CPU and memory that an EKS image reserves by default: see :mod:`eks_hardware.kubernetes.allocatable`."""
+"""CPU and memory that an EKS image withholds from pods by default: see :mod:`eks_hardware.kubernetes.allocatable`."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from eks_hardware.models import NetworkSpec, NodeGroupSpec, NodePoolSpec, NodeTe
 
 
 class ZoneChoice(NamedTuple):
-    """The zones of a network: those listed or the region's first ones, and each added zone with its group."""
+    """The zones of a network: those listed, in that order, or the region's first; each added zone with its group."""
 
     base: tuple[str, ...]
     added: dict[str, str]

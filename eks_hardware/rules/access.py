@@ -230,7 +230,7 @@ def _account(context: Context) -> Iterator[Breach]:
 
 
 def _managed(context: Context) -> Iterator[tuple[str, str, str | None]]:
-    """Yield the field's path, the policy's path and name, and the right ones or None, for unlisted AWS policies."""
+    """For each unlisted AWS policy, yield its field, its path and name, and the correct ones (None: unknown)."""
     for path, arn in _policy_arns(context):
         if arn.split(":")[4] != "aws":
             continue

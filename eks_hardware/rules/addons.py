@@ -219,8 +219,8 @@ def _wiring(context: Context) -> Iterator[Breach]:
     if switched_on(environment, switch) and not with_subnets:
         yield (
             _environment_path(switch),
-            "the CNI then assigns pod addresses only from ENIConfig objects, and the network has no subnets for pods, "
-            "so no node becomes Ready; remove this line, or set network.pod_cidr",
+            "the CNI then assigns pod addresses only from the subnets of ENIConfig objects, and the network has no "
+            "subnets for pods, so no node becomes Ready; remove this line, or set network.pod_cidr",
         )
     yield from _interfaces_capped(context)
     configuration = context.addon_configuration("coredns")

@@ -72,7 +72,7 @@ def _offerings_unread(context: Context) -> Iterator[Breach]:
             "nothing": f"the instance types that {region} offers are unknown, so all are accepted",
         }[known]
         ask = f"aws ec2 describe-instance-type-offerings --region {region} --location-type availability-zone-id"
-        yield "region", f"{gap}; check yours with `{ask}`"
+        yield "region", f"{gap}; check your types with `{ask}`"
 
 
 @error("KUBERNETES_VERSION_UNSUPPORTED")

@@ -85,8 +85,8 @@ def _web_identity(context: Context) -> Iterator[Breach]:
         if key == _ROLE_ANNOTATION and text:
             yield (
                 path,
-                "the cluster has no OIDC provider, so STS refuses the pod's token without trying Pod Identity; "
-                "remove the annotation and use Pod Identity, or ignore this if you create the provider",
+                "the cluster has no OIDC provider, so STS refuses the pod's token; remove the annotation and use Pod "
+                "Identity, or ignore this if you create the provider",
             )
 
 

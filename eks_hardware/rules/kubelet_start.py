@@ -159,7 +159,7 @@ def _needed(context: Context, kubelet: Kubelet) -> tuple[Fraction | None, str]:
 
 
 def _reserved_by_nodeadm(context: Context, kubelet: Kubelet) -> Fraction | None:
-    """Return the bytes of memory that nodeadm reserves for the pods that it computes; None if uncertain.
+    """Return the bytes of memory that nodeadm reserves, computed from its own number of pods; None if uncertain.
 
     Karpenter sets values of its own, and types with several network cards are counted in other ways too.
     """

@@ -373,7 +373,7 @@ def _nodes_do_not_fit(context: Context) -> Iterator[Breach]:
         remedy = _remedy(context, budget, budget.own, pods=False)
         yield (
             _path(context, budget, groups),
-            f"{_subnet(budget)}, but at their maximum size the nodes need {_sum(budget, taken)} = {budget.own}; "
+            f"{_subnet(budget)}, but at their maximum size the groups need {_sum(budget, taken)} = {budget.own}; "
             f"{remedy}",
         )
 

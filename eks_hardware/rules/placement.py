@@ -72,8 +72,8 @@ def _nowhere(context: Context) -> Iterator[Breach]:
         elif early and not any(isinstance(node, NodeGroupSpec) for node in fitting):
             yield (
                 field_paths.below(path, keys[0]),
-                f"this selects only {fitting[0].name}, whose nodes Karpenter launches, but Terraform installs "
-                "Karpenter only after this add-on runs; select a node group",
+                f"this selects only {', '.join(node.name for node in fitting[:3])}, whose nodes Karpenter launches, "
+                "but Terraform installs Karpenter only after this add-on runs; select a node group",
             )
     for name in _ON_EVERY_NODE:
         values = context.addon_configuration(name)

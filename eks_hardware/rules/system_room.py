@@ -258,7 +258,7 @@ def _too_few(context: Context) -> Iterator[Breach]:
         if len(names) >= most:
             yield (
                 node_path(node, "kubelet.max_pods"),
-                f"the DaemonSets need {len(names)} pods on each node ({', '.join(names)}), whose limit is {most}, so "
+                f"the DaemonSets need {len(names)} pods on each node ({', '.join(names)}), but the limit is {most}, so "
                 f"no other pod can run; set at least {len(names) + 1}, or remove this line",
             )
 

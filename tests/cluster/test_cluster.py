@@ -165,7 +165,7 @@ def test_a_program_ends_with_its_guard_which_is_reported_at_the_end_of_the_block
     tmp_path: Path, tools: Mapping[str, Path]
 ) -> None:
     pids, ports, folder = list[int](), list[int](), tmp_path
-    with pytest.raises(ClusterError, match="kube-apiserver ended"):  # noqa: PT012, SIM117
+    with pytest.raises(ClusterError, match="kube-apiserver exited"):  # noqa: PT012, SIM117
         with Cluster(tmp_path, programs=tools) as cluster:
             pids, ports, folder = family(cluster), cluster.ports, cluster.folder
             guard = cluster.pids["kube-apiserver"]

@@ -204,7 +204,7 @@ def test_two_at_once_build_once(machine: Machine, tmp_path: Path) -> None:
             (tmp_path / "go-on").touch()
             said = second.communicate(timeout=60)[0]
         first.communicate(timeout=60)
-    assert waiting == f"etcd {ETCD.version}: waiting for another process that builds it\n"
+    assert waiting == f"etcd {ETCD.version}: waiting for another process that is building it\n"
     assert said == f"etcd {ETCD.version}: {machine.built}\n"
     assert (first.returncode, second.returncode) == (0, 0)
     assert len(machine.builds()) == 1

@@ -162,7 +162,7 @@ def _accelerator(item: InstanceType) -> str:
 @click.option(
     "--as-of",
     metavar="DAY",
-    help="Date of the prices in the files; default: the date in the file, or of its last change.",
+    help="Date of the prices in the files; default: the date in the file, or the date of its last change.",
 )
 @parameters.output("FOLDER", "Folder to write to; default: the catalogue's.")
 def refresh(

@@ -59,7 +59,7 @@ def prices(context: click.Context, format_: str) -> None:
         for words, as_of, source in sorted(dict.fromkeys(rows), key=lambda row: first_day(row[1]))
     ]
     if format_ == "json":
-        keys = ("prices", "as_of", "days", "source")
+        keys = ("prices", "as_of", "days_ago", "source")
         print_json({"sources": [dict(zip(keys, row, strict=True)) for row in dated]})
     else:
         _print_table(dated)

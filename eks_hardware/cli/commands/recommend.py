@@ -260,7 +260,10 @@ def _read(file: Path, defaults: dict[str, Any]) -> Document[WorkloadFile]:
 def _written(
     recommendation: Recommendation, file: Path, pick: int, api_access: str | None, force: bool
 ) -> tuple[str, str | None] | UnknownAddressError:
-    """Write the strategy as ``_write`` does; return the error if only the address is missing."""
+    """Write the strategy as ``_write`` does; return the error if only the address is missing.
+
+    It is raised after the ranking is shown.
+    """
     try:
         return _write(recommendation, file, pick, api_access, force)
     except UnknownAddressError as error:

@@ -123,7 +123,7 @@ def _purchase_content(type_name: str, region: str) -> Iterator[tuple[str, object
 
 
 def _types(resolved: ResolvedStrategy, cost: StrategyCost) -> list[str]:
-    """Return all instance types of the node groups, and the type of each pool that its cost is based on."""
+    """Return all instance types of the node groups, and, for each pool, the type that its cost is based on."""
     groups = [name for group in resolved.node_groups for name in group.instance_types]
     counted = [line.instance_type for line in cost.lines if line.instance_type]
     return list(dict.fromkeys([*groups, *counted]))

@@ -36,7 +36,7 @@ def test_json_has_the_sources_of_the_table() -> None:
     document = json.loads(cli.run("prices", "--json").out)
     assert document == json.loads(cli.run("prices", "--format", "json").out)
     assert document["version"] == 1
-    rows = [[each["prices"], each["as_of"], str(each["days"]), each["source"]] for each in document["sources"]]
+    rows = [[each["prices"], each["as_of"], str(each["days_ago"]), each["source"]] for each in document["sources"]]
     printed = " ".join(cli.run("prices", COLUMNS="1000").out.split())
     assert printed == " ".join(["Prices", "Date", "Days", "ago", "Source", *(cell for row in rows for cell in row)])
 

@@ -539,7 +539,10 @@ def test_what_a_quota_counts(name: str, counts: bool) -> None:
         ("requests.memory", "got requests.memory; write memory"),
         ("requests.cpu", "got requests.cpu; write cpu"),
         ("requests.nvidia.com/mig-1g.10gb", "write nvidia.com/mig-1g.10gb"),
-        ("limits.memory", "and does not apply to limits, got limits.memory; write memory"),
+        (
+            "limits.memory",
+            "a quota limits requests, not limits, and uses the plain resource name, got limits.memory; write memory",
+        ),
         ("memori", "did you mean memory?"),
     ],
 )

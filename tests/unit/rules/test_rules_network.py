@@ -378,12 +378,12 @@ def test_shipped_strategies_fit_into_their_subnets(name: str) -> None:
     [
         (
             {**network(cidr="10.0.0.0/22", zones=2, pod_cidr=PODS), **many_nodes(115)},
-            "the subnet for nodes in usw2-az1, 10.0.0.0/26, has 59 addresses, but at their maximum size the nodes need "
-            "2 nodes of system + 58 nodes of gpu = 60; use network.cidr: 10.0.0.0/21, or lower maximum sizes",
+            "the subnet for nodes in usw2-az1, 10.0.0.0/26, has 59 addresses, but at their maximum size the groups "
+            "need 2 nodes of system + 58 nodes of gpu = 60; use network.cidr: 10.0.0.0/21, or lower maximum sizes",
         ),
         (
             {**network(cidr="10.0.0.0/16", pod_cidr=PODS), **many_nodes(5000, zones=["usw2-az1"])},
-            "the subnet for nodes in usw2-az1, 10.0.0.0/20, has 4091 addresses, but at their maximum size the nodes "
+            "the subnet for nodes in usw2-az1, 10.0.0.0/20, has 4091 addresses, but at their maximum size the groups "
             "need 2 nodes of system + 5000 nodes of gpu = 5002; lower maximum sizes, or use more zones",
         ),
     ],
