@@ -50,6 +50,13 @@ def refuse_both(overlays: tuple[str, ...], all_overlays: bool) -> None:
         raise click.UsageError("--overlay and --all-overlays cannot be combined; remove one of them")
 
 
+def refuse_pick_above(count: int, pick: int) -> None:
+    """Raise click.BadParameter if ``--pick`` is above the number of choices."""
+    if pick > count:
+        limits = f"from 1 to {count}" if count > 1 else "1"
+        raise click.BadParameter(f"must be {limits}, got {pick}", param_hint="--pick")
+
+
 def output_format(*others: str, text: str = "Output format.") -> Callable[[Function], Function]:
     """Return the options ``--format``: ``text``, ``json``, and the command's other formats; and ``--json``."""
     choice = click.option(

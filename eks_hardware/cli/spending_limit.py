@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import click
-
 from eks_hardware.cli.cluster_settings import NONE, accepted
 from eks_hardware.cli.errors import tell
+from eks_hardware.cli.parameters import refuse_pick_above
 from eks_hardware.cli.questions import WrongAnswerError, ask, read_option
 from eks_hardware.printable import joined, quoted
 
@@ -74,9 +73,8 @@ def limit_and_number(
 
     The cost with the chosen hardware is never above the limit.
     """
-    if pick is not None and pick > len(offers):
-        limits = f"from 1 to {len(offers)}" if len(offers) > 1 else "1"
-        raise click.BadParameter(f"must be {limits}, got {pick}", param_hint="--pick")
+    if pick is not None:
+        refuse_pick_above(len(offers), pick)
     limit = _limit(text, offers if pick is None else offers[pick - 1 : pick], region, asks=asks)
     return limit, pick or _number(offers, limit, asks=asks)
 

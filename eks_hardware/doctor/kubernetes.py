@@ -49,8 +49,9 @@ def _version(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
         )
     elif _status(versions[version]) == "EXTENDED_SUPPORT":
         ended = versions[version].get("endOfStandardSupportDate")
-        since = isinstance(ended, datetime.datetime)
-        support = f"has been in extended support since {ended:%Y-%m-%d}" if since else "is in extended support"
+        support = "is in extended support"
+        if isinstance(ended, datetime.datetime):
+            support = f"has been in extended support since {ended:%Y-%m-%d}"
         standard = [name for name in offered if _status(versions[name]) == "STANDARD_SUPPORT"]
         yield subject.warning(
             "KUBERNETES_EXTENDED",

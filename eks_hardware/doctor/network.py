@@ -112,8 +112,8 @@ def _room(
         message += f"the control plane and the first nodes need {at_once}; choose a larger subnet"
         yield subject.error("SUBNET_FULL", path, message, command)
     elif free < at_most:
-        message += f"with every group at max and every node full of pods, {zone} needs about {at_most}"
-        message += "; choose a larger subnet"
+        message += f"with every group at max and every node full of pods, {zone} needs about {at_most}; "
+        message += "choose a larger subnet"
         yield subject.warning("SUBNET_SMALL", path, message, command)
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from eks_hardware import field_paths
 from eks_hardware.doctor.aws import Aws
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+from eks_hardware.printable import plural
 from eks_hardware.resolve import ResolvedNodes
 from eks_hardware.resolve.zones import is_edge
 from eks_hardware.suggestions import some
@@ -86,7 +87,7 @@ def _offered(subject: Subject, path: str, nodes: ResolvedNodes, aws: Aws) -> Ite
     words += [f"any of the instance types in {' or '.join(empty)}"] if empty else []
     if words:
         surplus = [
-            f"this {noun}" if len(each) == 1 else f"these {noun}s"
+            f"{'this' if len(each) == 1 else 'these'} {plural(noun, len(each))}"
             for noun, each in (("type", lacking), ("zone", empty))
             if each
         ]

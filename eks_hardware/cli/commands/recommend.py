@@ -281,9 +281,7 @@ def _write(
     from eks_hardware.new_project import has_schema, with_schema
 
     shown = best_of_families(recommendation.candidates)
-    if pick > len(shown):
-        limits = f"from 1 to {len(shown)}" if len(shown) > 1 else "1"
-        raise click.BadParameter(f"must be {limits}, got {pick}", param_hint="--pick")
+    parameters.refuse_pick_above(len(shown), pick)
     chosen = shown[pick - 1]
     try:
         name = name_of(file)

@@ -63,7 +63,7 @@ def test_extended_support() -> None:
     old = [{**VERSIONS["clusterVersions"][2], "clusterVersion": "1.35"}, VERSIONS["clusterVersions"][0]]
     outcome = look(kubernetes, account_with_versions(DescribeClusterVersions={"clusterVersions": old}))
     assert codes(outcome.findings) == [("KUBERNETES_EXTENDED", "cluster.kubernetes_version")]
-    assert "2026-07-29" in outcome.findings[0].message
+    assert "Kubernetes 1.35 has been in extended support since 2026-07-29, " in outcome.findings[0].message
     assert "1.36" in outcome.findings[0].message
 
 

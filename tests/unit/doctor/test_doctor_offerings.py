@@ -65,6 +65,7 @@ def test_a_zone_without_any_of_the_types() -> None:
     outcome = look(offerings, answering(offering_answers(*M6I, *g6)), group(["g6.xlarge", "g6.2xlarge"]))
     assert codes(outcome.findings) == [("OFFERING_PART", "node_groups[gpu].instance_types")]
     assert "usw2-az3" in outcome.findings[0].message
+    assert outcome.findings[0].message.endswith("; remove this zone")
 
 
 def test_a_type_in_no_zone_beside_another() -> None:
@@ -72,6 +73,7 @@ def test_a_type_in_no_zone_beside_another() -> None:
     outcome = look(offerings, answering(offering_answers(*M6I, *g6)), group(["g6.xlarge", "g6.2xlarge"]))
     assert codes(outcome.findings) == [("OFFERING_PART", "node_groups[gpu].instance_types")]
     assert "g6.2xlarge" in outcome.findings[0].message
+    assert outcome.findings[0].message.endswith("; remove this type")
 
 
 def test_denied() -> None:
