@@ -70,7 +70,7 @@ _FAILURES = (
 
 @dataclass(frozen=True)
 class Kept:
-    """The data to stop a demo that was left running. ``pid`` is the emulator, or with a cluster, the demo process."""
+    """The data to stop a demo that was left running. ``pid`` is the emulator's, or the demo's if it has a cluster."""
 
     stack: str
     pid: int
@@ -166,7 +166,7 @@ def _is_running(folder: Path) -> bool:
 
 
 def _provider_reason(named: str) -> str:
-    """Return the strategy field that requires the provider version; empty for another app's stacks."""
+    """Return the reason for a strategy's lowest provider version; empty for another app's stacks."""
     paths, overlays = read_environment(os.environ)
     try:
         loaded = load_strategy(named_strategy(named, paths), overlays=overlays)
@@ -358,10 +358,10 @@ class _Demo:
         lowest = re.match(r"(?:>=|=)? ?([0-9.]+)", required)
         if providers.mirror and lowest and numbers(lowest[1]) > providers.mirror.version:
             reason = _provider_reason(self._named)
-            fix = "remove that setting" if reason else "allow older ones with an override of required_providers.aws"
+            fix = "remove that setting" if reason else "allow older versions with an override of required_providers.aws"
             raise DemoError(
                 f"{self._stack} needs the AWS provider {required}{f' ({reason})' if reason else ''}, but the demo uses "
-                f"{providers.where}; {fix}, or set {terraform.MIRROR_VARIABLE} to a mirror with a newer one"
+                f"{providers.where}; {fix}, or set {terraform.MIRROR_VARIABLE} to a mirror with a newer version"
             )
 
     def _region(self, document: Mapping[str, Any]) -> str:
@@ -417,13 +417,13 @@ class _Demo:
             raise DemoError("resources remain after cdktf destroy:\n" + "\n".join(remaining))
 
     def _shown(self, path: Path) -> str:
-        """Return a path that the user can open from the working folder: relative in the project, otherwise absolute."""
+        """Return a path that the user can open: relative if the project is the working folder, otherwise absolute."""
         return os.path.relpath(path, self._root) if self._root == Path.cwd() else str(path.absolute())
 
     def _leave_running(
         self, local_aws: Emulator, environment: Mapping[str, str], region: str, clusters: list[ClusterFacts]
     ) -> None:
-        # The cluster's programs end with this process, so it keeps running.
+        # The cluster's programs end with this process, so this process keeps running.
         pid = os.getpid() if self._cluster else local_aws.pid
         kept = Kept(self._stack, pid, local_aws.port, local_aws.token, str(local_aws.work_dir))
         script = self._run_dir / "env.sh"

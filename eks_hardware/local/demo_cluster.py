@@ -366,7 +366,7 @@ class DemoCluster:
                 f"node group's max, or {named_reservations.POOL_INSTANCES} for a node pool."
             )
         if self._without_pods:
-            lines.append(f"Not run, because their resource requests are unknown: {', '.join(self._without_pods)}.")
+            lines.append(f"Add-ons without recorded requests have no pods: {', '.join(self._without_pods)}.")
         if scaled:
             lines.append(f"The demo scaled these groups from 0 to 1 node, as an autoscaler does: {', '.join(scaled)}.")
         if self._stand_ins:

@@ -194,7 +194,7 @@ class Kubelets:
                 f"the user data must name the cluster's endpoint {self._cluster.endpoint}, got {booted.endpoint}"
             )
         if booted.authority != self._authority:
-            raise UserDataError("the user data must contain the cluster's CA certificate, got another one")
+            raise UserDataError("the user data must contain the cluster's CA certificate, got a different certificate")
         return str(self._account.client("eks").describe_cluster(name=booted.cluster)["cluster"]["version"])
 
     def _kind(self, name: str) -> Map:

@@ -77,7 +77,7 @@ class Terraform(NamedTuple):
 
 
 class Mirror(NamedTuple):
-    """A folder with the AWS provider in the layout of a ``filesystem_mirror``, above the registry's folder.
+    """A ``filesystem_mirror`` with the AWS provider: the folder that contains the registry's folder.
 
     ``version`` is the newest version that the stacks accept. Terraform unpacks a ``packed`` provider once per stack.
     ``host`` is the registry's name.
@@ -153,7 +153,7 @@ def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
         )
     if version < MINIMUM_TERRAFORM:
         raise TerraformError(
-            f"{program} must be version {wanted} or newer, got {printed['version']}; install a newer one, {advice}"
+            f"{program} must be version {wanted} or newer, got {printed['version']}; install a newer version, {advice}"
         )
     return Terraform(Path(program), version, printed["platform"], printed["product"] == "OpenTofu")
 

@@ -44,7 +44,7 @@ def find_tools(root: Path) -> Tools:
     if not node:
         missing.append(f"node is not on the PATH: install Node.js {MINIMUM_NODE} or newer, https://nodejs.org")
     elif node_major < MINIMUM_NODE:
-        missing.append(f"node must be version {MINIMUM_NODE} or newer, got {node_major}: https://nodejs.org")
+        missing.append(f"node must be version {MINIMUM_NODE} or newer, got {node_major}; see https://nodejs.org")
     try:
         find_terraform()
     except TerraformError as error:

@@ -209,7 +209,7 @@ def _object_names(objects: Sequence[Object]) -> list[str]:
     twice = [identity for identity, count in Counter(identities).items() if count > 1]
     if twice:
         names = ", ".join("/".join(filter(None, name)) for name in twice)
-        raise ValueError(f"objects must have different names, got two of: {names}")
+        raise ValueError(f"objects must be unique, got two of: {names}")
     short = Counter(_safe(f"{kind}-{name}") for kind, name, _, _ in identities)
     wanted = {
         identity: f"{kind}-{name}" if short[_safe(f"{kind}-{name}")] == 1 else f"{kind}-{namespace}-{name}"

@@ -39,7 +39,8 @@ node_groups:
     (tmp_path / "block.yaml").write_text(strategy, encoding="utf-8")
     wanted = (
         r"block needs the AWS provider >= 6\.26\.0, < 7\.0\.0 \(node_groups\[h100\]\.update\.strategy requires it\), "
-        r"but the demo uses .* \(5\.100\.0\); remove that setting, or set TF_PLUGIN_MIRROR to a mirror with a newer one"
+        r"but the demo uses .* \(5\.100\.0\); remove that setting, or set TF_PLUGIN_MIRROR to a mirror with "
+        r"a newer version"
     )
     with pytest.raises(DemoError, match=wanted):
         demo._check_provider(demo._document(), MIRROR)
@@ -47,7 +48,7 @@ node_groups:
 
 def test_another_app_pins_a_newer_provider(demo: _Demo, tmp_path: Path) -> None:
     write_stack(tmp_path, "6.25.0")
-    with pytest.raises(DemoError, match=r"the AWS provider 6\.25\.0, but .*; allow older ones with an override"):
+    with pytest.raises(DemoError, match=r"the AWS provider 6\.25\.0, but .*; allow older versions with an override"):
         demo._check_provider(demo._document(), MIRROR)
 
 
