@@ -31,7 +31,7 @@ _PLACEMENT = ("nodeSelector", "affinity", "topologySpreadConstraints", "tolerati
 
 
 def apply(account: Account, cluster: Cluster, name: str) -> tuple[list[str], list[str]]:
-    """Create the objects of an EKS cluster's add-ons on a local cluster, and delete those of other add-ons.
+    """Create the objects of an EKS cluster's add-ons on a local cluster, and delete objects of other add-ons.
 
     Args:
         account: the emulated account.

@@ -160,7 +160,7 @@ CHARTS: Mapping[str, tuple[Row, ...]] = {
             ("node-feature-discovery", "gc"),
             on=(("nfd.enabled", True),),
         ),
-        # The operator's DaemonSets run on nodes where discovery found a GPU and that no label excludes:
+        # The operator's DaemonSets run on nodes where discovery found a GPU, unless a label excludes the node:
         # https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/controllers/state_manager.go
         Row(
             DAEMONSET,

@@ -27,7 +27,7 @@ LOG_LINES_SHOWN = 15
 
 
 class ClusterError(Exception):
-    """Raised when a part of the cluster did not start or has exited, with the part's name and the end of its log."""
+    """Raised when a part of the cluster did not start or has exited, or ``kubectl`` failed. Shows the output."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class Cluster:
         return self._client.request(method, path, body)
 
     def route(self, services: Mapping[str, int]) -> None:
-        """Set the services that the API server can reach, in place of those of the last call.
+        """Set the services that the API server can reach. Each call replaces the services of the previous call.
 
         Args:
             services: the local port of each service's ``address:port``.

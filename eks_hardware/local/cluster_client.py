@@ -1,4 +1,4 @@
-"""Requests to the API server of a local cluster, over one connection that stays open: ``kubectl`` takes 0.2 s each."""
+"""Requests to a local cluster's API server over one open connection. A ``kubectl`` call would take 0.2 s."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _SERVICES = "172.20.0.0/16"
 _CONTROLLER_MANAGER = "system:kube-controller-manager"
 _SCHEDULER = "system:kube-scheduler"
-# The second profile stands in for the Neuron chart's scheduler, which cannot run here. The real one also keeps a pod's
-# cores together.
+# The second profile stands in for the Neuron chart's scheduler, which cannot run here. The real scheduler also keeps a
+# pod's cores together.
 _PROFILES = ("default-scheduler", NEURON_SCHEDULER)
 APP_LABEL = "app.kubernetes.io/name"
 """The label of a controller's pods."""
@@ -155,7 +155,7 @@ class Setup:
                 for review in ("authentication-token", "authorization")
                 for argument in (f"--{review}-webhook-config-file={file}", f"--{review}-webhook-version=v1")
             ),
-            # Disable the token cache (10 s), so that a changed access entry takes effect at once.
+            # A changed access entry takes effect within 10 s. The API server's own cache of tokens has no flag.
             "--authentication-token-webhook-cache-ttl=0s",
             "--authorization-webhook-cache-authorized-ttl=0s",
             "--authorization-webhook-cache-unauthorized-ttl=0s",

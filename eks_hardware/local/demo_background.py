@@ -55,7 +55,7 @@ def _stay(told: int) -> Callable[[], None]:
     """Return a function that reports to the command that the demo is ready, and waits for a signal."""
 
     def stay() -> NoReturn:
-        # The terminal belongs to the command. A pipe there would stay open.
+        # The terminal belongs to the command. A reader of this process's output would wait until the demo ends.
         quiet = os.open(os.devnull, os.O_RDWR)
         sys.stdout.flush()
         for stream in (0, 1, 2):

@@ -57,7 +57,8 @@ def known_stack(root: Path, stack: str | None, environ: Mapping[str, str]) -> st
     If the project's stacks are its strategies, an unknown stack is refused before anything starts.
 
     Raises:
-        DemoError: no strategy has this name, or no name was given and the project has several strategies.
+        DemoError: no strategy has this name, or no name was given and the project has several strategies without
+            mixed-hardware.
     """
     if root != CHECKOUT and not is_own(root) and not runs_strategies(root):
         return stack or DEFAULT_STACK  # only synthesis shows another app's stacks

@@ -37,7 +37,7 @@ ATTEMPTS = 5
 LOG_LINES_SHOWN = 15
 
 REQUESTS_VARIABLE = "_EKS_HARDWARE_REQUESTS"
-"""The variable with the file where the emulator's process records requests."""
+"""The environment variable that names the file in which the emulator records requests."""
 
 _PROGRAM = "eks_hardware.local.emulator_program"
 

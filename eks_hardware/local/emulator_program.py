@@ -1,8 +1,8 @@
 """The emulator's process: ministack, and a thread that stops it when the parent process ends.
 
-Started as ``python -m eks_hardware.local.emulator_program [patched]``. End of file on
-standard input means that the parent process has ended: the emulator removes its files and exits. One byte on standard
-input detaches the emulator from its parent.
+Started as ``python -m eks_hardware.local.emulator_program [patched]``. End of file on standard input means that the
+parent process has ended: the emulator removes its files and exits. One byte on standard input detaches the emulator
+from its parent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Run a program until the process at the other end of standard input has ended, then remove the program's folder.
 
-Started by path, as ``guard.py FOLDER PROGRAM [ARGUMENT ...]``: it imports nothing from this package. If
-``FOLDER`` is empty, no folder is removed.
+Started by path, as ``guard.py FOLDER PROGRAM [ARGUMENT ...]``: it imports nothing from this package. If ``FOLDER``
+is empty, no folder is removed.
 """
 
 from __future__ import annotations

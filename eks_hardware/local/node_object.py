@@ -39,7 +39,7 @@ _IMAGE_NAMES = (
 _OS_NAMES = {"al2023": "Amazon Linux 2023", "bottlerocket": "Bottlerocket OS"}
 _EVICTED_STORAGE = "10%"
 _RESERVED_STORAGE = Fraction(GIB)
-# nodeadm sets NVIDIA_PLUGIN_LABEL since this version (kubelet/config.go, generateKubeletConfig).
+# nodeadm sets NVIDIA_PLUGIN_LABEL from this version on (kubelet/config.go, generateKubeletConfig).
 _LABELS_GPUS = "1.35"
 
 
@@ -107,7 +107,7 @@ class Machine:
 
     @property
     def has_devices(self) -> bool:
-        """Whether the machine has devices that a device plugin advertises."""
+        """Whether the machine has devices that a plugin could advertise, with or without a driver."""
         return Devices.of(self.kind, self.instance) != Devices()
 
     @property
@@ -164,7 +164,7 @@ def _labels(machine: Machine) -> dict[str, str]:
     return {
         **labels,
         **boot.labels,
-        # On AWS the cloud controller manager sets these labels later, and replaces others.
+        # On AWS, the cloud controller manager sets these labels later, and overrides the user data's values.
         "node.kubernetes.io/instance-type": instance["InstanceType"],
         "beta.kubernetes.io/instance-type": instance["InstanceType"],
         "topology.kubernetes.io/region": machine.region,

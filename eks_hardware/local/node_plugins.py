@@ -1,4 +1,4 @@
-"""The device plugins of a local cluster: on which nodes their pods run, and what they advertise there."""
+"""The device plugins of a local cluster: the nodes where their pods run, and the resources that they advertise."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def _of_nodeadm(data: bytes) -> Boot:
     config, flags = kubelet.get("config") or {}, _kubelet_flags(_flags(spec))
     labels = dict(pair for text in flags.get("node-labels", ()) for pair in _pairs(text))
     _check_labels(labels)
-    # The last of several equal flags applies, and a flag overrides the configuration's value.
+    # If a flag is repeated, the last value applies. A flag overrides the configuration's value.
     tainted = (
         [_taint(text) for text in flags["register-with-taints"][-1].split(",") if text]
         if ("register-with-taints" in flags)

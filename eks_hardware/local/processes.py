@@ -123,7 +123,7 @@ def stop_group(group: int, *, seconds: float = 5.0) -> None:
 
 
 def _has_ended(group: int, seconds: float) -> bool:
-    """Wait until no process in a group is running, even if the leader exited first; return whether that is so."""
+    """Wait until no process in a group is running, even if the leader exited first; return False on a timeout."""
     deadline = time.monotonic() + seconds
     while any(map(is_running, _group(group))):
         if time.monotonic() > deadline:

@@ -94,7 +94,7 @@ class Account:
         return [item for page in pages for item in page.get(key, [])]
 
     def clusters(self, besides: Mapping[str, frozenset[str]]) -> list[ClusterFacts]:
-        """Describe every EKS cluster, excluding resources that the earlier inventory ``besides`` contains."""
+        """Describe every EKS cluster, without the roles in the earlier inventory ``besides``."""
         names = sorted(self.items("eks", "list_clusters", "clusters"))
         return [self._cluster(name, besides["role"]) for name in names]
 

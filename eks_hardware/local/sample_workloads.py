@@ -80,7 +80,7 @@ def samples(strategy: Strategy, resolved: ResolvedStrategy) -> tuple[tuple[Sampl
 
 
 def _manifest(strategy: Strategy, resolved: ResolvedStrategy, node: Node, name: str) -> Manifest:
-    """Return a job for a group or pool, in a team's queue if a team may run there.
+    """Return a job for a group or pool, in the hardware's Kueue queue if a namespace may use it.
 
     Raises:
         WorkloadError: no job fits the group or pool.

@@ -61,7 +61,7 @@ class Progress:
 
     @property
     def current(self) -> str:
-        """The work in progress: the oldest active resource, and the number of other active ones."""
+        """The work in progress: the oldest active resource, and the number of other active resources."""
         if not self.active:
             return "finishing" if self.total and self.done >= self.total else self.phase
         more = len(self.active) - 1

@@ -275,7 +275,7 @@ def find(tool: Tool, go: str | None, environ: Mapping[str, str]) -> Found:
     """Find a tool without building it: in the user's folders, in the cache, or on the PATH.
 
     Raises:
-        ToolsMissing: The user's folder contains a program with another version.
+        ToolsMissing: The folder in ``EKS_HARDWARE_CLUSTER_TOOLS`` contains a program with another version.
     """
     own = Path(environ.get(FOLDER_VARIABLE) or os.devnull, tool.name)
     if tool.files and own.is_dir():
@@ -335,7 +335,7 @@ def version_of(program: Path, arguments: tuple[str, ...]) -> str:
 
 
 def kubernetes_tool(minor: str, environ: Mapping[str, str]) -> Tool:
-    """Return the tool for a Kubernetes minor version if it is on this machine, otherwise for the default version."""
+    """Return the tool for a Kubernetes minor version if it is on this machine, otherwise the default version's tool."""
     default, tool = TOOLS["kubernetes"], TOOLS.get(f"kubernetes-{minor}")
     if tool is None:
         return default

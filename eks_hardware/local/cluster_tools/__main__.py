@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def _name_tests_without_tools() -> None:
-    """Name the tools without which tests are left out, because these tools are built only on request."""
+    """Print each missing tool that is built only on request, because the tests that need it are left out."""
     for name in ON_REQUEST:
         tool = TOOLS[name]
         if not is_complete(tool, find(tool, go_version(tool, os.environ), os.environ)):

@@ -123,7 +123,7 @@ def _copy_files(tool: Tool, result: Path, draft: Path, environ: Mapping[str, str
     output = _go(tool, ["mod", "download", "-json", tool.module], draft, environ, say)
     module = json.loads(output[output.index("{") :])
     for folder in tool.files:
-        # Not copytree: the folders in Go's cache are read-only, and so would be the copies.
+        # Not copytree, because the folders in Go's cache are read-only, and their copies would be read-only, too.
         source = Path(module["Dir"], folder)
         for file in filter(Path.is_file, source.rglob("*")):
             target = result / source.name / file.relative_to(source)

@@ -1,10 +1,10 @@
 """Make the emulator store all fields that it receives, and behave like AWS for nodes.
 
-``ministack`` 1.5 drops fields of launch templates, node groups, clusters and flow logs. Without them,
-EFA could not be read back, and every plan after a deployment would replace the node groups. These patches read and
-write the fields with botocore's service models. Karpenter and nodes need the modules :mod:`.ec2_instances`,
-:mod:`.ec2_offers`, :mod:`.ec2_reservations`, :mod:`.events` and :mod:`.eks_nodes`; a cluster's users need
-:mod:`.eks_access`. All run inside the emulator's process.
+``ministack`` 1.5 drops fields of launch templates, node groups, clusters and flow logs. Without these fields, EFA could
+not be read back, and every plan after a deployment would replace the node groups. These patches read and write the
+fields with botocore's service models. Karpenter and nodes need the modules :mod:`.ec2_instances`, :mod:`.ec2_offers`,
+:mod:`.ec2_reservations`, :mod:`.events` and :mod:`.eks_nodes`; a cluster's users need :mod:`.eks_access`. All
+run inside the emulator's process.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KEPT_ANSWERS = 2000
 def install() -> None:
     """Patch the functions of ministack that store and return these resources.
 
-    If a function is missing because ministack renamed it, nothing is changed: that version may not need the patches.
+    A patch is skipped if ministack renamed a function that it needs: that version may not need the patch.
     """
     _keep_connections()
     server: Any = importlib.import_module("ministack.app")
@@ -95,8 +95,8 @@ def install() -> None:
 def _keep_connections() -> None:
     """Keep idle connections open until the client closes them.
 
-    ministack closes an idle connection after 75 s, the provider's client after 90 s. The client repeats a call in
-    between, and a create call without a client token then creates the resource twice. Source:
+    ministack closes an idle connection after 75 s, the provider's client after 90 s. A call between these times fails,
+    and the client repeats it. A create call without a client token then creates the resource twice. Source:
     https://github.com/aws/aws-sdk-go-v2/blob/main/aws/transport/http/client.go (idle connection timeout)
     """
     config = importlib.import_module("hypercorn.config").Config

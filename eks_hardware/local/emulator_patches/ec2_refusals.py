@@ -65,7 +65,7 @@ def _with_known_groups(ec2: Mapping[str, Any], own: Callable[..., object], of: s
 
 
 def _groups(asked: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the security groups that a request names: itself, in its network interfaces, and in the rules it adds."""
+    """Yield the security groups in a request, in its network interfaces, and in the rules that it adds."""
     for part in (asked, *asked.get("NetworkInterfaces", ())):
         for name in ("Groups", "SecurityGroupIds"):
             yield from part.get(name, ())

@@ -157,7 +157,7 @@ class Reservations:
         events.deliver(events.capacity_block(record, what, self._ec2["get_region"](), self._ec2["get_account_id"]()))
 
     def _release(self, record: Map) -> None:
-        """Convert the instances of an ended reservation to On-Demand."""
+        """Remove the instances from an ended reservation; they continue to run On-Demand."""
         for instance_id in self._running(record):
             self._ec2["_instances"][instance_id]["CapacityReservationId"] = None
 

@@ -52,7 +52,7 @@ _ARN = "arn"
 
 
 def install(eks: dict[str, Any]) -> None:
-    """Make ministack's webhook, which accepts every caller, check permissions with k3s."""
+    """Replace ministack's webhook, which accepts every caller and leaves permissions to k3s."""
 
     def review(cluster: str, account: str, region: str, body: bytes, secret: str) -> object:
         asked = json.loads(body)
@@ -88,7 +88,7 @@ class _Access:
         return {"authenticated": True, "user": user}
 
     def authorization(self, spec: Map) -> dict[str, object]:
-        """Return the status of a SubjectAccessReview. A request without a policy may still be allowed by RBAC."""
+        """Return the status of a SubjectAccessReview. RBAC may still allow a request that no access policy allows."""
         (principal,) = (spec.get("extra") or {}).get(_ARN) or [""]
         return {"allowed": any(_allows(rule, spec) for rule in self._rules(principal, spec))}
 

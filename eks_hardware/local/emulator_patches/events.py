@@ -137,7 +137,7 @@ def deliver(event: Map) -> None:
 
 @contextlib.contextmanager
 def scope(region: str, account: str = _ACCOUNT) -> Iterator[None]:
-    """Run ministack's functions in an account and region, as for a client's request."""
+    """Make ministack's functions use an account and region within the block, as for a client's request."""
     scopes = vars(importlib.import_module("ministack.core.responses"))
     if not scopes.keys() >= set(_SCOPE_NAMES):
         yield

@@ -1,8 +1,8 @@
 """Deletions that AWS refuses because something still uses the resource. ministack accepts most of them.
 
 Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html (DependencyViolation) and each
-operation's page, https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NAME.html. Each rule below links to a
-thread that quotes its message.
+operation's page, https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NAME.html. Each rule below names the source
+of its message.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class _Rule(NamedTuple):
     Attributes:
         parameter: the request parameter that names the resource.
         code: the error code.
-        message: the error message, with ``{}`` for the resource's ID.
-        used: returns the text for ``{}`` if something uses the resource, otherwise an empty text.
+        message: the error message, with ``{}`` for the text that ``used`` returns.
+        used: returns the text for the message if something uses the resource, otherwise an empty text.
     """
 
     parameter: str

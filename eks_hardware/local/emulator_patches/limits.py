@@ -113,7 +113,7 @@ def _one_more(stored: str) -> Count:
 
 
 def _nat_gateways(ec2: Map, params: Map) -> int:
-    """Return the number of NAT gateways in the zone after the call. Deleted ones do not count."""
+    """Return the number of NAT gateways in the zone after the call, without deleted gateways."""
 
     def zone(subnet_id: str) -> object:
         return ec2["_subnets"].get(subnet_id, {}).get("AvailabilityZone")

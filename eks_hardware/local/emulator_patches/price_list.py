@@ -30,7 +30,7 @@ def priced(app: Callable[..., Any]) -> Callable[..., object]:
 
 
 def get_products(asked: Mapping[str, Any]) -> dict[str, object]:
-    """Answer ``GetProducts`` for Linux instances with shared tenancy, and for bare metal, which has none.
+    """Answer ``GetProducts`` for Linux instances with shared tenancy, and for bare metal, which has no shared tenancy.
 
     The answer contains no other kinds of products.
 

@@ -43,7 +43,7 @@ def recorded(app: Callable[..., Any], file: Path) -> Callable[..., Any]:
 
 
 def again(body: bytes, receive: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that receives the body again, which was already read, and then later messages."""
+    """Return a function that first returns the body that was already read, and then receives later messages."""
     left = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def received() -> Any:
