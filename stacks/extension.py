@@ -57,7 +57,7 @@ class Extension:
         return managed_node_group(scope, id_, resolved=resolved, environment=environment)
 
     def resources(self, stack: StrategyStack, platform: Platform) -> None:
-        """Define your own resources, after those of the strategy and before any chart.
+        """Define your own resources, after the strategy's resources and before any chart.
 
         Args:
             stack: the stack of the strategy.

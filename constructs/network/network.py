@@ -25,7 +25,7 @@ class Network(Construct):
     """The VPC of a cluster, or a reference to an existing one.
 
     Subnets, route tables and NAT gateways are keyed by zone ID, so adding a zone replaces none of them. The default
-    security group has no rules. There is always a gateway endpoint for S3.
+    security group has no rules. A new VPC always has a gateway endpoint for S3.
 
     Creates: ``aws_vpc``, ``aws_subnet``, ``aws_route_table`` with ``aws_route`` and ``aws_route_table_association``,
     ``aws_internet_gateway``, ``aws_nat_gateway`` with ``aws_eip``, ``aws_vpc_endpoint``,

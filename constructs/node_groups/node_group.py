@@ -41,7 +41,7 @@ class NodeGroup(Construct):
     Raises:
         ValueError: ``NODE_GROUP_ZONE`` if the network has no private subnet in one of the group's zones,
             ``NODE_GROUP_EFA_SECURITY_GROUP`` if the group has EFA interfaces and ``efa_security_group_id`` is None.
-            ``NODE_GROUP_RESOLVED`` if the group's values or instance types are inconsistent.
+            ``NODE_GROUP_RESOLVED`` if the group's values contradict each other or its instance types.
 
     Examples:
         In an existing cluster:
@@ -148,7 +148,7 @@ class NodeGroup(Construct):
     ) -> NodeGroup:
         """Define a group from its section of a strategy, in a cluster that is defined elsewhere.
 
-        Its zones are those of the network that offer its types, or those that the config lists; an EFA group uses one.
+        The group uses the network's zones that offer its types, or the config's zones; an EFA group uses one zone.
         The rules of ``eks-hardware validate`` that concern one node group are checked, with the subnets as the only
         network. Their warnings become annotations of the construct.
 

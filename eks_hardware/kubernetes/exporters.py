@@ -72,7 +72,7 @@ def efa_metrics(nodes: Sequence[Node], namespace: str) -> tuple[Object, ...]:
     }
     pod = {
         "automountServiceAccountToken": False,
-        # RDMA devices may belong to a network namespace; EFA's belong to the host's.
+        # RDMA devices may belong to a network namespace. EFA devices belong to the host's namespace.
         "hostNetwork": True,
         "nodeSelector": dict(EFA_LABEL),
         "tolerations": tolerations(nodes),

@@ -149,7 +149,7 @@ def _whole(node: Node, kind: InstanceType) -> dict[str, Fraction]:
 
 
 def _of_group(group: ResolvedNodeGroup) -> dict[str, Fraction]:
-    """Return the resources that pods can use on the group's maximum number of nodes, of its smallest type."""
+    """Return the minimum resources over the group's types that pods can use on its maximum number of nodes."""
     each = [_of_node(group, load().get(name)) for name in group.instance_types]
     return {resource: group.max_size * min(kind[resource] for kind in each) for resource in each[0]}
 

@@ -1,8 +1,8 @@
 """NVIDIA's GPU Operator, if the strategy enables it: device plugin, metrics and MIG on AL2023 nodes.
 
-EKS's AMIs contain the driver and the container toolkit, so both are disabled. The operator finds GPU nodes
-through Node Feature Discovery, and runs its DaemonSets on all of them. Bottlerocket nodes have a label that prevents
-this (``NO_OPERANDS_LABEL``), so one strategy may have both.
+EKS's AMIs contain the driver and the container toolkit, so both are disabled. The operator finds GPU nodes through
+Node Feature Discovery, and runs its DaemonSets on all of them. Bottlerocket nodes have a label that prevents this
+(``NO_OPERANDS_LABEL``), so one strategy may have both.
 
 Source: https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html,
 https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/deployments/gpu-operator/values.yaml

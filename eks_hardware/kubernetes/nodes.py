@@ -11,8 +11,8 @@ from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
 Node = ResolvedNodeGroup | ResolvedNodePool
 
 POOL_LABEL = "karpenter.sh/nodepool"
+"""The label that Karpenter adds to a pool's nodes: https://karpenter.sh/docs/concepts/nodepools/."""
 TYPE_LABEL = "node.kubernetes.io/instance-type"
-"""The label that Karpenter adds to the nodes of a pool: https://karpenter.sh/docs/concepts/nodepools/."""
 # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html
 _GROUP_LABEL = "eks.amazonaws.com/nodegroup"
 ARCHITECTURE_LABEL = "kubernetes.io/arch"

@@ -75,7 +75,7 @@ def _class(name: str, provisioner: str, **fields: object) -> dict[str, object]:
 
 
 def _ebs_class() -> dict[str, object]:
-    """Return the default storage class, which EKS no longer creates since Kubernetes 1.30.
+    """Return the default storage class, because EKS creates none from Kubernetes 1.30 on.
 
     Source: https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions-standard.html (Kubernetes 1.30)
     """

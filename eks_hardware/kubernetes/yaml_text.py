@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-# Starts with a letter and has no special characters in YAML: text, except for these words.
+# Starts with a letter and contains no characters that are special in YAML: text, except for these words.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"})
 

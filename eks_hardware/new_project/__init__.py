@@ -152,7 +152,7 @@ def write_project(folder: Path, name: str, private_in: str | None = None) -> Ite
 
 
 def local_source_notice(source: installed_from.Source) -> str:
-    """Return what to do before CI can install the project's requirements, above ``BUILD_WHEEL``; empty if it can."""
+    """Return the fix for requirements that CI cannot install, to print above ``BUILD_WHEEL``; empty if CI can."""
     if not source.local:
         return ""
     return (

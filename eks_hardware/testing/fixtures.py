@@ -123,7 +123,7 @@ def stack(tmp_path: Path) -> TerraformStack:
 
     stack = TerraformStack(App(outdir=str(tmp_path)), "stack")
     AwsProvider(stack, "aws", region="us-west-2")
-    # The binding pins its own release, which may differ from the installed one.
+    # The binding pins its own release of the provider, which may differ from the installed release.
     versions = facts.eks()["provider_versions"]
     wanted = {"source": "hashicorp/aws", "version": f">= {versions['lowest']}, < {versions['below']}"}
     stack.add_override("terraform.required_providers.aws", wanted)

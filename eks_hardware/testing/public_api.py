@@ -24,7 +24,7 @@ def assert_no_public_api(template: Template | Stack) -> None:
         template: a template, or a stack to synthesize.
 
     Raises:
-        AssertionError: if there is such a cluster; lists each with the networks that can reach it.
+        AssertionError: if there is such a cluster; lists each cluster with the networks that can reach its API.
 
     Examples:
         >>> cluster = {"vpc_config": {"endpoint_public_access": True, "public_access_cidrs": ["0.0.0.0/0"]}}

@@ -180,7 +180,7 @@ def _environment(variables: tuple[str | None, ...]) -> Mapping[str, str]:  # noq
         "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "1",
     }
     if mirror.mirror:
-        # The mirror may have more than the AWS provider. Terraform looks only there for the providers that it has.
+        # The mirror may have more than the AWS provider. Terraform looks for these providers only in the mirror.
         providers = sorted(
             "/".join(each.relative_to(mirror.mirror.path).parts)
             for each in (mirror.mirror.path / mirror.mirror.host).glob("*/*")

@@ -111,7 +111,7 @@ def size(target: Target, request: Request) -> Size:
 
 
 def _rounded(value: int, unit: int, from_units: int) -> int:
-    """Round down to whole units if there are at least ``from_units``, so that little is lost; otherwise to a ten."""
+    """Round down to whole units; below ``from_units``, to a multiple of 10, so that little is lost."""
     return value // unit * unit if value >= from_units * unit else value // 10 * 10
 
 

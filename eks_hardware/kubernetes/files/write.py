@@ -40,7 +40,7 @@ def write(
         Every file of the bundle, sorted.
 
     Raises:
-        WriteError: we did not write a file in the folder, or the folder cannot be written.
+        WriteError: the folder contains a file that we did not write or a linked folder, or it cannot be written.
     """
     laid_out = tree(bundle, name=name, region=region, known=known)
     files = {**laid_out.files(), **scripts(laid_out)}
