@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def measure(runs: int) -> dict[str, Any]:
-    """Run all measurements except the tests' duration, with progress on stderr."""
+    """Run all measurements except those of the tests and of the demo with Kubernetes, with progress on stderr."""
     say("synthesis, against the stock import and TypeScript")
     synthesis = {name: asdict(each) for name, each in cases.synthesis(runs).items()}
     say("growth to 400 node groups")

@@ -422,7 +422,7 @@ def short(address: str) -> str:
 
 
 def path_table(found: Schedule) -> list[str]:
-    """Return the steps with a duration in the longest chain, and a line for unknown durations."""
+    """Return the steps of the longest chain that take time or have no published duration, and a note on the latter."""
     lines = [f"{'Start':>6} {'Takes':>6} {'End':>6}  Step"]
     unknown = 0
     for address in found.path:

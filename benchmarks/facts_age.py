@@ -58,7 +58,7 @@ def _sources(part: Any, day: str | None) -> Iterator[tuple[str, str]]:
     if not isinstance(part, dict):
         return
     day = part.get("as_of") if isinstance(part.get("as_of"), str) else day
-    # Lists of sources contain text with addresses. If a file's rows name no source, the file is the source.
+    # Lists of sources contain text with addresses. A dated part without a source is named by its URL or description.
     source = part.get("source") or ("as_of" in part and (part.get("url") or part.get("_about")))
     # A short name refers to an entry in the file's list of sources.
     if isinstance(source, str) and day and set(" /") & set(source) and not source.startswith(_OUR_CHOICE):

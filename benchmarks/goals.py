@@ -40,7 +40,7 @@ WHY = {
 
 
 class Goal(NamedTuple):
-    """A goal, its result, whether the goal is met, and the outcomes that it covers."""
+    """A figure, its goal, its result, whether the goal is met, and the outcomes that it covers."""
 
     what: str
     goal: str
@@ -50,7 +50,7 @@ class Goal(NamedTuple):
 
 
 def goals(found: Sequence[Outcome]) -> Iterator[Goal]:
-    """Yield the goals with their results. Ratios compare speeds: an estimate above 1 is too fast."""
+    """Yield the goals with their results. Ratios are estimated / measured speed: above 1, the estimate is too fast."""
     fits = [each for each in found if each.row["kind"] == "fits" and each.estimate is not None]
     correct = sum(each.within(1) for each in fits) / len(fits)
     yield _row("fits or not", f"{_FITS:.0%} correct", f"{correct:.0%} of {len(fits)}", correct >= _FITS, fits)
@@ -97,7 +97,7 @@ def reasons(found: Sequence[Outcome]) -> Iterator[str]:
 
 
 def farthest(found: Sequence[Outcome]) -> list[Outcome]:
-    """Return at most ten rows with the largest errors."""
+    """Return the rows with the largest errors, at most ten."""
     return sorted(found, key=lambda each: abs(math.log(each.speed_ratio or 1)), reverse=True)[:_SHOWN]
 
 

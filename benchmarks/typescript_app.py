@@ -264,7 +264,7 @@ def _text(source: _Source, text: str) -> str:
 
 
 def _token(source: _Source, address: str, attribute: str) -> str | None:
-    """Return a token such as ``r7.arn``, or None if the attribute is not a string in TypeScript."""
+    """Return a token such as ``r7.arn``; None for an unknown resource, or an attribute that is not a string."""
     if address not in source.names:
         return None
     accessor = getattr(source.classes[address], attribute, None)

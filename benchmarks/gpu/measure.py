@@ -17,7 +17,7 @@ _WARM_UP = 2
 _GIB = 1024**3
 _CPU_GIB = 0.0
 _FEW = 16  # tokens: so few that the GPU mostly waits for kernel launches
-_WAITS = 0.8  # if a few tokens take this share of the time of all, the GPU waits for the processor
+_WAITS = 0.8  # if a few tokens take more than this share of the full step, the GPU waits for the processor
 
 
 def can_measure() -> str | None:

@@ -45,7 +45,7 @@ def api_access_option() -> Callable[[Function], Function]:
 def with_api_access(text: str | None, region: str, *, asks: bool, confirms: bool = False) -> tuple[Settings, str]:
     """Return settings with the networks of ``--api-access`` or this machine's address, and a sentence if detected.
 
-    With ``asks``, the user is asked for networks if the address is unknown; with ``confirms`` as well, always.
+    Without the option, ``asks`` asks for networks if the address is unknown; with ``confirms``, also if it is known.
     """
     from eks_hardware.advisor.strategies.strategy_text import Settings
 

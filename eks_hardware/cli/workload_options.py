@@ -111,7 +111,7 @@ _DECORATORS = (
         "--nodes",
         type=int,
         metavar="N",
-        help="Training: number of nodes; default: the smallest number that finishes in time.",
+        help="Training: number of nodes; default: the fewest that fit, or finish in time with --tokens or --within.",
     ),
     click.option(
         "--precision",

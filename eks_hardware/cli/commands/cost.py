@@ -19,7 +19,7 @@ from eks_hardware.cli.output import print_json
 def cost(strategy: str, overlays: tuple[str, ...], everything: bool, format_: str) -> None:
     """Show what a strategy costs at the minimum, desired and maximum number of nodes.
 
-    The cost is also shown if it is above the strategy's budget. Other errors are shown instead of it.
+    A cost above the budget is shown, too. If the strategy has other errors, only the errors are shown.
 
     \b
     Examples:

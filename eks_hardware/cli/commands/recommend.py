@@ -262,7 +262,7 @@ def _written(
 ) -> tuple[str, str | None] | UnknownAddressError:
     """Write the strategy as ``_write`` does; return the error if only the address is missing.
 
-    It is raised after the ranking is shown.
+    The command raises this error after it shows the ranking.
     """
     try:
         return _write(recommendation, file, pick, api_access, force)

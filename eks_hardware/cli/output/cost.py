@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _UNDATED = "undated"
 _PARTS = 16
 _PARTS_PER_NODE = 3
-"""Number of groups, pools and sections that fit on a screen."""
+"""Number of node prices that are listed. ``_PARTS`` is the number of groups, pools and sections on one screen."""
 _NOT_IN_JSON = ("short_name", "capacity_types")
 """Fields that repeat a part of ``name``."""
 _COMMITMENTS: dict[str, dict[Purchase, str]] = {
