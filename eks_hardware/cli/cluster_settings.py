@@ -29,7 +29,7 @@ _PRIVATE, _LOCAL = "private", "local"
 
 
 class UnknownAddressError(click.UsageError):
-    """The address of this machine is unknown, and there is no terminal to ask for networks."""
+    """The address of this machine is unknown, and the command cannot ask for networks."""
 
 
 def api_access_option() -> Callable[[Function], Function]:
