@@ -382,7 +382,7 @@ def test_guide_and_decisions_name_files_that_exist() -> None:
         lacking = [path for path in named if path.rstrip("/") not in endings and not (ROOT / path).exists()]
         assert lacking == [], file.name
     guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    tables = re.findall(r"^## (?:Where is what|Follow a field)\n(.*?)(?=^## )", guide, re.DOTALL | re.MULTILINE)
+    tables = re.findall(r"^## (?:Where to find things|Follow a field)\n(.*?)(?=^## )", guide, re.DOTALL | re.MULTILINE)
     paths = [path for table in tables for path in NAMED_PATH.findall(table) if "/" in path]
     assert len(paths) > 40
     # A newcomer opens these from the root or from the package.
