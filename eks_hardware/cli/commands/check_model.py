@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def check_model(config: Path, target: Target, task: str | None, framework: str | None, format_: str) -> None:
     """Check whether a model can run on other hardware, from its config.json or its name.
 
-    The verdict is yes, yes with changes, no or unknown.
+    The verdict is "yes", "with changes", "unknown" or "no".
 
     \b
     Examples:
