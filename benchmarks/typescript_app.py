@@ -1,8 +1,8 @@
 """Generate a TypeScript CDKTF app that defines the resources of synthesized stacks, as a baseline for Python.
 
 Each resource becomes one ``new Vpc(scope, id, {...})`` at the same path in the tree, and references between resources
-become tokens (``vpc.id``). The app synthesizes the same JSON; :func:`differences` lists any differences. By hand, a
-team would write such an app for one known result, without a strategy, a catalogue or rules.
+become tokens (``vpc.id``). The app synthesizes the same JSON; :func:`differences` lists any differences. A team would
+write such an app by hand only for one known result, without a strategy, a catalogue or rules.
 """
 
 from __future__ import annotations

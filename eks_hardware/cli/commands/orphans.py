@@ -118,7 +118,7 @@ def _refuse_broken_state(document: dict[str, object], folder: Path) -> None:
     copy = shlex.join(["cp", str(backup), str(file)])
     fail(
         f"{file}: must be a Terraform state, got an empty or incomplete file; Terraform was killed while it wrote it. "
-        f"Restore the last state that it kept, then run this command again: {copy}"
+        f"Restore the last state that Terraform saved, then run this command again: {copy}"
     )
 
 
