@@ -77,7 +77,10 @@ class Rule(StrategyModel):
     quote: Sentence = Field(description="The recommendation in words.")
     under: Sentence | None = Field(default=None, description="Heading above the quote; default: the tree's.")
     reading: Sentence | None = Field(default=None, description="How the quote maps to workload fields.")
-    when: When = Field(default=When(), description="Conditions; they override those of the tree.")
+    when: When = Field(
+        default=When(),
+        description="Conditions in addition to the tree's; they override its conditions of the same name.",
+    )
     names: Named = Field(description="The hardware that it recommends.")
     instead: tuple[Name, ...] = Field(default=(), description="Families that replace the named hardware today.")
     today: Today | None = Field(default=None, description="A change since the policy was written.")
