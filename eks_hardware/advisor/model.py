@@ -1,7 +1,7 @@
 """Data model of the advisor: shape, memory, gates, fit, candidates. Frozen plain data.
 
-``None`` always means unknown or not given. It never means "no" or zero. Types that
-a search creates by the thousand are named tuples, because a frozen dataclass takes several times as long to create.
+``None`` means unknown or not given, unless a comment gives it another meaning. It never means zero. Types that a search
+creates by the thousand are named tuples, because a frozen dataclass takes several times as long to create.
 """
 
 from __future__ import annotations

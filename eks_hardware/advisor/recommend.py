@@ -211,7 +211,8 @@ class _Screened:
 class _Search:
     """Tries instance types, and collects candidates and misses in the order of the trials.
 
-    If a request allows only CPU types, or only accelerators for inference, they are tried regardless of the policy.
+    If a request allows only CPU types, they are tried for models of any size. If it allows only accelerators that are
+    sold for inference, they are tried for training.
     """
 
     def __init__(self, request: Request, catalogue: Catalogue, only: Sequence[str]) -> None:
@@ -368,7 +369,7 @@ class _Search:
         return figure, figure is not None
 
     def _in_region(self, sized: _Sized, region: str, state: tuple[Maturity, str]) -> list[Draft] | Miss:
-        """Return the offers of a type in a region; ``state`` is the maturity of its software, with the reason."""
+        """Return the drafts of a type in a region, by purchasing option; ``state`` is its maturity, with the reason."""
         kind = sized.fit.kind
         drafts: list[Draft] = []
         above: list[Plan] = []

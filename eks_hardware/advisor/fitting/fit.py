@@ -296,8 +296,9 @@ def fit(request: Request, kind: InstanceType, region: str) -> Fit | Miss:
     """Return how a workload fits on an instance type of a region, with a remedy if it does not.
 
     Training uses all devices of the fewest nodes that fit it. Inference uses the fewest devices of one node that fit a
-    replica. Several nodes need EFA. Memory is estimated: ``config/facts/memory.json`` has each figure with its source
-    and the assumptions. To fit many types, reuse a :class:`Fitter`.
+    replica, or else the fewest nodes. Nodes are joined only with EFA, unless the request allows TCP. Memory is
+    estimated: ``config/facts/memory.json`` has each figure with its source and the assumptions. To fit many types,
+    reuse a :class:`Fitter`.
     """
     fitter = Fitter(request)
     fitted = fitter.fit(kind, region)

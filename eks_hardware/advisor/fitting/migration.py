@@ -53,7 +53,7 @@ class ModelCheck:
     verdict: Verdict
     reason: str  # the verdict in a sentence
     chips: tuple[ChipCheck, ...]  # accelerators of the target, those that fit first
-    fits: tuple[Fit, ...]  # instance types that the model fits on, smallest first; for GPUs, one per family
+    fits: tuple[Fit, ...]  # types that the model fits on, smallest first (Neuron: chip by chip; GPU: one per family)
     misses: tuple[Miss, ...]  # instance types that the model does not fit on
     changes: tuple[str, ...]  # required changes in code and containers, one sentence each
 
@@ -103,7 +103,7 @@ def _nearest(miss: Miss) -> tuple[bool, float, str]:
 
 
 def _size(fitted: Fit) -> tuple[int, float, int, str]:
-    """Return a sort key: few devices and nodes first, as an estimate of cost without prices."""
+    """Return a sort key: few nodes and little accelerator memory first, as an estimate of cost without prices."""
     held = fitted.kind.accelerator.memory_gib_total if fitted.kind.accelerator else None
     return fitted.nodes, held or 0.0, fitted.kind.vcpus, fitted.kind.name
 
@@ -170,7 +170,7 @@ def _verdict(request: Request, target: Target, chips: Sequence[ChipCheck], fitti
 
 
 def _changes(request: Request, kind: InstanceType) -> Iterator[str]:
-    """Yield the changes for the requested framework, or that of the first library that lists the model."""
+    """Yield the changes for the requested framework, the first library that lists the model, or the default one."""
     fact = facts.neuron_models()["changes"]
     rows = neuron_libraries(request, kind)
     default = facts.memory()["neuron"]["default_framework"]

@@ -12,7 +12,7 @@ _MEMORY = "MEMORY"
 _NEAREST = 5
 # The user cannot fix these.
 _FINAL = frozenset({"WITHDRAWN", "BARE_METAL", "BURSTABLE", "HARDWARE", "CPU"})
-# The workload fits, but is too slow, has no known price, or exceeds a limit.
+# The workload fits, but the type is too slow, unpriced or above a limit, has immature software, or joins nodes.
 _NEARLY = frozenset({"LATENCY", "PRICE", "PLAN", "QUOTA", "SOFTWARE", "NODES"})
 
 

@@ -30,7 +30,7 @@ class Weighed(NamedTuple):
     policy: float  # match with the policy's branch, from 0 to 1
     maturity: Maturity
     nodes: int  # for one job or one replica
-    place: tuple[int, ...]  # positions of its region and purchasing option in the request: the first tie-breaker
+    place: tuple[int, ...]  # positions of its region and purchasing option in the request: a tie-breaker
     name: str  # of the instance type: the last tie-breaker
     speed_of_a_node: float | None = None  # with all devices, to find what is better in every measure; None: ``speed``
     tight: bool = False  # whether it may not fit, because memory is estimated
@@ -45,9 +45,9 @@ class Scored(NamedTuple):
     total: float  # from 0 to 100, with the weights of the budget
     within: bool  # whether its cost is within the budget's limit, so that it can be first
     times_the_cheapest: float | None  # its cost divided by the lowest of those that can be first; None if unknown
-    times_slower: float | None  # the best speed within the budget's limit divided by its own; None if unknown
+    times_slower: float | None  # the best speed within the limit of the comparison divided by its own; None if unknown
     compared_up_to: float | None = (
-        None  # that limit, as a multiple of the lowest cost; None if none is faster at any price
+        None  # the limit of the comparison, as a multiple of the lowest cost; None if none is faster at any price
     )
     undercut: bool = False  # whether hardware of unknown speed, which is not compared, costs less than the lowest cost
 
@@ -69,9 +69,10 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
 
     Scores for cost and speed are logarithmic, relative to the best: doubling the cost loses as much at one dollar as at
     a hundred. Without a price or an estimate, the usual price of the same memory counts, and the candidate is never
-    first. A candidate above the budget's limit scores less than all within it, and the others are not compared with its
-    speed. A candidate that is better in everything measured (cost, speed, maturity, number of nodes) never scores less,
-    even if it may not fit. One of much better value per hour scores more, except with priority performance.
+    first. A candidate above the budget's limit scores less than all within it. Speeds are compared with the fastest
+    candidate within that limit, or within the limit of ``balanced`` if that is higher. A candidate that is better in
+    everything measured (cost, speed, maturity, number of nodes) never scores less, even if it may not fit. A candidate
+    of much better value per hour scores more, except with priority performance.
     """
     rules = facts.ranking()
     way = way_of(workload)
@@ -196,7 +197,10 @@ def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], 
 
 
 def _is_better(one: Weighed, other: Weighed, cost: float, than: float) -> bool:
-    """Return whether it is at least as good in cost, speed, maturity and nodes, and better in one of them."""
+    """Return whether ``one`` is not worse than ``other`` in cost, speed, maturity and nodes, and better in one of them.
+
+    ``cost`` is that of ``one``, and ``than`` that of ``other``. False if a cost or speed is unknown.
+    """
     scores = facts.ranking()["maturity"]
     fast, slow = one.speed_of_a_node or one.speed, other.speed_of_a_node or other.speed
     if math.inf in (cost, than) or fast is None or slow is None:
@@ -208,9 +212,9 @@ def _is_better(one: Weighed, other: Weighed, cost: float, than: float) -> bool:
 
 
 def order(weighed: Weighed, scored: Scored, *, basis: Basis) -> tuple[object, ...]:
-    """Return a sort key, best first: the score, then the price, then the order of the request, then the name.
+    """Return a sort key, best first: the limit, score, cost, speed, maturity, nodes, price, order of the request, name.
 
-    Differences beyond the fourth digit are ignored: prices differ by rounding between regions.
+    Price differences beyond the fourth digit are ignored: prices differ by rounding between regions.
     """
     cost, hourly = weighed.costs[basis], weighed.costs["usd_per_hour"]
     return (
@@ -231,7 +235,7 @@ def _rounded(value: float | None) -> float:
 
 
 def _times(larger: float | None, smaller: float | None) -> float | None:
-    """Return a quotient; None if one of the two is unknown. A free candidate is as cheap as any other."""
+    """Return a quotient; None if either is unknown. Divided by 0, it is 1 for another 0, and infinite otherwise."""
     if larger is None or smaller is None:
         return None
     return larger / smaller if smaller > 0 else (1.0 if larger == smaller else math.inf)

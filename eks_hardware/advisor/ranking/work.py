@@ -28,12 +28,12 @@ def run_tokens(request: Request) -> int | None:
 
 
 def is_planned(workload: WorkloadSpec) -> bool:
-    """Return whether the duration of a training run matters: the workload sets its tokens or its time."""
+    """Return whether the duration of a training run matters: the workload sets its tokens or a time limit."""
     return workload.trains and bool(workload.training_tokens or workload.within)
 
 
 def compared_per(workload: WorkloadSpec) -> Literal["node", "device"] | None:
-    """Return the unit whose speed counts for a training run without a duration and a number of nodes.
+    """Return the unit whose speed counts for a training run without a token count, a time limit or a number of nodes.
 
     Pre-training fills nodes. Fine-tuning often fits one device, and more devices of any type are faster.
     """
@@ -65,7 +65,7 @@ def in_flight(request: Request) -> int:
 
 
 def at_pace(request: Request, sequences: int) -> Request:
-    """Return the request for one replica that serves users: a number of sequences, each at reading speed."""
+    """Return the request for one replica that serves users: a number of sequences, with latency targets or defaults."""
     fields = {"concurrent_sequences": sequences, "latency": _pace(request)}
     return request.with_workload(**fields)
 

@@ -89,7 +89,7 @@ def _between_devices(request: Request, fit: Fit) -> Iterator[_Link]:
 def _between(chip: Accelerator) -> tuple[float, str]:
     """Return the speed of the links between the devices of a node in GB/s, in one direction, and in words.
 
-    Vendors count both directions. If a speed far below the peak is measured on the accelerator, it is used instead.
+    Vendors count both directions. A lower speed that was measured on the accelerator is used instead.
     """
     peak = performance(chip).link_gb_per_second or slowest_link("link_gb_per_second")
     row = delay("exchange", chip.kind, chip.name)

@@ -44,7 +44,7 @@ class Replicas:
 def replicas(fitter_for: Callable[[int], Fitter], kind: InstanceType, sequences: int) -> Replicas | Miss:
     """Return the replicas on a type for some concurrent sequences, or the miss of the smallest replica.
 
-    ``fitter_for`` returns the fitter for a replica with a number of sequences, and reading speed as its latency target.
+    ``fitter_for`` returns the fitter for a replica with a number of sequences and the latency targets of the users.
     """
     one = fitter_for(1)
     least = one.on(kind)

@@ -131,7 +131,7 @@ def training_seconds(
     Args:
         devices: the accelerators.
         active_parameters: parameters that a token uses, with those of the chosen experts.
-        tokens: tokens of the run: data set times epochs.
+        tokens: tokens of the run (data set times epochs), or of one pass.
         precision: number format of the peak: ``bf16``.
         attention_size: attention heads times size of a head.
         attended_tokens: tokens that a token attends to on average, summed over the layers.
@@ -332,7 +332,7 @@ def served_tokens_per_second(*, output_tokens: float, prefill: Estimate, decode:
 
 
 def usd_per_million_tokens(usd_per_hour: float | None, tokens_per_second: float | None) -> float | None:
-    """Return the price of a million tokens in US dollars; None where price or speed is unknown."""
+    """Return the price of a million tokens in US dollars; None if price or speed is unknown."""
     if usd_per_hour is None or tokens_per_second is None:
         return None
     return usd_per_hour / (tokens_per_second * _SECONDS_PER_HOUR) * _MILLION

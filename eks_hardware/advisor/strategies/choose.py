@@ -159,7 +159,7 @@ def _alike(each: Candidate) -> tuple[object, ...]:
 
 
 def needs_of(workload: WorkloadSpec, best: Candidate) -> Needs:
-    """Return a workload's requirements on its nodes, for the rules. On CPU nodes, only the framework is one.
+    """Return a workload's requirements on its nodes, for the rules. On CPU nodes, the framework is the only one.
 
     The precision is omitted if the accelerator computes in another format: always for 4-bit weights, and for 8-bit
     weights if it does not support their format.

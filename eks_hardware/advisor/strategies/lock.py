@@ -62,7 +62,7 @@ class Chosen(_LockModel):
 
     instance_types: Annotated[tuple[InstanceTypeName, ...], Field(min_length=1, max_length=20)]  # best first
     capacity: Annotated[tuple[Capacity, ...], Field(min_length=1, max_length=4)]  # a group has exactly one
-    nodes: Annotated[int, Field(ge=1, le=5000)]  # for one job or one replica
+    nodes: Annotated[int, Field(ge=1, le=5000)]  # for one job, one replica, or all replicas for users
     efa: bool  # whether they use EFA
     needs: Needs  # requirements of the software
 

@@ -88,13 +88,13 @@ def _group(recommendation: Recommendation, chosen: Candidate) -> Group:
 
 
 def _bought(purchase: str) -> Capacity:
-    """Return the capacity of a group. Reserved Instances are On-Demand in a strategy; the account has the discount."""
+    """Return the capacity of a group for a purchasing option."""
     ways: dict[str, Capacity] = {"spot": "spot", "capacity-block": "capacity-block", "reserved": "reserved"}
     return ways.get(purchase, "on-demand")
 
 
 def _fewest(workload: WorkloadSpec, chosen: Candidate) -> int:
-    """Return the nodes of one replica for a served model: nothing else starts them. A Capacity Block starts later."""
+    """Return the nodes of a served model: nothing else starts them. A Capacity Block starts later, so it gets 0."""
     serves = workload.task == "inference" and chosen.purchase != "capacity-block"
     return chosen.nodes if serves else 0
 
@@ -110,7 +110,7 @@ def _scaling_comment(workload: WorkloadSpec, chosen: Candidate) -> str:
 
 
 def last_sdk(kind: InstanceType, framework: str | None, purpose: str) -> str | None:
-    """Return the newest Neuron SDK with a framework; None if that is the newest SDK of all."""
+    """Return the newest Neuron SDK with a framework; None if the newest SDK of all has it, or if none is known."""
     ranges = software.sdk_ranges(kind, framework, purpose) if framework and kind.hardware.is_neuron else None
     newest = facts.software()["frameworks"]["newest_sdk"]
     if not ranges or any(cuda_range.has(newest) for cuda_range in ranges):
@@ -119,7 +119,7 @@ def last_sdk(kind: InstanceType, framework: str | None, purpose: str) -> str | N
 
 
 def _disk_gib(recommendation: Recommendation, kind: InstanceType) -> int | None:
-    """Return the space for images and twice the downloaded weights; None for nodes with local disks."""
+    """Return the space for images and twice the weights; None if the default is enough, or nodes have local disks."""
     if kind.instance_store:
         return None
     weights_gib = recommendation.request.shape.parameters * 2 / 2**30
