@@ -105,7 +105,7 @@ def read(path: Path, as_of: str | None = None) -> Prices:
 
 
 def _check(prices: Prices) -> None:
-    """Raise ValueError for a price that is not a positive number. In price lists, 0 means unknown."""
+    """Raise ValueError for a price that is negative or not finite, and drop prices of 0, which mean unknown."""
     for by_region in (prices.on_demand, prices.spot, prices.commitments):
         for region, by_type in by_region.items():
             for name, said in by_type.items():

@@ -1,6 +1,6 @@
 """The catalogue's data about an EC2 instance type: plain and frozen.
 
-``None`` always means unknown, never "no" or zero.
+``None`` means unknown, unless an attribute gives it another meaning. It never means zero.
 """
 
 from __future__ import annotations

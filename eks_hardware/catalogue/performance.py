@@ -92,8 +92,8 @@ def utilization(step: str, kind: str, accelerator: str | None = None) -> Utiliza
     """Return the share of the peak that is reached; None if no figure is published.
 
     Args:
-        step: ``training``, ``training attention``, ``prefill`` and ``encoder`` for the peak compute, ``decode`` for
-            the memory bandwidth.
+        step: such as ``training``, ``prefill`` and ``encoder`` for the peak compute, ``decode`` for the memory
+            bandwidth, or ``experts`` for the speed of experts. A step can name a format: ``decode in int4``.
         kind: kind of accelerator: ``gpu``, ``neuron``.
         accelerator: its name. A row that names it comes before the row for the whole kind.
     """
@@ -105,8 +105,8 @@ def delay(step: str, kind: str, accelerator: str | None = None) -> DelayRow | No
     """Return a part of the time of a pass that neither peak explains; None if nothing is known.
 
     Args:
-        step: ``layer`` for every layer, ``exchange`` for the exchanges of a layer between devices, ``pass`` for a
-            whole pass of an encoder.
+        step: such as ``layer`` for every layer, ``exchange`` for the exchanges of a layer between devices, or ``pass``
+            for a whole pass of an encoder.
         kind: kind of accelerator: ``gpu``, ``neuron``.
         accelerator: its name. A row that names it comes before the row for the whole kind.
     """

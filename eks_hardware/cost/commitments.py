@@ -40,8 +40,8 @@ class Commitment(NamedTuple):
 def commitment(cost: StrategyCost, catalogue: Catalogue) -> Commitment | None:
     """Return the price of the nodes at ``min``, or at ``max`` if accelerated ones run only there.
 
-    It counts the first type of each group and pool, and leaves out those that use Spot or Capacity Blocks. It is None
-    without nodes, and if a type has no On-Demand price.
+    It counts the first type of each group, and the type that bounds the cost of each pool. It leaves out those that can
+    use Spot or Capacity Blocks. It is None without nodes, and if a type has no On-Demand price.
     """
     lines = [line for line in cost.lines if line.kind == "instances" and _is_discounted(line)]
     accelerated = [line for line in lines if _is_accelerated(line, catalogue)]

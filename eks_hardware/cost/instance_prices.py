@@ -31,8 +31,8 @@ def instance_figure(
     """Return the price of an instance type (Linux, shared tenancy), or None if unknown.
 
     Reserved Instances are standard ones, Savings Plans are Compute Savings Plans, both without upfront payment. The
-    Spot price is the median of the region's zones.
-    For a Capacity Block, it is the price on ``today``. ``why_unknown`` returns the reason for None.
+    Spot price is the median of the region's zones. The Capacity Block price is the latest that applies on ``today``.
+    ``why_unknown`` returns the reason for None.
     """
     if purchase == "on-demand":
         price = catalogue.price(type_name, region)

@@ -35,7 +35,8 @@ class PriceEstimates:
     def of(self, name: str, region: str) -> PriceEstimate | None:
         """Return an estimate of the On-Demand price of a type in a region; None if no region has a price.
 
-        It is the price in the cheapest region, times the median ratio of the prices of accelerated types in both.
+        It is the price in the cheapest region, times the median ratio of the prices of accelerated types in both. If no
+        such type has a price in both, it is the median price of all regions.
         """
         known = {
             other: price.usd_per_hour
