@@ -110,8 +110,9 @@ def _check(prices: Prices) -> None:
         for region, by_type in by_region.items():
             for name, said in by_type.items():
                 figures = said.values() if isinstance(said, dict) else said if isinstance(said, list) else [said]
-                if not all(math.isfinite(usd) and usd >= 0 for usd in figures):
-                    raise ValueError(f"the price of {name} in {region} is not a positive number")
+                wrong = next((usd for usd in figures if not math.isfinite(usd) or usd < 0), None)
+                if wrong is not None:
+                    raise ValueError(f"the price of {name} in {region} must be a number of at least 0, got {wrong:g}")
             for name in [name for name, said in by_type.items() if said in (0, [0])]:
                 del by_type[name]
 

@@ -41,7 +41,7 @@ _MEANINGS = {
     "found unexpected end of stream": "the quote on line {line} is not closed; close it",
     "found unknown escape character": _ESCAPE,
     "mapping keys are not allowed in this context": 'a value cannot begin with "? "; put it in quotes',
-    "mapping values are not allowed in this context": '": " is not allowed here; indent the line like its neighbours, '
+    "mapping values are not allowed in this context": '": " is not allowed here; indent the line like its neighbors, '
     'or put a value that contains ": " in quotes',
 }
 

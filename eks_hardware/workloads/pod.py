@@ -100,7 +100,7 @@ def pod_notes(target: Target, size: Size, *, placed: Placement) -> Notes:
     if target.runs_system:
         notes[resources] = f"half of a node ({size.kind.name}): CoreDNS and the controllers run here, too"
     if _needs_scheduler(target, size):
-        notes[("schedulerName",)] = "assigns neighbouring Neuron devices"
+        notes[("schedulerName",)] = "assigns neighboring Neuron devices"
     if target.node.ami_family == "bottlerocket" and target.hardware.is_neuron:
         notes[("securityContext",)] = (
             "not root; on Bottlerocket this user owns the devices (device-ownership-from-security-context)"
@@ -152,7 +152,7 @@ def _environment(target: Target, size: Size) -> dict[str, str]:
 
 
 def _needs_scheduler(target: Target, size: Size) -> bool:
-    """Return whether the devices must be neighbours, which EKS's default scheduler does not guarantee."""
+    """Return whether the devices must be neighbors, which EKS's default scheduler does not guarantee."""
     runs = NEURON in target.resolved.kubernetes.charts and has_several_devices(nodes_with(target.resolved, is_neuron))
     return target.hardware.is_neuron and size.devices > 1 and runs
 

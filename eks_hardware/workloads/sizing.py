@@ -143,13 +143,13 @@ def _wanted(target: Target, request: Request, counts: dict[InstanceType, int], r
 
 
 def _check_allocation(asked: int, counts: dict[InstanceType, int]) -> None:
-    """Refuse numbers of devices that cannot be neighbours: some chips are assigned with their neighbours."""
+    """Refuse numbers of devices that cannot be neighbors: some chips are assigned with their neighbors."""
     sizes_of = facts.workload_images()["neuron_allocations"]["sizes"]
     for kind in counts:
         chip = chip_of(kind)
         if chip in sizes_of and asked not in sizes_of[chip]:
             allowed = ", ".join(str(size) for size in sizes_of[chip] if size <= counts[kind])
-            _refuse(f"{asked} {chip} devices cannot be neighbours; use one of {allowed}")
+            _refuse(f"{asked} {chip} devices cannot be neighbors; use one of {allowed}")
 
 
 def _refuse(message: str) -> None:

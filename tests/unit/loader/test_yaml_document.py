@@ -118,7 +118,7 @@ def test_refused(text: str, expected: list[tuple[str, int, int]]) -> None:
          "items alike, and the fields of each item alike"),
         (" a: 1\nb: 2\n", "indented differently from the lines above; indent all top-level fields alike"),
         ("a: 1\nb\nc: 2\n", 'line 2 has no value; write "key: value" on one line, with a space after the colon'),
-        ("a: b: c\n", '": " is not allowed here; indent the line like its neighbours, or put a value that contains ": "'
+        ("a: b: c\n", '": " is not allowed here; indent the line like its neighbors, or put a value that contains ": "'
          " in quotes"),
         ("a: - b\n", 'a list item ("- ") must start on its own line'),
         (": x\n", 'a key is missing before ":"; add it'),

@@ -210,7 +210,7 @@ def test_environment(of: Strategy, request_: dict[str, Any], expected: dict[str,
     assert {name: found.get(name) for name in expected} == expected
 
 
-def test_neuron_devices_that_have_to_be_neighbours_name_their_scheduler() -> None:
+def test_neuron_devices_that_have_to_be_neighbors_name_their_scheduler() -> None:
     of = strategy(TRN1, kubernetes={"delivery": "helm"})
     assert workload_pod(of, group="trn1")["schedulerName"] == "my-scheduler"
     assert "schedulerName" not in workload_pod(of, group="trn1", accelerators=1)
@@ -476,7 +476,7 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
         "use 1",
     ),
     (
-        "devices that are no neighbours",
+        "devices that are no neighbors",
         strategy(TRN1),
         {"group": "trn1", "accelerators": 3},
         "WORKLOAD_ACCELERATORS",
@@ -484,12 +484,12 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
         "1, 4, 8, 16",
     ),
     (
-        "devices of Trainium2 that are no neighbours",
+        "devices of Trainium2 that are no neighbors",
         strategy(group("trn2.48xlarge")),
         {"accelerators": 2},
         "WORKLOAD_ACCELERATORS",
         "--accelerators",
-        "2 Trainium2 devices cannot be neighbours; use one of 1, 4, 8, 16",
+        "2 Trainium2 devices cannot be neighbors; use one of 1, 4, 8, 16",
     ),
     (
         "independent replicas",
