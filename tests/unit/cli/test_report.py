@@ -61,7 +61,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     for place, why in (
         (fifo, "not a regular file"),
         (tmp_path, "not a regular file"),
-        (Path(os.devnull), "not a regular file"),
+        (Path("/dev/zero"), "not a regular file"),
     ):
         code, said, problem = run("development", "--output", str(place))
         assert (code, said) == (2, "")
