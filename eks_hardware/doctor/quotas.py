@@ -40,7 +40,7 @@ def probes(subject: Subject) -> Iterator[Probe]:
             continue
         yield Probe(_path(need), f"quota {need.code}", partial(_enough, subject, need))
         if need.counts_vcpus or need.key in _IN_USE:
-            yield Probe(_path(need), f"usage of {need.code}", partial(_beside, subject, need))
+            yield Probe(_path(need), f"usage of {need.code}", partial(_with_current_usage, subject, need))
 
 
 def _path(need: QuotaNeed) -> str:
@@ -81,7 +81,7 @@ def _enough(subject: Subject, need: QuotaNeed, aws: Aws) -> Iterator[Diagnosis]:
         )
 
 
-def _beside(subject: Subject, need: QuotaNeed, aws: Aws) -> Iterator[Diagnosis]:
+def _with_current_usage(subject: Subject, need: QuotaNeed, aws: Aws) -> Iterator[Diagnosis]:
     applied = _applied(need, aws)
     if applied < need.needed:
         return  # already reported

@@ -132,7 +132,7 @@ def _memory(accelerators: Sequence[Accelerator]) -> str:
 
 
 def _within_limits(pool: ResolvedNodePool, kinds: Sequence[InstanceType]) -> int:
-    """Return the devices that the limits allow if all nodes are of the type with the most devices within them."""
+    """Return the devices that the limits allow if all nodes are of the type that yields the most devices."""
     most = 0
     for kind in kinds:
         if kind.accelerator:

@@ -183,8 +183,8 @@ def _best_first(zone_ids: Sequence[str]) -> tuple[str, ...]:
 def zones_of(demand: Demand, choice: ZoneChoice, region: str, catalogue: Catalogue) -> tuple[str, ...]:
     """Return the zones of a group or pool: pinned ones, otherwise base zones with its types, otherwise the added one.
 
-    A group that must be in one zone uses the first of several, in the order of the strategy. A zone that is listed
-        later therefore moves nothing.
+    A group that must be in one zone uses the first zone that the strategy lists. Appending a zone does not move the
+    group.
     """
     if demand.pinned:
         return tuple(sorted(set(demand.pinned)))

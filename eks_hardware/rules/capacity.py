@@ -48,7 +48,7 @@ def _repair(context: Context) -> Iterator[Breach]:
         if group.node_repair and group.capacity in RESERVED:
             yield (
                 node_path(group, "node_repair"),
-                "the reservation may have no room for a node's replacement, and then a job loses the node for good; "
+                "the reservation may have no room for a node's replacement, so a job may lose the node permanently; "
                 "remove this line, because repair is off by default for reserved capacity",
             )
 

@@ -87,7 +87,7 @@ def _autoscaler(context: Context) -> Iterator[Breach]:
         if argument == "scale-down-enabled" and str(value).lower() == "false":
             how = "never removes idle nodes of"
         elif argument in _THRESHOLDS and _is_zero(value):
-            how = "removes only nodes with a utilization below 0, so never those of"
+            how = "removes only nodes whose utilization is below 0, so it never removes those of"
         elif argument in _DELAYS and (go_seconds(value) or 0) >= _LONG_SECONDS:
             how = f"waits {value} before it removes idle nodes of"
         else:

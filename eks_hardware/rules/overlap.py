@@ -37,7 +37,7 @@ def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
 
 
 def _alike(one: _Place, other: _Place) -> frozenset[str]:
-    """Return the types that both have for the same pods; none if taints, labels, weights or zones differ."""
+    """Return the types that both can launch for the same pods; none if taints, labels, weights or zones differ."""
     weights = {each.node.weight for each in (one, other) if isinstance(each.node, NodePoolSpec)}
     apart = one.for_whom != other.for_whom or one.zones.isdisjoint(other.zones) or len(weights) > 1
     return frozenset() if apart else one.types & other.types

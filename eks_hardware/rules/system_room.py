@@ -113,7 +113,7 @@ def _placed(context: Context) -> tuple[_Pod, ...]:
 
 
 def _rooms(context: Context) -> tuple[list[_Room], NodeGroupSpec | None]:
-    """Return the room on each initial node that is open to every pod, and the CPU group with the most of them."""
+    """Return the free resources of each untainted initial node, and the CPU group with the most such nodes."""
     rooms, group = context.once(_empty_rooms)
     return [replace(room) for room in rooms], group  # placing pods changes them
 
@@ -186,7 +186,7 @@ def _daemonsets(context: Context, kind: InstanceType) -> list[_Pod]:
 
 
 def _first_unplaced(pods: list[_Pod], rooms: list[_Room]) -> _Pod | None:
-    """Place pods, the largest first; return the first one that fits nowhere."""
+    """Place pods, the largest first; return the first pod that does not fit on any node."""
     for pod in sorted(pods, key=lambda pod: (-pod.memory, -pod.cpu, pod.name)):
         if not any(room.takes(pod) for room in sorted(rooms, key=lambda room: (-room.memory, -room.cpu))):
             return pod

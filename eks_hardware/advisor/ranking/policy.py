@@ -73,7 +73,7 @@ class Policy:
     cautions: tuple[Branch, ...]  # warnings about hardware, whatever the branch
 
     def branch(self, workload: WorkloadSpec, shape: Shape) -> Branch:
-        """Return the branch for a workload: the first whose conditions are met, or one that names nothing."""
+        """Return the branch for a workload: the first whose conditions are met, or an empty branch."""
         asked = _Asked.by(workload, shape)
         return next((each for each in self.branches if asked.meets(each.when)), _NO_BRANCH)
 

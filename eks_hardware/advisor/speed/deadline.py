@@ -13,7 +13,7 @@ _MOST_NODES = 5000
 
 
 def in_time(request: Request, fitter: Fitter, fit: Fit, *, tokens: int, longest: float) -> tuple[Fit, Speed]:
-    """Return the fit on the fewest nodes that train some tokens within ``longest`` hours, with its speed.
+    """Return the smallest fit that trains the given tokens within ``longest`` hours, with its speed.
 
     ``fit`` is the one on the fewest nodes. If no number of nodes is fast enough, or the nodes cannot be joined, the
     result is the widest fit that was tried. It is still too slow.
