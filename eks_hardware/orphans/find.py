@@ -49,7 +49,7 @@ def find(
             not_checked.append(f"{kind}: no permission for {error.permission}")
         except CallError as error:
             not_checked.append(f"{kind}: {error.action} failed: {error.code}")
-    terraform = f"{program} -chdir={shlex.quote(str(folder))} import"
+    terraform = f"{program} -chdir={shlex.quote(str(folder))}"
     orphans = tuple(
         Orphan(orphan.kind, orphan.id, orphan.address, _commands(orphan, terraform, profile)) for orphan in found
     )
@@ -70,6 +70,8 @@ def _searches(
 
 def _commands(orphan: Found, terraform: str, profile: str | None) -> tuple[str, ...]:
     if orphan.address:
-        return (f"{terraform} {shlex.quote(orphan.address)} {shlex.quote(orphan.id)}",)
+        address = shlex.quote(orphan.address)
+        first = (f"{terraform} state rm {address}",) if orphan.in_place_of else ()
+        return (*first, f"{terraform} import {address} {shlex.quote(orphan.id)}")
     suffix = f" --profile {shlex.quote(profile)}" if profile else ""
     return tuple(f"{command}{suffix}" for command in orphan.delete)

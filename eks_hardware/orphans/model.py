@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +19,14 @@ class Found:
         id: its id for ``terraform import``.
         address: its address in the stack; empty if it is not in the stack.
         delete: the AWS commands that delete it, if it has no address.
+        in_place_of: id in the state at this address, of a resource that no longer exists; empty if the state has none.
     """
 
     kind: str
     id: str
     address: str = ""
     delete: tuple[str, ...] = ()
+    in_place_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,19 @@ class Stack:
             address = f"{kind}.{name}"
             if address not in self._attributes:
                 yield address, body
+
+    def stale(self, kind: str, existing: Collection[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the address and arguments of each resource of a type whose id in the state does not exist.
+
+        Terraform replaces what an interrupted apply was creating. A state restored from before that has the old id.
+        """
+        for name, body in self._resources.get(kind, {}).items():
+            if (id_ := self.id_of(f"{kind}.{name}")) and id_ not in existing:
+                yield f"{kind}.{name}", body
+
+    def id_of(self, address: str) -> str:
+        """Return the id at an address in the state; empty if it has none."""
+        return str(self._attributes.get(address, {}).get("id") or "")
 
     def has(self, kind: str) -> bool:
         """Return whether the stack or its state has resources of a type."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,30 +147,35 @@ KINDS = (
 def look(kind: Kind, stack: Stack, aws: Aws, strategy: str, region: str) -> Iterator[Found]:
     """Yield the resources of a type that have the strategy's tag but are not in the state."""
     known = stack.known(kind.type)
-    missing = _by_name(kind, stack)
     wanted = [{"Name": f"tag:{STRATEGY_TAG}", "Values": [strategy]}]
-    for page in aws.pages(kind.service, kind.operation, kind.key, **({kind.filters: wanted} if kind.filters else {})):
+    filters = {kind.filters: wanted} if kind.filters else {}
+    pages = list(aws.pages(kind.service, kind.operation, kind.key, **filters))
+    missing = _by_name(kind, stack, {str(page[kind.id]) for page in pages if not _is_ending(page)})
+    for page in pages:
         id_, tags = str(page[kind.id]), {tag["Key"]: tag["Value"] for tag in page.get("Tags", ())}
-        is_ending = any(str(page.get(state, "")).lower() in _ENDING for state in _STATES)
         is_other = kind.only is not None and page.get(kind.only[0]) != kind.only[1]
         if not kind.filters and tags.get(STRATEGY_TAG) != strategy:
             continue
-        if id_ in known or is_ending or is_other or any(key.startswith(_OF_OTHERS) for key in tags):
+        if id_ in known or _is_ending(page) or is_other or any(key.startswith(_OF_OTHERS) for key in tags):
             continue
         name = str(page.get(kind.name[0], "")) if kind.name else tags.get("Name", "")
         if (kind.type, name) == ("aws_security_group", _DEFAULT):
             continue  # each VPC has one, which is deleted with the VPC; the stack adopts it again
         if address := missing.pop(name, ""):
-            yield Found(kind.type, id_, address)
+            yield Found(kind.type, id_, address, in_place_of=stack.id_of(address))
         else:
             first = _mount_targets(aws, id_, region) if kind.service == "efs" else ()
             yield Found(kind.type, id_, delete=(*first, *_delete(kind, id_, page, region)))
 
 
-def _by_name(kind: Kind, stack: Stack) -> dict[str, str]:
-    """Return the addresses of missing resources by name, except those that share a name."""
+def _is_ending(page: Mapping[str, Any]) -> bool:
+    return any(str(page.get(state, "")).lower() in _ENDING for state in _STATES)
+
+
+def _by_name(kind: Kind, stack: Stack, existing: Collection[str]) -> dict[str, str]:
+    """Return the addresses of resources that are missing or do not exist, by name, except those that share a name."""
     ids: dict[str, list[str]] = {}
-    for address, body in stack.missing(kind.type):
+    for address, body in (*stack.missing(kind.type), *stack.stale(kind.type, existing)):
         name = body.get(kind.name[1], "") if kind.name else body.get("tags", {}).get("Name", "")
         ids.setdefault(str(name), []).append(address)
     return {name: addresses[0] for name, addresses in ids.items() if len(addresses) == 1}
@@ -197,17 +202,20 @@ def _mount_targets(aws: Aws, file_system_id: str, region: str) -> Iterator[str]:
 def keys(stack: Stack, aws: Aws, strategy: str, region: str) -> Iterator[Found]:
     """Yield the KMS keys with the strategy's tag that are not in the state."""
     known = stack.known("aws_kms_key")
-    missing = [address for address, _ in stack.missing("aws_kms_key")]
     parameters = {
         "TagFilters": [{"Key": STRATEGY_TAG, "Values": [strategy]}],
         "ResourceTypeFilters": ["kms:key"],
     }
-    for page in aws.pages("resourcegroupstaggingapi", "get_resources", "ResourceTagMappingList", **parameters):
-        id_ = str(page["ResourceARN"]).rpartition("/")[2]
-        if id_ in known:
+    pages = aws.pages("resourcegroupstaggingapi", "get_resources", "ResourceTagMappingList", **parameters)
+    listed = [str(page["ResourceARN"]).rpartition("/")[2] for page in pages]
+    states = {id_: aws.call("kms", "describe_key", KeyId=id_)["KeyMetadata"]["KeyState"].lower() for id_ in listed}
+    ending = {id_ for id_, state in states.items() if state in _ENDING}
+    # New keys can be missing in the list for minutes, so a key in the state exists unless it is being deleted.
+    existing = (known | states.keys()) - ending
+    addresses = [each for each, _ in (*stack.missing("aws_kms_key"), *stack.stale("aws_kms_key", existing))]
+    for id_ in listed:
+        if id_ in known or id_ in ending:
             continue
-        if aws.call("kms", "describe_key", KeyId=id_)["KeyMetadata"]["KeyState"].lower() in _ENDING:
-            continue
-        address = missing.pop() if missing else ""
+        address = addresses.pop() if addresses else ""
         command = aws_command("kms", "schedule-key-deletion", key_id=id_, pending_window_in_days=7, region=region)
-        yield Found("aws_kms_key", id_, address, (command,))
+        yield Found("aws_kms_key", id_, address, (command,), stack.id_of(address))

@@ -78,6 +78,35 @@ def test_a_second_one_is_deleted() -> None:
     )
 
 
+def test_one_in_place_of_a_resource_that_is_gone_takes_its_address() -> None:
+    """A state from before a replacement has the old id. AWS would not delete a route table that is in use."""
+    stack = stack_of(aws_route_table={"it": {"tags": {"Name": "demo-private"}}})
+    tables = [{"RouteTableId": "rtb-new", "Tags": [TAG, {"Key": "Name", "Value": "demo-private"}]}]
+    answers = {"ec2:DescribeRouteTables": {"RouteTables": tables}}
+    (orphan,) = searched(stack, state(aws_route_table={"id": "rtb-gone"}), answers).orphans
+    assert orphan.commands == (
+        "terraform -chdir=cdktf.out/stacks/demo state rm aws_route_table.it",
+        "terraform -chdir=cdktf.out/stacks/demo import aws_route_table.it rtb-new",
+    )
+    tables.append({"RouteTableId": "rtb-gone", "Tags": tables[0]["Tags"]})
+    (orphan,) = searched(stack, state(aws_route_table={"id": "rtb-gone"}), answers).orphans
+    assert (orphan.address, orphan.id) == ("", "rtb-new")
+    assert orphan.commands[0].startswith("aws ec2 delete-route-table --route-table-id rtb-new")
+
+
+def test_a_key_in_place_of_one_that_is_being_deleted_takes_its_address() -> None:
+    stack = stack_of(aws_kms_key={"it": {}})
+    states = {"old": "PendingDeletion", "new": "Enabled"}
+    listed = [{"ResourceARN": f"arn:aws:kms:{REGION}:{ACCOUNT}:key/{name}"} for name in states]
+    answers = {
+        "tagging:GetResources": {"ResourceTagMappingList": listed},
+        "kms:DescribeKey": lambda given: {"KeyMetadata": {"KeyId": given["KeyId"], "KeyState": states[given["KeyId"]]}},
+    }
+    (orphan,) = searched(stack, state(aws_kms_key={"id": "old"}), answers).orphans
+    assert (orphan.id, orphan.address) == ("new", "aws_kms_key.it")
+    assert [command.split()[2] for command in orphan.commands] == ["state", "import"]
+
+
 def test_an_internet_gateway_is_detached_before_it_is_deleted() -> None:
     attached = [{"VpcId": "vpc-2", "State": "available"}]
     gateways = {"InternetGateways": [{"InternetGatewayId": "igw-2", "Tags": [TAG], "Attachments": attached}]}
