@@ -54,7 +54,7 @@ test: setup .venv/scan/.installed ## run all tests, including deployments
 	@$(python) -m eks_hardware.local.cluster_tools --for '$(cluster_tests)'
 	$(python) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-# Capturing logs and file descriptors takes a twelfth of the time, and no unit test needs either.
+# Capturing logs and file descriptors takes 7% of the time, and no unit test needs either.
 unit: .venv/.installed ## run the tests that need no Node, no Terraform and no separate process
 	$(python) -m pytest tests/unit -n 2 --dist loadfile --no-loadscope-reorder -p no:hypothesispytest -p no:logging \
 	  --capture=sys $(PYTEST_ARGS)

@@ -51,7 +51,7 @@ def find(
             not_checked.append(f"{kind}: {error.action} failed: {error.code}")
     terraform = f"{program} -chdir={shlex.quote(str(folder))}"
     orphans = tuple(
-        Orphan(orphan.kind, orphan.id, orphan.address, _commands(orphan, terraform, profile)) for orphan in found
+        Orphan(orphan.kind, orphan.id, orphan.address, _commands(orphan, stack, terraform, profile)) for orphan in found
     )
     return Report(caller.account, region, orphans, tuple(not_checked))
 
@@ -68,10 +68,10 @@ def _searches(
         yield "aws_kms_key", partial(tagged.keys, stack, aws, strategy, region)
 
 
-def _commands(orphan: Found, terraform: str, profile: str | None) -> tuple[str, ...]:
+def _commands(orphan: Found, stack: Stack, terraform: str, profile: str | None) -> tuple[str, ...]:
     if orphan.address:
         address = shlex.quote(orphan.address)
-        first = (f"{terraform} state rm {address}",) if orphan.in_place_of else ()
+        first = (f"{terraform} state rm {address}",) if stack.id_of(orphan.address) else ()
         return (*first, f"{terraform} import {address} {shlex.quote(orphan.id)}")
     suffix = f" --profile {shlex.quote(profile)}" if profile else ""
     return tuple(f"{command}{suffix}" for command in orphan.delete)

@@ -19,14 +19,12 @@ class Found:
         id: its id for ``terraform import``.
         address: its address in the stack; empty if it is not in the stack.
         delete: the AWS commands that delete it, if it has no address.
-        in_place_of: id in the state at this address, of a resource that no longer exists; empty if the state has none.
     """
 
     kind: str
     id: str
     address: str = ""
     delete: tuple[str, ...] = ()
-    in_place_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,21 +64,17 @@ class Stack:
             for instance in resource["instances"]
         }
 
-    def missing(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield the address and arguments of each resource of a type that is in the stack but not in the state."""
-        for name, body in self._resources.get(kind, {}).items():
-            address = f"{kind}.{name}"
-            if address not in self._attributes:
-                yield address, body
+    def missing(self, kind: str, existing: Collection[str] | None = None) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the address and arguments of each resource of a type that is in the stack but not in the state.
 
-    def stale(self, kind: str, existing: Collection[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield the address and arguments of each resource of a type whose id in the state does not exist.
-
-        Terraform replaces what an interrupted apply was creating. A state restored from before that has the old id.
+        With ``existing``, also those with another id in the state. Terraform replaces what an interrupted apply was
+        creating, and a state restored from before that has the id of a resource that is gone.
         """
         for name, body in self._resources.get(kind, {}).items():
-            if (id_ := self.id_of(f"{kind}.{name}")) and id_ not in existing:
-                yield f"{kind}.{name}", body
+            address = f"{kind}.{name}"
+            id_ = self.id_of(address)
+            if address not in self._attributes or (existing is not None and id_ and id_ not in existing):
+                yield address, body
 
     def id_of(self, address: str) -> str:
         """Return the id at an address in the state; empty if it has none."""

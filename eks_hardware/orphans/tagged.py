@@ -162,7 +162,7 @@ def look(kind: Kind, stack: Stack, aws: Aws, strategy: str, region: str) -> Iter
         if (kind.type, name) == ("aws_security_group", _DEFAULT):
             continue  # each VPC has one, which is deleted with the VPC; the stack adopts it again
         if address := missing.pop(name, ""):
-            yield Found(kind.type, id_, address, in_place_of=stack.id_of(address))
+            yield Found(kind.type, id_, address)
         else:
             first = _mount_targets(aws, id_, region) if kind.service == "efs" else ()
             yield Found(kind.type, id_, delete=(*first, *_delete(kind, id_, page, region)))
@@ -175,7 +175,7 @@ def _is_ending(page: Mapping[str, Any]) -> bool:
 def _by_name(kind: Kind, stack: Stack, existing: Collection[str]) -> dict[str, str]:
     """Return the addresses of resources that are missing or do not exist, by name, except those that share a name."""
     ids: dict[str, list[str]] = {}
-    for address, body in (*stack.missing(kind.type), *stack.stale(kind.type, existing)):
+    for address, body in stack.missing(kind.type, existing):
         name = body.get(kind.name[1], "") if kind.name else body.get("tags", {}).get("Name", "")
         ids.setdefault(str(name), []).append(address)
     return {name: addresses[0] for name, addresses in ids.items() if len(addresses) == 1}
@@ -208,14 +208,13 @@ def keys(stack: Stack, aws: Aws, strategy: str, region: str) -> Iterator[Found]:
     }
     pages = aws.pages("resourcegroupstaggingapi", "get_resources", "ResourceTagMappingList", **parameters)
     listed = [str(page["ResourceARN"]).rpartition("/")[2] for page in pages]
-    states = {id_: aws.call("kms", "describe_key", KeyId=id_)["KeyMetadata"]["KeyState"].lower() for id_ in listed}
-    ending = {id_ for id_, state in states.items() if state in _ENDING}
+    described = (aws.call("kms", "describe_key", KeyId=id_)["KeyMetadata"] for id_ in listed)
+    ending = {id_ for id_, key in zip(listed, described, strict=True) if key["KeyState"].lower() in _ENDING}
     # New keys can be missing in the list for minutes, so a key in the state exists unless it is being deleted.
-    existing = (known | states.keys()) - ending
-    addresses = [each for each, _ in (*stack.missing("aws_kms_key"), *stack.stale("aws_kms_key", existing))]
+    addresses = [address for address, _ in stack.missing("aws_kms_key", known - ending)]
     for id_ in listed:
         if id_ in known or id_ in ending:
             continue
         address = addresses.pop() if addresses else ""
         command = aws_command("kms", "schedule-key-deletion", key_id=id_, pending_window_in_days=7, region=region)
-        yield Found("aws_kms_key", id_, address, (command,), stack.id_of(address))
+        yield Found("aws_kms_key", id_, address, (command,))

@@ -127,9 +127,15 @@ def test_refresh_from_aws_without_credentials(monkeypatch: pytest.MonkeyPatch) -
 @in_one_test(
     ("row", "says"),
     [
-        ("p5e.48xlarge,us-west-2,nan,", "p5e.48xlarge in us-west-2 must be a number of at least 0, got nan"),
-        ("p5e.48xlarge,us-west-2,inf,", "p5e.48xlarge in us-west-2 must be a number of at least 0, got inf"),
-        ("p5e.48xlarge,us-west-2,,-5", "p5e.48xlarge in us-west-2 must be a number of at least 0, got -5"),
+        (
+            "p5e.48xlarge,us-west-2,nan,",
+            "the price of p5e.48xlarge in us-west-2 must be a number of at least 0, got nan",
+        ),
+        (
+            "p5e.48xlarge,us-west-2,inf,",
+            "the price of p5e.48xlarge in us-west-2 must be a number of at least 0, got inf",
+        ),
+        ("p5e.48xlarge,us-west-2,,-5", "the price of p5e.48xlarge in us-west-2 must be a number of at least 0, got -5"),
         ("p5e.48xlarge,us-west-2,abc,", "could not convert string to float: 'abc'"),
         ("p5e.48xlarge,us-west-2,0,", "must have prices of instance types in the catalogue, got none"),
     ],
