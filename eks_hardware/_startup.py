@@ -12,7 +12,6 @@ from eks_hardware._lazy_providers import is_eager
 
 # Python's garbage collector runs after 700 new objects. Imports create several hundred thousand, none of them garbage.
 _OBJECTS = 100_000
-_LATER_SECONDS = 0.05
 
 
 def short_lived() -> None:
@@ -25,20 +24,6 @@ def short_lived() -> None:
         atexit.register(gc.freeze)
 
 
-def _raise_again(unraisable: sys.UnraisableHookArgs) -> None:
-    """Interrupt the command if Ctrl-C was pressed where Python cannot raise it; print other errors as usual."""
-    if issubclass(unraisable.exc_type, KeyboardInterrupt):
-        import signal
-        import threading
-
-        # Not raised here, because Python also ignores exceptions from this hook.
-        later = threading.Timer(_LATER_SECONDS, os.kill, (os.getpid(), signal.SIGINT))
-        later.daemon = True
-        later.start()
-    else:
-        sys.__unraisablehook__(unraisable)
-
-
 def command() -> None:
     """Run the command line; print the version without Click, whose import takes three times as long."""
     if sys.argv[1:] == ["--version"]:
@@ -48,8 +33,10 @@ def command() -> None:
             pass  # Click reports that the output cannot be written
         else:
             return
+    from eks_hardware.interrupts import end_the_process
+
+    end_the_process()
     short_lived()
-    sys.unraisablehook = _raise_again
     from eks_hardware.cli import main
 
     main()

@@ -8,10 +8,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from eks_hardware.interrupts import raise_in_block
+
 _EXECUTABLE = 0o111
 _DRAFT = ".draft"
 
 
+@raise_in_block()
 def replace(file: Path, content: bytes, *, executable: bool = False) -> None:
     """Write a file; an existing file or symbolic link is replaced.
 

@@ -11,6 +11,7 @@ from click.exceptions import Exit
 
 from eks_hardware.cli.errors import tell
 from eks_hardware.cli.streams import width, wrapped
+from eks_hardware.interrupts import raise_in_block
 from eks_hardware.printable import joined, quoted
 
 Answer = TypeVar("Answer")
@@ -35,10 +36,9 @@ def ask(question: str, default: str | None, read: Callable[[str], Answer]) -> An
     columns = width(err=True)
     shown = wrapped(f"{question} [{default}]" if default else question, columns and columns - len(_SUFFIX))
     while True:
-        answer = str(
-            click.prompt(shown, default=default or "", show_default=False, prompt_suffix=_SUFFIX, err=True)
-        ).strip()
-        answer = answer or default or ""
+        with raise_in_block():
+            text = click.prompt(shown, default=default or "", show_default=False, prompt_suffix=_SUFFIX, err=True)
+        answer = str(text).strip() or default or ""
         try:
             return read(answer)
         except WrongAnswerError as error:

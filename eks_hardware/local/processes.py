@@ -14,6 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from eks_hardware.interrupts import raise_in_block
+
 _POLL_SECONDS = 0.05
 _INHERITED = ("LANG", "LC_ALL", "PATH", "TZ", "USER")
 _GUARD = Path(__file__).with_name("guard.py")
@@ -196,7 +198,7 @@ def _processes() -> Iterator[tuple[int, int, int]]:
 
 @contextlib.contextmanager
 def signals_unwind() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into an exception within the block, so that cleanup code runs."""
+    """Turn Ctrl-C, SIGTERM and SIGHUP into exceptions within the block, so that cleanup code runs."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Python delivers signals only to the main thread
         return
@@ -206,7 +208,8 @@ def signals_unwind() -> Iterator[None]:
 
     before = {signum: signal.signal(signum, unwind) for signum in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield
+        with raise_in_block():
+            yield
     finally:
         for signum, handler in before.items():
             signal.signal(signum, handler)

@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +21,6 @@ import pytest
 from eks_hardware.cli import COMMANDS
 from eks_hardware.stacks import app
 from helpers.paths import SHIPPED
-from helpers.polling import eventually
 
 REGION = ("--region", "us-west-2")
 PRIVATE = ("--api-access", "private")
@@ -233,18 +231,50 @@ def test_two_runs_at_once(name: str, folder: Path) -> None:
     assert contents_of(alone) == together
 
 
+INTERRUPTED = """\
+import os, re, runpy, signal, sys
+pattern, module = sys.argv.pop(1), sys.argv.pop(1)
+def interrupt(event, arguments):
+    global pattern
+    if pattern and event == "open" and re.search(pattern, str(arguments[0])):
+        pattern = ""
+        os.kill(os.getpid(), signal.SIGINT)
+sys.addaudithook(interrupt)
+if module == "eks_hardware":
+    runpy.run_module(module, run_name="__main__")
+else:
+    from eks_hardware._startup import command
+    command()
+"""
+"""Runs a command or the app, and presses Ctrl-C once, when it opens a file whose path matches a pattern."""
+
+
 @pytest.mark.parametrize("name", ["recommend", "render", "validate"])
-def test_ctrl_c(name: str, folder: Path) -> None:
-    """At any moment: no traceback, no part of a file."""
+@pytest.mark.parametrize("opened", [r"/click/.*core\.", "/cli/commands/", r"/instances\.json$", r"llm\.yaml$|\.draft$"])
+def test_ctrl_c(name: str, opened: str, folder: Path) -> None:
+    """No traceback and no partial file, whether it starts, loads the command, works or writes."""
     before = contents_of(folder)
-    with started(folder, name) as process:
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert "Traceback" not in err
-    assert process.returncode in (0, 130)
-    assert eventually(lambda: not [file for file in contents_of(folder) if file.endswith(".draft")])
-    assert before.items() <= contents_of(folder).items()
+    argv = [sys.executable, "-c", INTERRUPTED, opened, "command", name, *RUN[name].arguments]
+    done = run_limited(argv, folder, None)
+    writes = ".draft" in opened  # such code removes the partial file first
+    assert (done.returncode, done.stdout, done.stderr) == (130 if writes else -signal.SIGINT, "", "")
+    assert contents_of(folder) == before
+
+
+WRITES_STACKS = r"cdktf\.out/stacks"
+
+
+@pytest.mark.parametrize("opened", [r"/gpu-inference\.yaml$", r"/instances\.json$", "/cdktf/", WRITES_STACKS])
+def test_ctrl_c_while_the_app_synthesizes(opened: str, folder: Path, tmp_path: Path) -> None:
+    """It ends at once, although a second thread starts Node."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    strategy = str(SHIPPED / "gpu-inference.yaml")
+    argv = [sys.executable, "-c", INTERRUPTED, opened, "eks_hardware"]
+    done = run_limited(argv, folder, None, EKS_HARDWARE_STRATEGIES=strategy, TMPDIR=str(temporary))
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+    if opened == WRITES_STACKS:  # before, the other thread may be creating jsii's temporary folder
+        assert list(temporary.iterdir()) == []
 
 
 def synthesized_in(folder: Path) -> subprocess.CompletedProcess[str]:

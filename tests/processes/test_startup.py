@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -108,18 +109,38 @@ def test_a_group_is_stopped_with_members_that_outlive_their_leader(tmp_path: Pat
     assert not processes.is_running(int(pid.read_text()))
 
 
-def test_ctrl_c_that_a_library_ignores_is_raised_again() -> None:
-    """As in a callback from native code, or in a finalizer."""
+@pytest.mark.parametrize(
+    ("before", "then", "code"),
+    [
+        ("default_int_handler", "__import__('time').sleep(30)", -signal.SIGINT),
+        ("SIG_IGN", "print('works on')", 0),
+    ],
+)
+def test_ctrl_c_ends_the_process_also_where_python_ignores_exceptions(before: str, then: str, code: int) -> None:
+    """As in a finalizer, or in a callback from native code. A background job still ignores it."""
     done = _run(
-        "import sys, time\n"
-        "from eks_hardware import _startup\n"
-        "sys.unraisablehook = _startup._raise_again\n"
-        "class Ignoring:\n"
-        "    def __del__(self): raise KeyboardInterrupt\n"
-        "try:\n"
-        "    Ignoring()\n"
-        "    time.sleep(30)\n"
-        "except KeyboardInterrupt:\n"
-        "    print('interrupted')\n"
+        "import os, signal\n"
+        f"signal.signal(signal.SIGINT, signal.{before})\n"
+        "from eks_hardware.interrupts import end_the_process\n"
+        "end_the_process()\n"
+        "class Finalizer:\n"
+        "    def __del__(self): os.kill(os.getpid(), signal.SIGINT)\n"
+        "Finalizer()\n"
+        f"{then}"
     )
-    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_ctrl_c_is_an_exception_where_something_must_be_cleaned_up() -> None:
+    done = _run(
+        "import os, signal\n"
+        "from eks_hardware.interrupts import end_the_process, raise_in_block\n"
+        "end_the_process()\n"
+        "try:\n"
+        "    with raise_in_block(), raise_in_block():\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('cleaned up', flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGINT)"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "cleaned up\n", "")

@@ -22,6 +22,7 @@ from eks_hardware.advisor.strategies.strategy_text import (
     strategy_text,
 )
 from eks_hardware.catalogue import InstanceType
+from eks_hardware.interrupts import raise_in_block
 from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.models import WorkloadSpec
 from eks_hardware.printable import counted, reason, shown
@@ -188,6 +189,7 @@ def name_of(file: Path) -> str:
     return file.stem
 
 
+@raise_in_block()
 def write_new(file: Path, text: str, *, force: bool = False) -> None:
     """Write a new file; with ``force`` replace an existing file or link.
 
