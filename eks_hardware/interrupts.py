@@ -1,8 +1,8 @@
 """Ctrl-C in our own processes.
 
-Python raises ``KeyboardInterrupt`` wherever the main thread is. Pydantic can then reject a valid value, and an interrupted
-import can keep its lock, which blocks other threads forever. Our processes therefore end without that exception, except
-in code that has to clean up or waits for an answer.
+Python raises ``KeyboardInterrupt`` wherever the main thread is. Pydantic can then reject a valid value, and an
+interrupted import can keep its lock, which blocks other threads forever. Our processes therefore end without that
+exception, except in code that has to clean up or waits for an answer.
 """
 
 from __future__ import annotations
