@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-stop cluster-tools charts test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept calibrate facts-age price-coverage faults mutants node-versions prose
+.PHONY: help setup demo demo-stop cluster-tools charts test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept calibrate facts-age price-coverage faults mutants node-versions python-versions prose
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
@@ -67,6 +67,17 @@ node-versions: setup ## install Node 20, 22 and 24 from npm, and test the fast p
 	  mkdir -p .build/node/$$version && npm install --no-save --prefix .build/node/$$version node@$$version || exit 1; \
 	done
 	$(python) -m pytest tests/synth/test_node_versions.py $(PYTEST_ARGS)
+
+python-versions: setup ## install the packages on every supported Python on the PATH, and run most tests on each
+	@for version in 3.10 3.11 3.12 3.13; do \
+	  python$$version --version >/dev/null 2>&1 || { echo "python$$version is not on the PATH; skipped"; continue; }; \
+	  echo "Python $$version"; \
+	  python$$version -m venv .build/python/$$version && \
+	  .build/python/$$version/bin/python -m pip install -q -c constraints.txt -e '.[dev]' && \
+	  PATH="$$PWD/.build/python/$$version/bin:$$PATH" python -m pytest tests/unit tests/processes tests/synth \
+	    -n 2 --dist loadfile $(PYTEST_ARGS) || \
+	    exit 1; \
+	done
 
 mutants: setup ## change the code in small ways, and count the changes that the tests detect
 	$(python) tests/mutants $(MUTANTS_ARGS)

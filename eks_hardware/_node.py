@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import threading
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -49,11 +50,13 @@ def _can_cache() -> bool:
     return existing.is_dir() and os.access(existing, os.W_OK)
 
 
-def _without_failed_starts(unraisable: sys.UnraisableHookArgs) -> None:
+def _without_failed_starts(
+    unraisable: sys.UnraisableHookArgs, default: Callable[[sys.UnraisableHookArgs], None] = sys.__unraisablehook__
+) -> None:
     """Print unraisable exceptions, except jsii's when it stops a Node process that it could not start."""
     is_of_node = getattr(unraisable.object, "__qualname__", "") == "_NodeProcess.__del__"
     if not (is_of_node and isinstance(unraisable.exc_value, AttributeError)):
-        sys.__unraisablehook__(unraisable)
+        default(unraisable)  # an argument, because at exit Python removes the names of modules
 
 
 def _start_node() -> None:

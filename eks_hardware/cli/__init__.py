@@ -14,7 +14,7 @@ from click.exceptions import Exit
 from eks_hardware import __version__
 from eks_hardware.cli import failures
 from eks_hardware.cli.errors import exit_codes, fail_with
-from eks_hardware.cli.streams import survive_closed_pipes
+from eks_hardware.cli.streams import discard, survive_closed_pipes
 
 COMMANDS = (
     "recommend",
@@ -182,5 +182,5 @@ def main() -> None:
 
         tell(f"error: {error.filename or 'cannot write the output'}: {reason(error)}")
         if error.filename is None:
-            sys.stdout = None  # otherwise Python fails again when it flushes
+            discard(sys.stdout.fileno())  # otherwise Python fails again when it flushes
         raise SystemExit(2) from None

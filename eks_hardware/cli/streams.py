@@ -71,10 +71,15 @@ class _Output(io.FileIO):
         try:
             return super().write(data) or 0
         except BrokenPipeError:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self.fileno())
-            os.close(nowhere)
+            discard(self.fileno())
             return memoryview(data).nbytes
+
+
+def discard(descriptor: int) -> None:
+    """Discard what is written to a file descriptor from now on, including what Python flushes at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def survive_closed_pipes() -> None:

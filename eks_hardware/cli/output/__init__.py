@@ -5,7 +5,6 @@ Rich is imported on first use: JSON output does not need it.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import sys
@@ -57,13 +56,13 @@ def _digits(key: str, inherited: int | None) -> int | None:
     return _RATE_DIGITS if key in _RATES else _AMOUNT_DIGITS
 
 
-class _Unpadded(io.TextIOBase):
+class _Unpadded:
     """Stdout without trailing spaces, with which Rich pads the last column of a table."""
 
     def __init__(self) -> None:
         self._stream = sys.stdout
 
-    def write(self, text: str, /) -> int:
+    def write(self, text: str) -> int:
         self._stream.write(_PADDING.sub(lambda match: match[0].replace(" ", ""), text))
         return len(text)
 
