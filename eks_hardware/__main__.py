@@ -5,12 +5,12 @@ import sys
 
 from eks_hardware._node import start_node
 from eks_hardware._startup import short_lived
-from eks_hardware.interrupts import end_the_process
+from eks_hardware.interrupts import end_on_signals
 
 # `python -m` searches the working folder first, where a `constructs/__init__.py` would hide the library `constructs`.
 if sys.path and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109
     sys.path.append(sys.path.pop(0))
-end_the_process()
+end_on_signals()
 short_lived()
 start_node()
 

@@ -33,9 +33,9 @@ def command() -> None:
             pass  # Click reports that the output cannot be written
         else:
             return
-    from eks_hardware.interrupts import end_the_process
+    from eks_hardware.interrupts import end_on_signals
 
-    end_the_process()
+    end_on_signals()
     short_lived()
     from eks_hardware.cli import main
 

@@ -1,4 +1,4 @@
-"""Ctrl-C in our own processes.
+"""Ctrl-C and other signals that end our own processes.
 
 Python raises ``KeyboardInterrupt`` wherever the main thread is. Pydantic can then reject a valid value, and an
 interrupted import can keep its lock, which blocks other threads forever. Our processes therefore end without that
@@ -16,15 +16,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-def end_the_process() -> None:
-    """Let Ctrl-C end this process. A process that ignores Ctrl-C, such as a background job, still does."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _end)
+
+def end_on_signals() -> None:
+    """Remove temporary folders before a signal ends this process. A signal that it ignores does not end it.
+
+    The shell makes a background job ignore Ctrl-C, for example.
+    """
+    for signum in _SIGNALS:
+        if signal.getsignal(signum) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(signum, _end)
 
 
 def _end(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
     """Stop Node, remove temporary folders, and end by the signal, so that a shell's loop ends, too."""
+    for each in _SIGNALS:  # after Ctrl-C, cdktf also sends SIGTERM
+        signal.signal(each, signal.SIG_IGN)
     signal.signal(signum, signal.SIG_DFL)  # for a second Ctrl-C
     sys.unraisablehook = lambda _: None  # the interrupted code may be using what is closed now
     atexit._run_exitfuncs()

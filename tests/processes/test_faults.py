@@ -233,12 +233,12 @@ def test_two_runs_at_once(name: str, folder: Path) -> None:
 
 INTERRUPTED = """\
 import os, re, runpy, signal, sys
-pattern, module = sys.argv.pop(1), sys.argv.pop(1)
+pattern, signum, module = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
 def interrupt(event, arguments):
     global pattern
     if pattern and event == "open" and re.search(pattern, str(arguments[0])):
         pattern = ""
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.Signals[signum])
 sys.addaudithook(interrupt)
 if module == "eks_hardware":
     runpy.run_module(module, run_name="__main__")
@@ -246,7 +246,7 @@ else:
     from eks_hardware._startup import command
     command()
 """
-"""Runs a command or the app, and presses Ctrl-C once, when it opens a file whose path matches a pattern."""
+"""Runs a command or the app, and sends it a signal once, when it opens a file whose path matches a pattern."""
 
 
 @pytest.mark.parametrize("name", ["recommend", "render", "validate"])
@@ -254,7 +254,7 @@ else:
 def test_ctrl_c(name: str, opened: str, folder: Path) -> None:
     """No traceback and no partial file, whether it starts, loads the command, works or writes."""
     before = contents_of(folder)
-    argv = [sys.executable, "-c", INTERRUPTED, opened, "command", name, *RUN[name].arguments]
+    argv = [sys.executable, "-c", INTERRUPTED, opened, "SIGINT", "command", name, *RUN[name].arguments]
     done = run_limited(argv, folder, None)
     writes = ".draft" in opened  # such code removes the partial file first
     assert (done.returncode, done.stdout, done.stderr) == (130 if writes else -signal.SIGINT, "", "")
@@ -264,15 +264,21 @@ def test_ctrl_c(name: str, opened: str, folder: Path) -> None:
 WRITES_STACKS = r"cdktf\.out/stacks"
 
 
-@pytest.mark.parametrize("opened", [r"/gpu-inference\.yaml$", r"/instances\.json$", "/cdktf/", WRITES_STACKS])
-def test_ctrl_c_while_the_app_synthesizes(opened: str, folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("opened", "signum"),
+    [
+        *[(file, "SIGINT") for file in (r"/gpu-inference\.yaml$", r"/instances\.json$", "/cdktf/", WRITES_STACKS)],
+        (WRITES_STACKS, "SIGTERM"),  # from cdktf, after Ctrl-C, and from CI systems
+    ],
+)
+def test_ctrl_c_while_the_app_synthesizes(opened: str, signum: str, folder: Path, tmp_path: Path) -> None:
     """It ends at once, although a second thread starts Node."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     strategy = str(SHIPPED / "gpu-inference.yaml")
-    argv = [sys.executable, "-c", INTERRUPTED, opened, "eks_hardware"]
+    argv = [sys.executable, "-c", INTERRUPTED, opened, signum, "eks_hardware"]
     done = run_limited(argv, folder, None, EKS_HARDWARE_STRATEGIES=strategy, TMPDIR=str(temporary))
-    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.Signals[signum], "", "")
     if opened == WRITES_STACKS:  # before, the other thread may be creating jsii's temporary folder
         assert list(temporary.iterdir()) == []
 

@@ -121,8 +121,8 @@ def test_ctrl_c_ends_the_process_also_where_python_ignores_exceptions(before: st
     done = _run(
         "import os, signal\n"
         f"signal.signal(signal.SIGINT, signal.{before})\n"
-        "from eks_hardware.interrupts import end_the_process\n"
-        "end_the_process()\n"
+        "from eks_hardware.interrupts import end_on_signals\n"
+        "end_on_signals()\n"
         "class Finalizer:\n"
         "    def __del__(self): os.kill(os.getpid(), signal.SIGINT)\n"
         "Finalizer()\n"
@@ -134,8 +134,8 @@ def test_ctrl_c_ends_the_process_also_where_python_ignores_exceptions(before: st
 def test_ctrl_c_is_an_exception_where_something_must_be_cleaned_up() -> None:
     done = _run(
         "import os, signal\n"
-        "from eks_hardware.interrupts import end_the_process, raise_in_block\n"
-        "end_the_process()\n"
+        "from eks_hardware.interrupts import end_on_signals, raise_in_block\n"
+        "end_on_signals()\n"
         "try:\n"
         "    with raise_in_block(), raise_in_block():\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
