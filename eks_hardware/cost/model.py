@@ -65,6 +65,7 @@ class CostLine:
         ceiling: price that one unit does not exceed, if its own price is unknown: On-Demand for Spot and a Capacity
             Block.
         instance_type: for ``instances``, the type of the price in ``figure``; None if no type bounds the cost.
+        instance_type_at_max: the type that counts at ``max``, if it differs.
         capacity_types: for ``instances``, how they are bought: ``on-demand``, ``spot``, ``reserved``,
             ``capacity-block``.
 
@@ -85,11 +86,16 @@ class CostLine:
     unpriced: tuple[str, ...] = ()
     ceiling: Figure | None = None
     instance_type: str | None = None
+    instance_type_at_max: str | None = None
     capacity_types: tuple[str, ...] = ()
 
     def figure_at(self, level: Level) -> Figure | None:
         """Return the price of one unit at a level."""
         return self.figure_at_max if level == "max" and self.figure_at_max else self.figure
+
+    def instance_type_at(self, level: Level) -> str | None:
+        """Return the instance type whose price counts at a level."""
+        return self.instance_type_at_max if level == "max" and self.instance_type_at_max else self.instance_type
 
     def usd_per_hour(self, level: Level) -> float | None:
         """Return US dollars per hour of all units; None if the price is unknown, 0 without units."""

@@ -44,8 +44,9 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue, today:
     bought = {name: instance_figure(catalogue, name, region) for name in group.instance_types}
     first, *others = group.instance_types
     spot, block = group.capacity == "spot", group.capacity == "capacity-block"
-    known = [figure for figure in bought.values() if figure]
-    most_expensive = max(known, key=lambda each: each.usd_per_hour, default=None)
+    known = {name: figure for name, figure in bought.items() if figure}
+    at_max = max(known, key=lambda name: known[name].usd_per_hour, default=first)
+    most_expensive = known.get(at_max)
     figure = bought[first]
     if spot or block:
         bought_as: Purchase = "spot" if spot else "capacity-block"
@@ -57,10 +58,11 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue, today:
         short_name=first,
         kind="instances",
         instance_type=first,
+        instance_type_at_max=None if at_max == first else at_max,
         capacity_types=(group.capacity,),
         figure=figure,
         units=units,
-        note=_group_note(group, figure, others, bought),
+        note=_group_note(group, figure, at_max if others and known else None),
         figure_at_max=None if block or bounded or most_expensive == figure else most_expensive,
         unpriced=_unpriced(group, bought, figure),
         ceiling=most_expensive if bounded else None,
@@ -75,20 +77,15 @@ def _unpriced(group: ResolvedNodeGroup, bought: Mapping[str, Figure | None], fig
     return tuple(name for name, each in bought.items() if each is None)
 
 
-def _group_note(
-    group: ResolvedNodeGroup, figure: Figure | None, others: Sequence[str], bought: Mapping[str, Figure | None]
-) -> str | None:
+def _group_note(group: ResolvedNodeGroup, figure: Figure | None, at_max: str | None) -> str | None:
     if group.capacity == "capacity-block":
         return "; ".join(filter(None, [_BLOCK, figure.note])) if figure else _BLOCK_UNKNOWN
     notes = [_RESERVED] if group.capacity == "reserved" else []
     if group.capacity == "spot":
         notes.append(f"Spot prices change; {_SPOT_AT_MAX}" if figure else _SPOT_UNKNOWN)
-    known = {name: each.usd_per_hour for name, each in bought.items() if each}
-    if others and known:
-        notes.append(
-            f"at max all nodes are {max(known, key=lambda name: known[name])}, "
-            f"the most expensive of the group's {len(bought)} types"
-        )
+    if at_max:
+        types = f"the most expensive of the group's {len(group.instance_types)} types"
+        notes.append(f"at max all nodes are {at_max}, {types}")
     return "; ".join(notes) or None
 
 

@@ -30,7 +30,7 @@ from eks_hardware.cost import (
 )
 from eks_hardware.cost.model import sum_of
 from eks_hardware.cost.price_estimate import PriceEstimate, PriceEstimates
-from eks_hardware.printable import counted, usd
+from eks_hardware.printable import counted, joined, usd
 from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.spellings import capacity_words
 
@@ -192,7 +192,7 @@ def _lines_table(cost: StrategyCost) -> Table:
         if _label(line.path) != label:
             label = _label(line.path)
             lines_table.add_row(label, style="bold")
-        lines_table.add_row(f"  {line.name}", _units(line), *_amounts([line]))
+        lines_table.add_row(f"  {line.name}{_at_max(line)}", _units(line), *_amounts([line]))
     _add_totals(lines_table, cost)
     return lines_table
 
@@ -229,9 +229,12 @@ def _named(lines: Sequence[CostLine]) -> str:
     if first.kind != "instances":
         return f"{first.short_name} + {more} more" if more else first.short_name
     # The cost at max is that of On-Demand nodes, even for pools that prefer Spot.
-    if "on-demand" in first.capacity_types:
-        return first.short_name
-    return f"{first.short_name} {capacity_words(first.capacity_types)}"
+    bought = "" if "on-demand" in first.capacity_types else f" {capacity_words(first.capacity_types)}"
+    return f"{first.short_name}{bought}{_at_max(first)}"
+
+
+def _at_max(line: CostLine) -> str:
+    return f", at max {line.instance_type_at_max}" if line.instance_type_at_max else ""
 
 
 def _amounts(lines: Sequence[CostLine]) -> list[str]:
@@ -316,9 +319,13 @@ def _commitment_words(found: Commitment, title: str, terms: Mapping[Purchase, st
     shown = []
     for term, years in terms.items():
         value = found.by_term[term]
-        rest = f" ({', '.join(found.left_out[term])} stays On-Demand)" if value and found.left_out[term] else ""
+        rest = _staying(found.left_out[term]) if value else ""
         shown.append(f"{usd(value and value * HOURS_PER_MONTH, 0)} for {years}{rest}")
     return f"{title} {', '.join(shown)}"
+
+
+def _staying(types: Sequence[str]) -> str:
+    return f" ({joined(types, 'and')} {'stays' if len(types) == 1 else 'stay'} On-Demand)" if types else ""
 
 
 def _starting_at_0(cost: StrategyCost) -> list[str]:
@@ -326,7 +333,7 @@ def _starting_at_0(cost: StrategyCost) -> list[str]:
     later = [line for line in cost.lines if line.kind == "instances" and line.units["max"] and not line.units["min"]]
     if not later:
         return []
-    figures = {line.short_name: (line.figure_at("max"), line.ceiling) for line in later}
+    figures = {line.instance_type_at("max") or line.short_name: (line.figure_at("max"), line.ceiling) for line in later}
     prices = [
         f"{name} {'' if known else 'at most '}{usd(each.usd_per_hour)}"
         for name, (known, ceiling) in figures.items()

@@ -90,6 +90,19 @@ def test_the_parts_of_the_short_table_add_up(tmp_path: Path) -> None:
     assert sum(float(row[-1]) for row in parts) == pytest.approx(float(total[-1]), abs=0.1)
 
 
+def test_prices_are_named_after_the_type_that_they_belong_to(tmp_path: Path) -> None:
+    """At max, a group counts its most expensive type."""
+    file = write_document(tmp_path / "demo.yaml", node_groups=[SYSTEM, group(["g6.xlarge", "g6.2xlarge"], "llm")])
+    line = next(each for each in cost_json(str(file))["lines"] if each["path"] == "node_groups[llm]")
+    assert (line["instance_type"], line["instance_type_at_max"]) == ("g6.xlarge", "g6.2xlarge")
+    price = line["figure_at_max"]["usd_per_hour"]
+    assert price > line["figure"]["usd_per_hour"]
+    short, full = run(file)[1], run(file, "--all")[1]
+    assert "group llm: g6.xlarge, at max g6.2xlarge" in short
+    assert f"per hour while it runs: g6.2xlarge {usd(price)}" in short
+    assert "g6.xlarge, On-Demand, at max g6.2xlarge" in full
+
+
 def test_the_guide_shows_what_is_printed() -> None:
     guide = (ROOT / "docs" / "guides" / "cost.md").read_text(encoding="utf-8")
     shown = re.findall(r"^```text\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)[0].splitlines()
