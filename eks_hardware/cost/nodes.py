@@ -13,8 +13,10 @@ from eks_hardware.catalogue import Catalogue
 from eks_hardware.cost import rates
 from eks_hardware.cost.instance_prices import instance_figure
 from eks_hardware.cost.model import CostLine, Figure, Level, Purchase
+from eks_hardware.printable import joined
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool
 from eks_hardware.resolve.pool_types import counted_by_karpenter
+from eks_hardware.resolve.zones import is_edge
 from eks_hardware.spellings import capacity_words
 from eks_hardware.units import amount
 
@@ -86,7 +88,16 @@ def _group_note(group: ResolvedNodeGroup, figure: Figure | None, at_max: str | N
     if at_max:
         types = f"the most expensive of the group's {len(group.instance_types)} types"
         notes.append(f"at max all nodes are {at_max}, {types}")
-    return "; ".join(notes) or None
+    return "; ".join([*notes, *_zone_notes(group.zone_ids)]) or None
+
+
+def _zone_notes(zone_ids: Sequence[str]) -> list[str]:
+    """Return that the prices of Local Zones and Wavelength Zones, which differ from the region's, are unknown.
+
+    Source: https://aws.amazon.com/about-aws/global-infrastructure/localzones/pricing/
+    """
+    zones = [zone for zone in zone_ids if is_edge(zone)]
+    return [f"the prices in {joined(zones, 'and')} are unknown; the region's prices count"] if zones else []
 
 
 def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue, today: datetime.date) -> Iterator[CostLine]:
@@ -132,6 +143,7 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue, today: da
     spot = pool.capacity_types == ("spot",)
     spot_unknown = spot and instance_figure(catalogue, most.type_name, region, "spot") is None
     notes = [_POOL, *([_SPOT_UNKNOWN if spot_unknown else _SPOT_AT_MAX] * spot), *([_POOL_RESERVED] * reserved)]
+    notes += _zone_notes(pool.zone_ids)
     units: dict[Level, float] = {"min": 0, "desired": 0, "max": most.nodes}
     yield CostLine(
         path=path,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
+from eks_hardware.printable import quoted
 from eks_hardware.resolve.gpu_sharing import mig_bottlerocket_key, mig_profiles
 from eks_hardware.resolve.node import (
     EFA_LABEL,
@@ -15,8 +17,9 @@ from eks_hardware.resolve.node import (
     ami_family,
     plugin_labels,
 )
-from eks_hardware.rules.registry import Breach, Context, Node, error, label_path, node_path, warning
+from eks_hardware.rules.registry import Breach, Context, Node, error, hardware_field, label_path, node_path, warning
 from eks_hardware.suggestions import close, question
+from eks_hardware.versions import numbers
 
 
 def _equipped(context: Context) -> Iterator[tuple[Node, tuple[InstanceType, ...], Hardware]]:
@@ -153,6 +156,31 @@ def _exporter_missing(context: Context) -> Iterator[Breach]:
         yield "kubernetes.prometheus", "nothing exports GPU metrics; add kubernetes.dcgm_exporter: true"
     if _has_neuron(context) and not kubernetes.neuron_monitor:
         yield "kubernetes.prometheus", "nothing exports Neuron metrics; add kubernetes.neuron_monitor: true"
+
+
+def _ultraservers(context: Context) -> Iterator[tuple[Node, InstanceType]]:
+    families = facts.eks()["ultraservers"]["families"]
+    for node, kinds, _ in _equipped(context):
+        if kind := next((kind for kind in kinds if kind.family in families), None):
+            yield node, kind
+
+
+@error("ULTRASERVER_KUBERNETES")
+def _ultraserver_kubernetes(context: Context) -> Iterator[Breach]:
+    version, oldest = context.strategy.cluster.kubernetes_version, facts.eks()["ultraservers"]["kubernetes"]
+    if numbers(version) < numbers(oldest):
+        for _, kind in _ultraservers(context):
+            yield "cluster.kubernetes_version", f"must be {oldest} or newer for {kind.name}, got {quoted(version)}"
+
+
+@warning("ULTRASERVER_DRA_DRIVER")
+def _ultraserver_dra_driver(context: Context) -> Iterator[Breach]:
+    for node, kind in _ultraservers(context):
+        yield (
+            node_path(node, hardware_field(node)),
+            f"pods on several {kind.name} instances use NVLink only through NVIDIA's DRA driver, which this strategy "
+            f"does not install; install {facts.eks()['ultraservers']['dra_driver']} or newer, then ignore this warning",
+        )
 
 
 @error("PLUGIN_LABEL")

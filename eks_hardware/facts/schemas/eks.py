@@ -69,6 +69,14 @@ class HugePagesOfFamily(TypedDict):
     setting: NotRequired[list[str]]
 
 
+class UltraServers(Sourced):
+    """Instance families of UltraServers with NVLink between instances, and the oldest versions that support it."""
+
+    families: list[str]
+    kubernetes: str
+    dra_driver: str
+
+
 class EfaHugePages(Sourced):
     resource: str
     page_mib: int
@@ -139,6 +147,7 @@ class Eks(About):
     max_pods: MaxPods
     interface_endpoints: InterfaceEndpoints
     image_registries: ImageRegistries
+    ultraservers: UltraServers
     efa_huge_pages: EfaHugePages
     public_access_cidrs: PublicAccessCidrs
     vpc_cidrs: VpcCidrs

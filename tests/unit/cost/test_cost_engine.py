@@ -24,6 +24,7 @@ from eks_hardware.cost import (
 from eks_hardware.resolve import resolve
 from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL, TESTS
+from helpers.sections import existing_network
 from helpers.strategies import TODAY, gpu_pool, group, pool, pools, resolved_of, strategy
 
 ALL = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml"), *(TESTS / "corpus" / "good").glob("*.yaml")])
@@ -165,6 +166,20 @@ def test_a_pool_of_spot_without_a_figure_is_at_most_on_demand() -> None:
 def test_the_first_type_counts_until_max() -> None:
     found = line(cost(group(["g6.xlarge", "g5.xlarge"], scaling={"min": 1, "max": 1})), "node_groups[gpu]")
     assert (found.usd_per_hour("min"), found.usd_per_hour("max")) == (0.8048, 1.006)
+
+
+def test_a_local_zone_has_the_prices_of_its_region_and_a_note() -> None:
+    networked = existing_network("usw2-az1", "usw2-az2", "usw2-lax1-az1")
+    zones = {"near": ["usw2-az1"], "edge": ["usw2-lax1-az1"]}
+    groups = [group("g4dn.2xlarge", name=name, zones=each) for name, each in zones.items()]
+    far = pools(pool("far", zones=["usw2-lax1-az1"]))
+    found = cost(*groups, **networked, **far)
+    near, edge = (line(found, f"node_groups[{name}]") for name in zones)
+    assert near.figure == edge.figure
+    assert near.note is None
+    note = "the prices in usw2-lax1-az1 are unknown; the region's prices count"
+    assert edge.note == note
+    assert note in (line(found, "karpenter.node_pools[far]").note or "")
 
 
 def test_a_capacity_block_has_the_price_of_the_day() -> None:

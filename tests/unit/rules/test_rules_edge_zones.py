@@ -105,6 +105,7 @@ CASES = [
         "storage.fsx_lustre",
         {**bought("use1-dfw2-az1", "p6e-gb200.36xlarge"), "storage": {"fsx_lustre": {}}},
         {**bought("use1-dfw2-az1", "p6e-gb200.36xlarge"), "storage": {"fsx_lustre": {"zone": "use1-az1"}}},
+        frozenset({"ULTRASERVER_DRA_DRIVER"}),
     ),
 ]
 
@@ -157,7 +158,9 @@ def test_listed_blocks_are_of_known_types_and_zones() -> None:
 
 
 def test_a_listed_block_has_no_warning() -> None:
-    assert shown_codes(bought("use1-dfw2-az1", "p6e-gb200.36xlarge")) == []
+    assert shown_codes(bought("use1-dfw2-az1", "p6e-gb200.36xlarge")) == [
+        ("ULTRASERVER_DRA_DRIVER", f"{GPU}.instance_types")
+    ]
 
 
 def test_a_file_system_in_subnets_of_another_region() -> None:

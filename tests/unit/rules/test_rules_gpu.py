@@ -10,7 +10,7 @@ from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, warnings_of
-from helpers.sections import one_group
+from helpers.sections import cluster, existing_network, one_group
 from helpers.strategies import TODAY, document, gpu_pool, group, pool, pools
 
 GPU = "node_groups[gpu]"
@@ -23,6 +23,18 @@ def slices(profile: str) -> dict[str, Any]:
     return {"gpu_sharing": {"mig_profile": profile}}
 
 
+ULTRASERVER = {
+    "region": "us-east-1",
+    **existing_network("use1-az1", "use1-az2", "use1-dfw2-az1"),
+    **one_group(
+        "p6e-gb200.36xlarge",
+        workload="training",
+        capacity="capacity-block",
+        reservation={"id": "cr-01234567", "zone": "use1-dfw2-az1"},
+        update={"strategy": "minimal"},
+        efa=True,
+    ),
+}
 TURNS = {"gpu_sharing": {"time_slicing": {"replicas": 4}}}
 INF2 = {"accelerator": "inferentia2", "limits": {"aws.amazon.com/neuron": 4}}
 
@@ -161,6 +173,19 @@ CASES = [
         pools(pool(labels={"vpc.amazonaws.com/efa.present": "true"})),
         pools(pool(labels={"vpc.amazonaws.com/zone": "a"})),
     ),
+    Case(
+        "ULTRASERVER_DRA_DRIVER",
+        f"{GPU}.instance_types",
+        ULTRASERVER,
+        {**ULTRASERVER, "ignore": [{"code": "ULTRASERVER_DRA_DRIVER", "path": GPU, "reason": "installed by hand"}]},
+    ),
+    Case(
+        "ULTRASERVER_KUBERNETES",
+        "cluster.kubernetes_version",
+        {**ULTRASERVER, **cluster(kubernetes_version="1.32", upgrade_policy="extended")},
+        {**ULTRASERVER, **cluster(kubernetes_version="1.33", upgrade_policy="extended")},
+        frozenset({"KUBERNETES_VERSION_ENDING", "ULTRASERVER_DRA_DRIVER"}),
+    ),
 ]
 
 
@@ -179,6 +204,7 @@ def test_which_rules_warn() -> None:
         "EXPORTER_NO_HARDWARE",
         "GPU_OPERATOR_BOTTLEROCKET",
         "GPU_OPERATOR_NO_GPU",
+        "ULTRASERVER_DRA_DRIVER",
     }
 
 
