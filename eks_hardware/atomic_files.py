@@ -51,4 +51,4 @@ def write(file: Path, content: bytes) -> None:
     if file.exists() and not file.is_file():
         file.write_bytes(content)
     else:
-        replace(file.resolve(), content)
+        replace(Path(os.path.realpath(file)), content)  # Path.resolve raises RuntimeError for a loop of links

@@ -40,7 +40,10 @@ COMMANDS = (
 """Commands in the order of the help. Each is a ``click.Command`` in a module of the same name."""
 
 _INTERRUPTED = 130
-_NO_SPACE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+_OF_THE_MACHINE = frozenset(
+    (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP)
+)
+"""Errors that no command needs to expect. Another error with a file name can be a mistake in the program."""
 
 
 _WHOLE = "\u2011"
@@ -175,12 +178,15 @@ def main() -> None:
         app.main(prog_name="eks-hardware")
     except OSError as error:
         # A full disk, for example, also if the output is redirected, unless the command reports it itself.
-        if error.filename is not None and error.errno not in _NO_SPACE:
+        if error.filename is not None and error.errno not in _OF_THE_MACHINE:
             raise
         from eks_hardware.cli.errors import tell
         from eks_hardware.printable import reason
 
-        tell(f"error: {error.filename or 'cannot write the output'}: {reason(error)}")
+        if error.filename is None and error.errno == errno.ENOENT:  # from os.getcwd()
+            tell("error: the working folder no longer exists")
+        else:
+            tell(f"error: {error.filename or 'cannot write the output'}: {reason(error)}")
         if error.filename is None:
             discard(sys.stdout.fileno())  # otherwise Python fails again when it flushes
         raise SystemExit(2) from None

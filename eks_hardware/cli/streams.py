@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 UNKNOWN_WIDTH = 80
 """Width of tables in a pipe or a file."""
+_NARROWEST, _WIDEST = 8, 10_000
+"""Limits of COLUMNS: Rich fails if a column has no room, or more than fits an integer of C."""
 _INDENT = "    "
 
 
@@ -23,12 +27,21 @@ def width(*, err: bool = False) -> int | None:
     if stream is None or not is_terminal(stream):
         return None
     stated = os.environ.get("COLUMNS", "")
-    if stated.isdigit() and int(stated):
-        return int(stated)
+    if stated.isdecimal() and int(stated):
+        return _within_limits(int(stated))
     try:
         return os.get_terminal_size(stream.fileno()).columns or UNKNOWN_WIDTH
     except OSError:
         return UNKNOWN_WIDTH
+
+
+def terminal_width() -> int:
+    """Return the width of the terminal, or that of COLUMNS, or 80."""
+    return _within_limits(shutil.get_terminal_size().columns)
+
+
+def _within_limits(stated: int) -> int:
+    return min(max(stated, _NARROWEST), _WIDEST)
 
 
 def is_terminal(stream: TextIO) -> bool:
@@ -83,9 +96,15 @@ def discard(descriptor: int) -> None:
 
 
 def survive_closed_pipes() -> None:
-    """Replace stdout and stderr with streams that ignore a closed pipe."""
-    for name in ("stdout", "stderr"):
+    """Replace stdout and stderr with streams that ignore a closed pipe, and closed streams with /dev/null."""
+    for name in ("stdin", "stdout", "stderr"):  # in this order, so that each gets its own file descriptor
         stream = getattr(sys, name)
+        if stream is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+            continue
+        if name == "stdin":
+            continue
         if not isinstance(stream, io.TextIOWrapper):
             continue  # closed, or replaced by a test
         stream.flush()

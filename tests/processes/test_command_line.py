@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import select
+import shlex
 import signal
 import struct
 import subprocess
@@ -104,6 +105,21 @@ def test_a_full_disk_is_one_line(arguments: Sequence[str]) -> None:
     assert "error: cannot write the output: no space left on device" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("closed", "arguments"),
+    [
+        ("<&-", ("recommend", "--task", "inference", "--model", "8B", "--region", "us-west-2")),
+        (">&-", ("cost", STRATEGY)),
+        ("2>&-", ("validate", STRATEGY)),
+        ("<&- >&- 2>&-", ("explain", STRATEGY)),
+    ],
+)
+def test_closed_streams_are_like_the_null_device(closed: str, arguments: Sequence[str]) -> None:
+    command = shlex.join([sys.executable, "-c", MAIN, *arguments])
+    done = subprocess.run(["sh", "-c", f"{command} {closed}"], cwd=ROOT, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr.count(b"Traceback")) == (0, 0)
+
+
 @pytest.mark.parametrize("arguments", [("rules",), ("explain", "mixed-hardware", "--group", "system"), ("--help",)])
 def test_a_closed_pipe_is_no_traceback(arguments: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
@@ -115,6 +131,24 @@ def test_a_closed_pipe_is_no_traceback(arguments: tuple[str, ...]) -> None:
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
     assert "BrokenPipeError" not in done.stderr
+
+
+def test_what_the_machine_refuses_is_one_line(tmp_path: Path) -> None:
+    """A name that is too long, a loop of links as output, and a working folder that was deleted."""
+    name = f"{'a' * 300}.yaml"
+    done = process(MAIN, "validate", name)
+    assert (done.returncode, done.stderr) == (2, f"error: {name}: file name too long\n")
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    assert process(MAIN, "report", STRATEGY, "-o", str(loop)).returncode == 0
+    assert loop.read_text(encoding="utf-8").startswith("<!")
+    gone = tmp_path / "gone"
+    leave = f"import os; os.chdir({str(gone)!r}); os.rmdir({str(gone)!r}); "
+    for code in (f"{leave}{MAIN}", f"{leave}import runpy; runpy.run_module('eks_hardware', run_name='__main__')"):
+        gone.mkdir()
+        done = process(code, "init", "demo", "--yes", "--api-access", "private")
+        assert done.returncode in (1, 2)
+        assert done.stderr == "error: the working folder no longer exists\n"
 
 
 def test_a_closed_pipe_hides_no_error(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from click.exceptions import Exit
 from eks_hardware.cli import parameters
 from eks_hardware.cli.errors import FAILED, exit_codes, fail, tell_findings
 from eks_hardware.cli.output import print_json
+from eks_hardware.cli.streams import terminal_width
 
 if TYPE_CHECKING:
     from eks_hardware.diff import Changes
@@ -135,9 +136,7 @@ def _print_folders(items: Sequence[Item], format_: str) -> None:
     elif format_ == "markdown":
         click.echo(folders.folders_as_markdown(items), nl=False)
     else:
-        import shutil
-
-        click.echo(folders.folders_as_text(items, shutil.get_terminal_size().columns))
+        click.echo(folders.folders_as_text(items, terminal_width()))
 
 
 def _print(found: Changes, format_: str) -> None:
@@ -150,11 +149,9 @@ def _print(found: Changes, format_: str) -> None:
 
         click.echo(as_markdown(found), nl=False)
     else:
-        import shutil
-
         from eks_hardware.diff.terminal import as_text
 
-        click.echo(as_text(found, shutil.get_terminal_size().columns))
+        click.echo(as_text(found, terminal_width()))
 
 
 def _fails(found: Changes, fail_on: str) -> bool:

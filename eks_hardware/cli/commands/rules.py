@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import click
 from eks_hardware.cli import completers, parameters
 from eks_hardware.cli.errors import exit_codes, refuse_unknown
 from eks_hardware.cli.output import print_json
+from eks_hardware.cli.streams import terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ def _list(known: list[Explanation], as_json: bool) -> None:
     if as_json:
         print_json({"rules": [_row(explanation) for explanation in known]})
         return
-    for line in _lines(known, shutil.get_terminal_size().columns):
+    for line in _lines(known, terminal_width()):
         click.echo(line)
 
 
@@ -125,7 +125,7 @@ def _explained(each: Explanation) -> str:
 
 
 def _wrapped(text: str, indent: str = "") -> str:
-    width = min(shutil.get_terminal_size().columns, 100)
+    width = min(terminal_width(), 100)
     return textwrap.fill(
         text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from eks_hardware.cli.streams import terminal_width
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -42,9 +44,7 @@ def content(section: Section, *, derived: bool) -> dict[str, object]:
 
 def show(chosen: Sequence[Section], *, derived: bool) -> None:
     """Print sections; with ``derived`` only derived values."""
-    import shutil
-
-    width = shutil.get_terminal_size().columns
+    width = terminal_width()
     shown = [(section, rows) for section in chosen if (rows := _rows(section, derived=derived))]
     for index, (section, rows) in enumerate(shown):
         if index:
@@ -59,11 +59,9 @@ def show(chosen: Sequence[Section], *, derived: bool) -> None:
 
 def show_parts(sections: Sequence[Section]) -> None:
     """Print one line per part at the end, where the reader of a long output sees it."""
-    import shutil
-
     from eks_hardware.explain.columns import wrapped
 
-    width = shutil.get_terminal_size().columns
+    width = terminal_width()
     heading = "parts (show one with --section NAME, or a kind: addons, groups, pools, charts)"
     click.secho("\n" + "\n".join(wrapped(heading, width)), bold=True)
     widest = max(len(section.path) for section in sections)

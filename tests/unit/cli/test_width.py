@@ -93,3 +93,10 @@ def test_narrow_terminals_show_every_number(name: str, columns: int, show: Show)
     wide, narrow = (Counter(_NUMBER.findall(show(name, each, True))) for each in (80, columns))
     assert wide
     assert wide - narrow == Counter()
+
+
+@in_one_test("name", ["explain", "cost", "validate", "diff", "rules"])
+def test_any_width_is_accepted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "is_terminal", lambda _: True)
+    for columns in ("1", "7", "9" * 20, "\u00b2"):
+        assert cli.run(*_COMMANDS[name].split(), COLUMNS=columns).code == 0
