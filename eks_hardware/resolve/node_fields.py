@@ -317,9 +317,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
             return from_catalogue(
                 None, f"the kubelet's own number: the catalogue has no interface data for {least.name}", row
             )
-        without = "without prefix delegation, which requires a Nitro type"
-        delegated = "with prefix delegation" if least.nitro else without
-        text = f"addresses of the first network card {delegated}, up to EKS's limit"
+        text = f"addresses of the first network card {max_pods.delegation(least)}, up to EKS's limit"
         return from_catalogue(value, text, row, facts.eks.cite(lambda file: file["max_pods"]))
 
     def shell(self) -> Derived[tuple[str, ...]]:
@@ -715,7 +713,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         value = {user_data.KUBELET_NAMES[name]: settings[name] for name in settings if name not in _NOT_IN_NODE_CLASS}
         if not pods.reason.source:
             return stated(value)
-        return rule(value, "pods per node with prefix delegation, and the strategy's settings", pods.reason.source)
+        return rule(value, "pods per node from the types' addresses, and the strategy's settings", pods.reason.source)
 
     def user_data(self) -> Derived[Mapping[str, Any]]:
         settings = user_data.kubelet_settings(self._spec.kubelet, None)

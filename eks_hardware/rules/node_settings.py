@@ -10,7 +10,7 @@ from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.resolve.disks import block_devices, instance_store
 from eks_hardware.resolve.gpu_sharing import gpu_shares, sharing_labels
-from eks_hardware.resolve.max_pods import pod_addresses, recommended_pods
+from eks_hardware.resolve.max_pods import delegation, pod_addresses, recommended_pods
 from eks_hardware.resolve.node import ami_family
 from eks_hardware.resolve.values import BlockDevice
 from eks_hardware.resolve.vpc import has_pod_subnets
@@ -38,17 +38,18 @@ def _addresses(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         given = node.kubelet.max_pods
         room = {
-            kind.name: addresses
+            kind: addresses
             for kind in context.types(node)
             if (addresses := pod_addresses(kind, efa=node.efa, custom_networking=custom)) is not None
         }
         # POD_NETWORK_NO_INTERFACE reports types without one.
         if given is not None and room and 2 < min(room.values()) < given:
-            smallest = min(room, key=lambda name: room[name])
+            smallest = min(room, key=lambda kind: room[kind])
             yield (
                 node_path(node, "kubelet.max_pods"),
-                f"{smallest} has addresses for {room[smallest]} pods (with prefixes), got {given}, and the other pods "
-                f"stay in ContainerCreating; set at most {room[smallest]}",
+                f"{smallest.name} has addresses for {room[smallest]} pods ({delegation(smallest)}), got {given}, and "
+                f"the other pods stay in ContainerCreating; set at most {room[smallest]}, or choose a type with more "
+                "addresses",
             )
 
 

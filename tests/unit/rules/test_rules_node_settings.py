@@ -103,6 +103,7 @@ CASES = [
     ),
     # --- pods: 4 interfaces with 15 addresses, in prefixes of 16
     Case("MAX_PODS_ADDRESSES", f"{GPU}.kubelet.max_pods", pods(100, "t3.nano"), pods(34, "t3.nano")),
+    Case("MAX_PODS_ADDRESSES", f"{GPU}.kubelet.max_pods", pods(12, "t2.small"), pods(11, "t2.small")),
     # of two types, the one with fewer addresses counts
     Case(
         "MAX_PODS_ADDRESSES",
@@ -349,6 +350,22 @@ def test_the_message_about_a_reserved_label_names_its_key() -> None:
     changes = flag("--node-labels=a=b,node-role.kubernetes.io/worker=yes")
     message = finding_message("LABEL_RESERVED", changes)
     assert message.startswith("node-role.kubernetes.io/worker is reserved: EKS rejects it")
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "most", "how"),
+    [
+        ("t3.nano", 34, "with prefix delegation"),
+        ("t2.small", 11, "without prefix delegation, which requires a Nitro type"),
+    ],
+)
+def test_the_message_about_addresses_says_whether_they_come_in_prefixes(
+    instance_type: str, most: int, how: str
+) -> None:
+    assert finding_message("MAX_PODS_ADDRESSES", pods(100, instance_type)) == (
+        f"{instance_type} has addresses for {most} pods ({how}), got 100, and the other pods stay in "
+        f"ContainerCreating; set at most {most}, or choose a type with more addresses"
+    )
 
 
 def test_every_rule_has_a_case() -> None:
