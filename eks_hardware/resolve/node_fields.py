@@ -296,13 +296,14 @@ class NodeFields(Resolver[R], Generic[R, S]):
     def instance_store(self) -> Derived[str]:
         if self._spec.instance_store is not None:
             return stated(self._spec.instance_store)
-        without = next((kind for kind in self._types if kind.instance_store is None), None)
+        without = next((kind for kind in self._types if not disks.has_usable_disks(kind)), None)
         if without:
-            disks = self._catalogue.cite(without, lambda row: row.get("instance_store"))
-            return default("none", f"{without.name} has no local disks", disks)
-        disks = self._cite(lambda row: row.get("instance_store"))
-        row = facts.choices.cite(lambda file: file["instance_store"]["use"])
-        return default(row.value, "local NVMe disks for images and ephemeral storage", row, disks)
+            row = self._catalogue.cite(without, lambda row: row.get("instance_store"))
+            other = f"images set up NVMe disks only, and the local disks of {without.name} are not NVMe"
+            return default("none", other if without.instance_store else f"{without.name} has no local disks", row)
+        use = facts.choices.cite(lambda file: file["instance_store"]["use"])
+        row = self._cite(lambda row: row.get("instance_store"))
+        return default(use.value, "local NVMe disks for images and ephemeral storage", use, row)
 
     def _pods_per_node(self) -> Derived[int | None]:
         """Derive the maximum number of pods per node; None keeps the kubelet's own number."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.resolve.disks import block_devices, instance_store
+from eks_hardware.resolve.disks import block_devices, has_usable_disks, instance_store
 from eks_hardware.resolve.gpu_sharing import gpu_shares, sharing_labels
 from eks_hardware.resolve.max_pods import delegation, pod_addresses, recommended_pods
 from eks_hardware.resolve.node import ami_family
@@ -159,7 +159,7 @@ def _small(context: Context) -> Iterator[Breach]:
         if size is None or size >= least or not kinds or kinds[0].hardware is Hardware.CPU:
             continue
         # Images are on the local disks then.
-        if instance_store(node, kinds) == "raid0" and all(kind.instance_store for kind in kinds):
+        if instance_store(node, kinds) == "raid0" and all(map(has_usable_disks, kinds)):
             continue
         yield (
             node_path(node, "disk.size_gib"),
@@ -172,15 +172,23 @@ def _small(context: Context) -> Iterator[Breach]:
 def _no_disks(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         kinds = context.types(node)
-        without = [kind for kind in kinds if not kind.instance_store]
-        if node.instance_store in ("raid0", "mount") and without:
-            verb = "has" if len(without) == 1 else "have"
-            none = len(without) == len(kinds)
-            rest = "remove this line" if none else "other nodes have local disks, so pods cannot rely on them"
-            yield (
-                node_path(node, "instance_store"),
-                f"{type_names(without)} {verb} no local disks, so this has no effect there; {rest}",
-            )
+        unused = [kind for kind in kinds if not has_usable_disks(kind)]
+        if node.instance_store in ("raid0", "mount") and unused:
+            none = len(unused) == len(kinds)
+            rest = "remove this line" if none else "other nodes have such disks, so pods cannot rely on them"
+            yield node_path(node, "instance_store"), f"{_why_unused(unused)}, so this has no effect there; {rest}"
+
+
+def _why_unused(kinds: Sequence[InstanceType]) -> str:
+    """Return why images set up no local disks on types."""
+    without = [kind for kind in kinds if not kind.instance_store]
+    other = [kind for kind in kinds if kind.instance_store]
+    reasons = []
+    if without:
+        reasons.append(f"{type_names(without)} {'has' if len(without) == 1 else 'have'} no local disks")
+    if other:
+        reasons.append(f"images set up NVMe disks only, and the local disks of {type_names(other)} are not NVMe")
+    return "; ".join(reasons)
 
 
 # --- metadata and kubelet
