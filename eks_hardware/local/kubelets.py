@@ -206,7 +206,7 @@ class Kubelets:
     def _disk(self, instance: Map, kind: Map, booted: Boot) -> Fraction:
         """Return the size in bytes of the disk with pods' files."""
         store = kind.get("InstanceStorageInfo") or {}
-        if booted.instance_store and store:
+        if booted.instance_store and store and store.get("NvmeSupport") != "unsupported":
             return Fraction(store["TotalSizeInGB"] * 10**9)
         device = _DATA_DISKS.get(booted.family) or instance.get("RootDeviceName")
         volumes = {

@@ -229,7 +229,7 @@ class NodeTemplate(StrategyModel):
     instance_store: Literal["raid0", "mount", "none"] | None = Field(
         default=None,
         description="Use of local NVMe disks: one RAID0 array for the kubelet and containerd, a mount for each disk, "
-        "or none. Default: 'raid0' if the type has local disks.",
+        "or none. Default: 'raid0' if the type has local NVMe disks.",
     )
     labels: dict[LabelKey, LabelValue] = Field(
         default_factory=dict,

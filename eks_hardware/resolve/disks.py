@@ -15,11 +15,20 @@ from eks_hardware.resolve.values import BlockDevice
 _LARGE_IMAGES = "container images for accelerators are large"
 
 
+def has_usable_disks(kind: InstanceType) -> bool:
+    """Return whether a type has local disks that images set up: NVMe disks only.
+
+    Sources: https://github.com/awslabs/amazon-eks-ami/blob/main/templates/shared/runtime/bin/setup-local-disks,
+    https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/packages/os/ephemeral-storage.rules
+    """
+    return kind.instance_store is not None and kind.instance_store.nvme
+
+
 def instance_store(template: NodeTemplate, types: tuple[InstanceType, ...]) -> str:
-    """Return how local disks are used; none by default if a type has no local disks."""
+    """Return how local disks are used; none by default if images can set up none on a type."""
     if template.instance_store is not None:
         return template.instance_store
-    return facts.choices()["instance_store"]["use"] if all(kind.instance_store for kind in types) else "none"
+    return facts.choices()["instance_store"]["use"] if all(map(has_usable_disks, types)) else "none"
 
 
 def disk_size(template: NodeTemplate, hardware: Hardware) -> Derived[int]:

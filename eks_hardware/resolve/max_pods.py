@@ -44,6 +44,11 @@ def addresses_per_slot(kind: InstanceType) -> int:
     return per_prefix if kind.nitro else 1
 
 
+def delegation(kind: InstanceType) -> str:
+    """Return whether a type's addresses come in prefixes, as explanations and messages say it."""
+    return "with prefix delegation" if kind.nitro else "without prefix delegation, which requires a Nitro type"
+
+
 def recommended_pods(kind: InstanceType) -> int:
     """Return the maximum number of pods that EKS recommends for a node, regardless of its addresses."""
     limits = facts.eks()["max_pods"]

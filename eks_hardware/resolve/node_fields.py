@@ -296,13 +296,14 @@ class NodeFields(Resolver[R], Generic[R, S]):
     def instance_store(self) -> Derived[str]:
         if self._spec.instance_store is not None:
             return stated(self._spec.instance_store)
-        without = next((kind for kind in self._types if kind.instance_store is None), None)
+        without = next((kind for kind in self._types if not disks.has_usable_disks(kind)), None)
         if without:
-            disks = self._catalogue.cite(without, lambda row: row.get("instance_store"))
-            return default("none", f"{without.name} has no local disks", disks)
-        disks = self._cite(lambda row: row.get("instance_store"))
-        row = facts.choices.cite(lambda file: file["instance_store"]["use"])
-        return default(row.value, "local NVMe disks for images and ephemeral storage", row, disks)
+            row = self._catalogue.cite(without, lambda row: row.get("instance_store"))
+            other = f"images set up NVMe disks only, and the local disks of {without.name} are not NVMe"
+            return default("none", other if without.instance_store else f"{without.name} has no local disks", row)
+        use = facts.choices.cite(lambda file: file["instance_store"]["use"])
+        row = self._cite(lambda row: row.get("instance_store"))
+        return default(use.value, "local NVMe disks for images and ephemeral storage", use, row)
 
     def _pods_per_node(self) -> Derived[int | None]:
         """Derive the maximum number of pods per node; None keeps the kubelet's own number."""
@@ -317,9 +318,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
             return from_catalogue(
                 None, f"the kubelet's own number: the catalogue has no interface data for {least.name}", row
             )
-        without = "without prefix delegation, which requires a Nitro type"
-        delegated = "with prefix delegation" if least.nitro else without
-        text = f"addresses of the first network card {delegated}, up to EKS's limit"
+        text = f"addresses of the first network card {max_pods.delegation(least)}, up to EKS's limit"
         return from_catalogue(value, text, row, facts.eks.cite(lambda file: file["max_pods"]))
 
     def shell(self) -> Derived[tuple[str, ...]]:
@@ -715,7 +714,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         value = {user_data.KUBELET_NAMES[name]: settings[name] for name in settings if name not in _NOT_IN_NODE_CLASS}
         if not pods.reason.source:
             return stated(value)
-        return rule(value, "pods per node with prefix delegation, and the strategy's settings", pods.reason.source)
+        return rule(value, "pods per node from the types' addresses, and the strategy's settings", pods.reason.source)
 
     def user_data(self) -> Derived[Mapping[str, Any]]:
         settings = user_data.kubelet_settings(self._spec.kubelet, None)

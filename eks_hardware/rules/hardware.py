@@ -23,6 +23,7 @@ from eks_hardware.rules.registry import (
     node_path,
     noun,
     type_names,
+    type_path,
     warning,
     zones_given,
 )
@@ -41,12 +42,6 @@ def listed_types(context: Context, node: Node) -> Iterator[tuple[str, InstanceTy
         kind = context.catalogue.find(name)
         if kind is not None:
             yield path, kind
-
-
-def _type_path(node: Node, kind: InstanceType) -> str:
-    """Return the path of a type in ``instance_types``, or of the field that selects it if it is not listed by name."""
-    path = node_path(node, hardware_field(node))
-    return field_paths.item(path, node.instance_types.index(kind.name)) if kind.name in node.instance_types else path
 
 
 def capacities(node: Node) -> tuple[str, ...]:
@@ -263,7 +258,7 @@ def _efa_unknown(context: Context) -> Iterator[Breach]:
         for kind in context.types(node):
             if node.efa and kind.supports_efa and not kind.efa_interfaces:
                 yield (
-                    _type_path(node, kind),
+                    type_path(node, kind),
                     f"the EFA interfaces of {kind.name} are not recorded, and a wrong layout fails at launch; set efa: "
                     "false",
                 )
@@ -370,7 +365,7 @@ def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
             if pod_interfaces(kind, efa=node.efa, custom_networking=True) == 0:
                 other = " next to EFA" if node.efa else ""
                 yield (
-                    _type_path(node, kind),
+                    type_path(node, kind),
                     "with pod subnets, pods cannot use the primary interface, and the first network card of "
                     f"{kind.name} has no other interface{other}; remove network.pod_cidr or pod_subnets",
                 )

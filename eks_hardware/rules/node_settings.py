@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.resolve.disks import block_devices, instance_store
+from eks_hardware.resolve.disks import block_devices, has_usable_disks, instance_store
 from eks_hardware.resolve.gpu_sharing import gpu_shares, sharing_labels
-from eks_hardware.resolve.max_pods import pod_addresses, recommended_pods
+from eks_hardware.resolve.max_pods import delegation, pod_addresses, recommended_pods
 from eks_hardware.resolve.node import ami_family
 from eks_hardware.resolve.values import BlockDevice
 from eks_hardware.resolve.vpc import has_pod_subnets
@@ -38,17 +38,18 @@ def _addresses(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         given = node.kubelet.max_pods
         room = {
-            kind.name: addresses
+            kind: addresses
             for kind in context.types(node)
             if (addresses := pod_addresses(kind, efa=node.efa, custom_networking=custom)) is not None
         }
         # POD_NETWORK_NO_INTERFACE reports types without one.
         if given is not None and room and 2 < min(room.values()) < given:
-            smallest = min(room, key=lambda name: room[name])
+            smallest = min(room, key=lambda kind: room[kind])
             yield (
                 node_path(node, "kubelet.max_pods"),
-                f"{smallest} has addresses for {room[smallest]} pods (with prefixes), got {given}, and the other pods "
-                f"stay in ContainerCreating; set at most {room[smallest]}",
+                f"{smallest.name} has addresses for {room[smallest]} pods ({delegation(smallest)}), got {given}, and "
+                f"the other pods stay in ContainerCreating; set at most {room[smallest]}, or choose a type with more "
+                "addresses",
             )
 
 
@@ -158,7 +159,7 @@ def _small(context: Context) -> Iterator[Breach]:
         if size is None or size >= least or not kinds or kinds[0].hardware is Hardware.CPU:
             continue
         # Images are on the local disks then.
-        if instance_store(node, kinds) == "raid0" and all(kind.instance_store for kind in kinds):
+        if instance_store(node, kinds) == "raid0" and all(map(has_usable_disks, kinds)):
             continue
         yield (
             node_path(node, "disk.size_gib"),
@@ -171,15 +172,23 @@ def _small(context: Context) -> Iterator[Breach]:
 def _no_disks(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         kinds = context.types(node)
-        without = [kind for kind in kinds if not kind.instance_store]
-        if node.instance_store in ("raid0", "mount") and without:
-            verb = "has" if len(without) == 1 else "have"
-            none = len(without) == len(kinds)
-            rest = "remove this line" if none else "other nodes have local disks, so pods cannot rely on them"
-            yield (
-                node_path(node, "instance_store"),
-                f"{type_names(without)} {verb} no local disks, so this has no effect there; {rest}",
-            )
+        unused = [kind for kind in kinds if not has_usable_disks(kind)]
+        if node.instance_store in ("raid0", "mount") and unused:
+            none = len(unused) == len(kinds)
+            rest = "remove this line" if none else "other nodes have such disks, so pods cannot rely on them"
+            yield node_path(node, "instance_store"), f"{_why_unused(unused)}, so this has no effect there; {rest}"
+
+
+def _why_unused(kinds: Sequence[InstanceType]) -> str:
+    """Return why images set up no local disks on types."""
+    without = [kind for kind in kinds if not kind.instance_store]
+    other = [kind for kind in kinds if kind.instance_store]
+    reasons = []
+    if without:
+        reasons.append(f"{type_names(without)} {'has' if len(without) == 1 else 'have'} no local disks")
+    if other:
+        reasons.append(f"images set up NVMe disks only, and the local disks of {type_names(other)} are not NVMe")
+    return "; ".join(reasons)
 
 
 # --- metadata and kubelet

@@ -218,6 +218,12 @@ def node_path(node: Node, field: str = "") -> str:
     return f"{path}.{field}" if field else path
 
 
+def type_path(node: Node, kind: InstanceType) -> str:
+    """Return the path of a type in ``instance_types``, or of the field that selects it if it is not listed by name."""
+    path = node_path(node, hardware_field(node))
+    return field_paths.item(path, node.instance_types.index(kind.name)) if kind.name in node.instance_types else path
+
+
 def label_path(node: Node, key: str) -> str:
     """Return the path of a label: ``node_groups[gpu].labels[team]``."""
     return field_paths.item(node_path(node, "labels"), key)

@@ -15,14 +15,15 @@ from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve.addons import addons_of
-from eks_hardware.resolve.max_pods import pods_per_node
+from eks_hardware.resolve.max_pods import delegation, fewest_pods, pods_per_node
 from eks_hardware.resolve.node import ami_family
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
 from eks_hardware.resolve.system_pods import daemonset_pods, replicas, requests, values_if_on
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.placement import below, placed_charts
-from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, type_names, type_path, warning
 from eks_hardware.rules.taints import is_open_to
+from eks_hardware.suggestions import several
 from eks_hardware.units import GIB, MIB, amount_or_none
 
 # The kubelet's default, used only for types whose number of pods is unknown.
@@ -247,20 +248,48 @@ _ADVICE = "use larger types, or raise scaling.min"
 
 @error("PODS_TOO_FEW")
 def _too_few(context: Context) -> Iterator[Breach]:
+    custom = has_pod_subnets(context.strategy.network)
     for node in context.nodes:
-        most = node.kubelet.max_pods
-        if most is None or not context.types(node):
+        kinds, given = context.types(node), node.kubelet.max_pods
+        if not kinds:
             continue
-        names = [
-            *(pod.name for pod in _daemonsets(context, context.types(node)[0])),
-            *_device_daemonsets(context, node),
-        ]
-        if len(names) >= most:
-            yield (
-                node_path(node, "kubelet.max_pods"),
-                f"the DaemonSets need {len(names)} pods on each node ({', '.join(names)}), but the limit is {most}, so "
-                f"no other pod can run; set at least {len(names) + 1}, or remove this line",
-            )
+        least, derived = fewest_pods(node, kinds, custom_networking=custom)
+        most = derived if given is None else given
+        names = [*(pod.name for pod in _daemonsets(context, least)), *_device_daemonsets(context, node)]
+        # POD_NETWORK_NO_INTERFACE reports types without an interface for pods.
+        if most is None or len(names) < most or (given is None and most <= _WITHOUT_ADDRESSES):
+            continue
+        need = f"the DaemonSets need {len(names)} pods on each node ({', '.join(names)})"
+        if derived is not None and derived <= len(names):
+            fix = _larger_types(context, node, len(names)) + ("" if given is None else ", and remove this line")
+            limit = f"{least.name} has addresses for {derived} pods ({delegation(least)})"
+            limit = limit if len(kinds) == 1 else f"{limit}, which is the limit for all types here"
+        else:
+            limit, fix = f"the limit is {most}", f"set at least {len(names) + 1}, or remove this line"
+        yield (
+            type_path(node, least) if given is None else node_path(node, "kubelet.max_pods"),
+            f"{need}, but {limit}, so no other pod can run; {fix}",
+        )
+
+
+_WITHOUT_ADDRESSES = 2
+"""The pods of a type without an interface for pods: the CNI's and kube-proxy's."""
+
+
+def _larger_types(context: Context, node: Node, pods: int) -> str:
+    """Return advice for types that cannot run more than a number of pods."""
+    custom, kinds = has_pod_subnets(context.strategy.network), context.types(node)
+    small = [
+        kind
+        for kind in kinds
+        if (most := fewest_pods(node, (kind,), custom_networking=custom)[1]) is not None and most <= pods
+    ]
+    if len(small) == len(kinds):
+        return "choose another type" if node.instance_types else "choose another family or other instance_sizes"
+    if node.instance_types:
+        return f"leave out {type_names(small)}"
+    sizes = several(list(dict.fromkeys(kind.size for kind in small)))
+    return f"leave out {type_names(small)}: set instance_sizes without {sizes}"
 
 
 def _device_daemonsets(context: Context, node: Node) -> Iterator[str]:

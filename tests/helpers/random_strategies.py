@@ -98,7 +98,7 @@ def behaviour(kind: InstanceType) -> tuple[Any, ...]:
         kind.ami_types,
         kind.usage_classes,
         kind.placement_strategies,
-        bool(kind.instance_store),
+        kind.instance_store and kind.instance_store.nvme,
         bool(gpu and gpu.fraction),
         gpu.label_name if gpu else "",
         kind.network_cards[0].max_interfaces,

@@ -26,6 +26,7 @@ from eks_hardware.interrupts import raise_in_block
 from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.models import WorkloadSpec
 from eks_hardware.printable import counted, reason, shown
+from eks_hardware.resolve.disks import has_usable_disks
 from eks_hardware.spellings import RESERVED, Capacity
 from eks_hardware.versions import parts
 
@@ -121,7 +122,7 @@ def last_sdk(kind: InstanceType, framework: str | None, purpose: str) -> str | N
 
 def _disk_gib(recommendation: Recommendation, kind: InstanceType) -> int | None:
     """Return the space for images and twice the weights; None if the default is enough, or nodes have local disks."""
-    if kind.instance_store:
+    if has_usable_disks(kind):
         return None
     weights_gib = recommendation.request.shape.parameters * 2 / 2**30
     needed = math.ceil((100 + 2 * weights_gib) / 100) * 100

@@ -304,10 +304,10 @@ def _disks(case: Case) -> bool:
 
 def _instance_store(case: Case) -> bool:
     stores = {name: _row("catalogue/instances.json", name).get("instance_store") for name in case.types}
-    without = [name for name, store in stores.items() if not store]
+    without = [name for name, store in stores.items() if not (store and store["nvme"])]
     cited = case.instance((without or case.types)[0], "instance_store")
-    chosen = case.held(f"{CHOICES} instance_store.use") if cited else "none"
-    return bool(case.value == chosen and (cited is None) == bool(without))
+    chosen = case.held(f"{CHOICES} instance_store.use") if cited and cited["nvme"] else "none"
+    return bool(case.value == chosen and (chosen == "none") == bool(without))
 
 
 def _placement_group(case: Case) -> bool:

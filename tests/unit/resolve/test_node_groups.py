@@ -55,6 +55,9 @@ def resolved_alone(
         ("m7g.xlarge", False, "cpu", "AL2023_ARM_64_STANDARD", None, (), 0, 0, "none"),
         ("hpc7a.96xlarge", True, "cpu", "AL2023_x86_64_STANDARD", None, (), 3, 2, "none"),
         ("hpc6id.32xlarge", True, "cpu", "AL2023_x86_64_STANDARD", None, (), 2, 2, "raid0"),
+        # Images set up NVMe disks only, which the local disks of a d2 are not.
+        ("d2.xlarge", False, "cpu", "AL2023_x86_64_STANDARD", None, (), 0, 0, "none"),
+        ("d3.xlarge", False, "cpu", "AL2023_x86_64_STANDARD", None, (), 0, 0, "raid0"),
     ],
 )
 def test_hardware(

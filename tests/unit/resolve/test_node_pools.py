@@ -501,6 +501,12 @@ def test_without_settings_there_is_no_user_data(ami: dict[str, Any]) -> None:
     assert (resolved.instance_store, resolved.user_data) == ("raid0", {})
 
 
+@pytest.mark.parametrize("ami", [{}, BOTTLEROCKET])
+def test_one_type_without_nvme_disks_keeps_the_disks_of_all_types_unused(ami: dict[str, Any]) -> None:
+    resolved = resolved_pool("m6id.xlarge", "m3.xlarge", ami=ami)
+    assert (resolved.instance_store, resolved.user_data) == ("none", {})
+
+
 def test_max_pods_are_the_least_of_the_types_and_leave_out_what_is_not_known() -> None:
     assert resolved_pool("g5.xlarge", "g5.48xlarge").kubelet["maxPods"] == 110
     assert resolved_pool("g5.48xlarge").kubelet["maxPods"] == 250

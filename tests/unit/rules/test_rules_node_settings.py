@@ -103,6 +103,7 @@ CASES = [
     ),
     # --- pods: 4 interfaces with 15 addresses, in prefixes of 16
     Case("MAX_PODS_ADDRESSES", f"{GPU}.kubelet.max_pods", pods(100, "t3.nano"), pods(34, "t3.nano")),
+    Case("MAX_PODS_ADDRESSES", f"{GPU}.kubelet.max_pods", pods(12, "t2.small"), pods(11, "t2.small")),
     # of two types, the one with fewer addresses counts
     Case(
         "MAX_PODS_ADDRESSES",
@@ -241,6 +242,19 @@ CASES = [
         one_group(["m6id.xlarge", "m6i.xlarge"], instance_store="mount"),
         one_group(["m6id.xlarge", "m6i.xlarge"], instance_store="none"),
     ),
+    # local disks that are not NVMe, alone and next to NVMe disks
+    Case(
+        "INSTANCE_STORE_MISSING",
+        f"{GPU}.instance_store",
+        one_group("d2.xlarge", instance_store="raid0"),
+        one_group("d3.xlarge", instance_store="raid0"),
+    ),
+    Case(
+        "INSTANCE_STORE_MISSING",
+        f"{POOL}.instance_store",
+        pools(pool(instance_types=["m3.xlarge", "m6id.xlarge"], instance_store="raid0")),
+        pools(pool(instance_types=["m3.xlarge", "m6id.xlarge"])),
+    ),
     # --- metadata and kubelet
     Case("PODS_USE_IMDS", f"{GPU}.pods_use_imds", one_group(pods_use_imds=True), one_group(pods_use_imds=False)),
     Case("PODS_USE_IMDS", f"{POOL}.pods_use_imds", pools(pool(pods_use_imds=True)), pools(pool())),
@@ -349,6 +363,43 @@ def test_the_message_about_a_reserved_label_names_its_key() -> None:
     changes = flag("--node-labels=a=b,node-role.kubernetes.io/worker=yes")
     message = finding_message("LABEL_RESERVED", changes)
     assert message.startswith("node-role.kubernetes.io/worker is reserved: EKS rejects it")
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "most", "how"),
+    [
+        ("t3.nano", 34, "with prefix delegation"),
+        ("t2.small", 11, "without prefix delegation, which requires a Nitro type"),
+    ],
+)
+def test_the_message_about_addresses_says_whether_they_come_in_prefixes(
+    instance_type: str, most: int, how: str
+) -> None:
+    assert finding_message("MAX_PODS_ADDRESSES", pods(100, instance_type)) == (
+        f"{instance_type} has addresses for {most} pods ({how}), got 100, and the other pods stay in "
+        f"ContainerCreating; set at most {most}, or choose a type with more addresses"
+    )
+
+
+@pytest.mark.parametrize(
+    ("instance_types", "message"),
+    [
+        (["m6i.large"], "m6i.large has no local disks, so this has no effect there; remove this line"),
+        (
+            ["d2.xlarge", "d2.2xlarge"],
+            "images set up NVMe disks only, and the local disks of d2.xlarge, d2.2xlarge are not NVMe, so this has no "
+            "effect there; remove this line",
+        ),
+        (
+            ["m6i.large", "d2.xlarge", "m6id.large"],
+            "m6i.large has no local disks; images set up NVMe disks only, and the local disks of d2.xlarge are not "
+            "NVMe, so this has no effect there; other nodes have such disks, so pods cannot rely on them",
+        ),
+    ],
+)
+def test_the_message_about_local_disks_says_why_they_are_not_used(instance_types: list[str], message: str) -> None:
+    changes = one_group(instance_types, instance_store="raid0")
+    assert finding_message("INSTANCE_STORE_MISSING", changes) == message
 
 
 def test_every_rule_has_a_case() -> None:

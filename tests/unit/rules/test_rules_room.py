@@ -211,6 +211,25 @@ CASES = [
         {**pools(pool(kubelet={"max_pods": 5})), **kubernetes(prometheus=True)},
         pools(pool(kubelet={"max_pods": 5})),
     ),
+    # the derived number: that of the type with the fewest addresses, alone and among others
+    Case(
+        "PODS_TOO_FEW",
+        "node_groups[gpu].instance_types[0]",
+        {"node_groups": [SYSTEM, group("t2.micro")]},
+        {"node_groups": [SYSTEM, group("t2.small")]},
+    ),
+    Case(
+        "PODS_TOO_FEW",
+        "node_groups[gpu].instance_types[1]",
+        {"node_groups": [SYSTEM, group(["t3.large", "t2.micro"])]},
+        {"node_groups": [SYSTEM, group(["t3.large", "t3.micro"])]},
+    ),
+    Case(
+        "PODS_TOO_FEW",
+        f"{POOL}.instance_families",
+        pools(pool(instance_families=["t2", "t3"])),
+        pools(pool(instance_families=["t2", "t3"], instance_sizes=["small", "medium", "large"])),
+    ),
     # --- idle
     Case(
         "IDLE_NODES_KEPT",
@@ -566,3 +585,37 @@ def test_what_no_field_changes_is_only_removed() -> None:
 def test_more_nodes_are_advised_where_they_help(changes: dict[str, Any], fix: str) -> None:
     message = finding_message("SYSTEM_NO_ROOM", changes)
     assert message.rpartition("; ")[2] == fix
+
+
+FOR_ALL = ", which is the limit for all types here"
+NO_PREFIXES = "t2.micro has addresses for 4 pods (without prefix delegation, which requires a Nitro type)"
+
+
+@pytest.mark.parametrize(
+    ("changes", "limit", "fix"),
+    [
+        (gpu_group(kubelet={"max_pods": 6}), "the limit is 6", "set at least 7, or remove this line"),
+        ({"node_groups": [SYSTEM, group("t2.micro")]}, NO_PREFIXES, "choose another type"),
+        # A higher number would exceed the type's addresses.
+        (
+            {"node_groups": [SYSTEM, group("t2.micro", kubelet={"max_pods": 4})]},
+            NO_PREFIXES,
+            "choose another type, and remove this line",
+        ),
+        ({"node_groups": [SYSTEM, group(["t3.large", "t2.micro"])]}, NO_PREFIXES + FOR_ALL, "leave out t2.micro"),
+        (
+            pools(pool(instance_families=["t2", "t3"])),
+            NO_PREFIXES.replace("micro", "nano") + FOR_ALL,
+            "leave out t2.nano, t2.micro: set instance_sizes without nano, micro",
+        ),
+        (
+            pools(pool(instance_families=["t2"], instance_sizes=["micro"])),
+            NO_PREFIXES,
+            "choose another family or other instance_sizes",
+        ),
+    ],
+)
+def test_the_advice_about_too_few_pods_fits_the_type(changes: dict[str, Any], limit: str, fix: str) -> None:
+    message = finding_message("PODS_TOO_FEW", changes)
+    assert f"), but {limit}, so no other pod can run; {fix}" in message
+    assert message.endswith(fix)
