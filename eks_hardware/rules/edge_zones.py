@@ -11,7 +11,6 @@ from eks_hardware.resolve.zones import (
     edge_groups,
     edge_place,
     edge_zone_ids,
-    fsx_zone,
     is_edge,
     is_wavelength,
     region_code,
@@ -28,6 +27,7 @@ from eks_hardware.rules.registry import (
     warning,
     zones_given,
 )
+from eks_hardware.rules.storage import lustre_zone
 from eks_hardware.suggestions import close, question, some
 
 _SHOWN = 30
@@ -142,18 +142,9 @@ def _is_block(node: Node) -> bool:
 
 @warning("FSX_LOCAL_ZONE")
 def _fsx_in_local_zone(context: Context) -> Iterator[Breach]:
-    fsx = context.strategy.storage.fsx_lustre
-    if fsx is None or not context.region_known:
-        return
-    region, choice = context.strategy.region, context.zone_choice()
-    nodes = [
-        (str(each.workload), zones_of(context.demand(each), choice, region, context.catalogue))
-        for each in sorted(context.nodes, key=lambda each: not each.efa)
-        if context.types(each)
-    ]
-    zone = fsx_zone(context.strategy.storage, [each for each in nodes if each[1]])
-    if zone and is_edge(zone):
-        elsewhere = next((each for each in choice.zone_ids if not is_edge(each)), "")
+    fsx, zone = context.strategy.storage.fsx_lustre, lustre_zone(context)
+    if fsx and zone and is_edge(zone):
+        elsewhere = next((each for each in context.zone_choice().zone_ids if not is_edge(each)), "")
         yield (
             "storage.fsx_lustre.zone" if fsx.zone else "storage.fsx_lustre",
             f"FSx for Lustre may not exist in {zone}, the file system's zone; ask AWS, or set zone: {elsewhere}",

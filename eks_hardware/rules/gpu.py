@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
-from eks_hardware.printable import quoted
+from eks_hardware.printable import joined, quoted
 from eks_hardware.resolve.gpu_sharing import mig_bottlerocket_key, mig_profiles
 from eks_hardware.resolve.node import (
     EFA_LABEL,
@@ -17,7 +17,17 @@ from eks_hardware.resolve.node import (
     ami_family,
     plugin_labels,
 )
-from eks_hardware.rules.registry import Breach, Context, Node, error, hardware_field, label_path, node_path, warning
+from eks_hardware.rules.registry import (
+    Breach,
+    Context,
+    Node,
+    error,
+    hardware_field,
+    label_path,
+    node_path,
+    noun,
+    warning,
+)
 from eks_hardware.suggestions import close, question
 from eks_hardware.versions import numbers
 
@@ -57,52 +67,71 @@ def _sharing_hardware(context: Context) -> Iterator[Breach]:
 @error("MIG_UNSUPPORTED")
 def _mig_unsupported(context: Context) -> Iterator[Breach]:
     for node, kinds, profile in _mig(context):
-        path = node_path(node, "gpu_sharing.mig_profile")
-        problem = next((found for kind in kinds if (found := _mig_problem(kind, profile))), None)
-        if problem:
-            yield path, problem
-            continue
-        unnamed = next((kind for kind in kinds if mig_bottlerocket_key(kind) is None), None)
-        if ami_family(node) == "bottlerocket" and unnamed:
-            yield (
-                path,
-                f"Bottlerocket does not support MIG on the GPU in {unnamed.name}; use al2023 and "
-                "kubernetes.gpu_operator: true",
-            )
-            continue
-        counts = {(mig_profiles(kind) or {})[profile]: kind.name for kind in kinds}
-        if len(counts) > 1:
-            both = ", ".join(f"{count} on {name}" for count, name in sorted(counts.items()))
-            yield (
-                path,
-                f"all types must have the same number of {profile} slices per GPU, got {both}; use a separate group "
-                "for each",
-            )
+        if problem := _no_mig(node, kinds) or _no_profile(node, kinds, profile):
+            yield node_path(node, "gpu_sharing.mig_profile"), problem
 
 
-def _mig_problem(kind: InstanceType, profile: str) -> str | None:
-    profiles = mig_profiles(kind)
-    gpu = kind.accelerator.name if kind.accelerator else "GPU"
-    if profiles is None:
+def _no_mig(node: Node, kinds: Sequence[InstanceType]) -> str | None:
+    """Return the problem if the nodes support no MIG profile at all."""
+    if without := next((kind for kind in kinds if mig_profiles(kind) is None), None):
         return (
-            f"the {gpu} in {kind.name} does not support Multi-Instance GPU; use time_slicing, or a type with A100, "
-            "H100, H200, B200 or RTX PRO"
+            f"the {_gpu(without)} in {without.name} does not support Multi-Instance GPU; use time_slicing, or a type "
+            "with A100, H100, H200, B200 or RTX PRO"
         )
-    if profile in profiles:
-        return None
-    # A strategy accepts only profiles without a suffix such as +me.
-    plain = [each for each in profiles if each.endswith("gb")]
+    unnamed = next((kind for kind in kinds if mig_bottlerocket_key(kind) is None), None)
+    if ami_family(node) == "bottlerocket" and unnamed:
+        return (
+            f"Bottlerocket does not support MIG on the GPU in {unnamed.name}; use al2023 and "
+            "kubernetes.gpu_operator: true"
+        )
+    return None
+
+
+def _no_profile(node: Node, kinds: Sequence[InstanceType], profile: str) -> str | None:
+    """Return the problem if a type does not have the profile, or the types have different numbers of it."""
+    tables = {kind.name: _plain(mig_profiles(kind) or {}) for kind in kinds}
+    if without := next((kind for kind in kinds if profile not in tables[kind.name]), None):
+        return f"the {_gpu(without)} in {without.name} has no profile {profile}{_instead(node, kinds, profile)}"
+    counts = {table[profile]: name for name, table in tables.items()}
+    if len(counts) > 1:
+        both = ", ".join(f"{count} on {name}" for count, name in sorted(counts.items()))
+        return f"all types must have the same number of {profile} slices per GPU, got {both}; {_separate(node, kinds)}"
+    return None
+
+
+def _instead(node: Node, kinds: Sequence[InstanceType], profile: str) -> str:
+    """Return the end of a message: a profile that every type has, or separate groups or pools."""
+    tables = [_plain(mig_profiles(kind) or {}) for kind in kinds]
+    common = {name: count for name, count in tables[0].items() if all(table.get(name) == count for table in tables)}
+    if not common:
+        return f", and no profile works for all types; {_separate(node, kinds)}"
     # Suggest the same share of the GPU first: 1g.5gb of an A100 is 1g.10gb of an H100.
-    same_part = [
-        plain_profile for plain_profile in plain if plain_profile.partition(".")[0] == profile.partition(".")[0]
-    ]
-    meant = same_part[:1] or close(profile, plain)
-    hint = f"{question(meant)} It has" if meant else "it has"
-    return f"the {gpu} in {kind.name} has no profile {profile}; {hint} {_slices(profiles, plain)}"
+    same_part = [name for name in common if name.partition(".")[0] == profile.partition(".")[0]]
+    meant = same_part[:1] or close(profile, common)
+    one_model = len({_gpu(kind) for kind in kinds}) == 1
+    has = "it has" if one_model else "all types have"
+    listed = ", ".join(f"{name} (x{count})" for name, count in common.items())
+    return f"; {question(meant)} {has[0].upper()}{has[1:]} {listed}" if meant else f"; {has} {listed}"
 
 
-def _slices(profiles: Mapping[str, int], names: list[str]) -> str:
-    return ", ".join(f"{name} (x{profiles[name]})" for name in names)
+def _separate(node: Node, kinds: Sequence[InstanceType]) -> str:
+    """Return the fix that puts types with different profiles into separate groups or pools."""
+    families: dict[str, list[str]] = {}
+    for kind in kinds:
+        alike = families.setdefault(repr(_plain(mig_profiles(kind) or {})), [])
+        if kind.family not in alike:
+            alike.append(kind.family)
+    each = [f"one for {joined(alike, 'and')}" for alike in families.values()]
+    return f"use separate {noun(node)}s: {joined(each, 'and')}"
+
+
+def _plain(profiles: Mapping[str, int]) -> dict[str, int]:
+    """Return the profiles that a strategy accepts: those without a suffix such as +me."""
+    return {name: count for name, count in profiles.items() if name.endswith("gb")}
+
+
+def _gpu(kind: InstanceType) -> str:
+    return kind.accelerator.name if kind.accelerator else "GPU"
 
 
 @error("MIG_NEEDS_OPERATOR")

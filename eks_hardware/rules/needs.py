@@ -79,7 +79,7 @@ def choices(
 ) -> str:
     """Return the end of a message: the group's types that meet a need, and those of ``hardware`` in the region."""
     good = [called(kind) for kind in kinds if has(kind)]
-    others = [called(kind) for kind in _cheapest(context, node, kinds, has, hardware)]
+    others = [called(kind) for kind in cheapest(context, node, kinds, has, hardware)]
     own = f"; {several(good, 3)} {_does(good, 'support')} it" if good else ""
     return f"{own}; in {context.strategy.region} {several(others, 3)} {_does(others, 'support')} it" if others else own
 
@@ -88,14 +88,14 @@ def _does(names: Sequence[object], verb: str) -> str:
     return f"{verb}s" if len(names) == 1 else verb
 
 
-def _cheapest(
+def cheapest(
     context: Context, node: Node, kinds: Sequence[InstanceType], has: Has, hardware: tuple[Hardware, ...]
 ) -> list[InstanceType]:
     """Return the cheapest type of each other accelerator in the region that meets a need and could replace these."""
     alike = [kind.accelerator for kind in kinds if kind.accelerator and kind.hardware in hardware]
     least = min((accelerator.count for accelerator in alike), default=1)
     named = {kind.accelerator.name for kind in kinds if kind.accelerator and has(kind)}
-    cheapest: dict[str, InstanceType] = {}
+    found: dict[str, InstanceType] = {}
     for kind, name, count in _by_price(context.catalogue, context.strategy.region) if hardware else ():
         if (
             kind.hardware in hardware
@@ -106,8 +106,8 @@ def _cheapest(
             and has(kind)
             and (not isinstance(node, NodePoolSpec) or known_to_karpenter(kind))
         ):
-            cheapest.setdefault(name, kind)
-    return list(cheapest.values())
+            found.setdefault(name, kind)
+    return list(found.values())
 
 
 @lru_cache(maxsize=64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eks_hardware import facts
+from eks_hardware.printable import joined
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.addons import storage_addons
 from eks_hardware.resolve.node import ami_family
@@ -60,24 +61,56 @@ def _fsx_zone(context: Context) -> Iterator[Breach]:
         )
 
 
+def zones_by_node(context: Context) -> list[tuple[Node, tuple[str, ...]]]:
+    """Return the zones of each group and pool with known types, those with EFA first."""
+    region, choice = context.strategy.region, context.zone_choice()
+    # Other rules cover unknown types.
+    known = [each for each in context.nodes if len(context.types(each)) >= max(1, len(each.instance_types))]
+    found = [(each, zones.zones_of(context.demand(each), choice, region, context.catalogue)) for each in known]
+    return sorted(((each, ids) for each, ids in found if ids), key=lambda each: not each[0].efa)
+
+
+def lustre_zone(context: Context) -> str | None:
+    """Return the zone of the Lustre file system; None if there is none or it is unknown."""
+    if context.strategy.storage.fsx_lustre is None or not context.region_known:
+        return None
+    return zones.fsx_zone(
+        context.strategy.storage, [(str(each.workload), ids) for each, ids in context.once(zones_by_node)]
+    )
+
+
 @warning("FSX_ZONE_FAR")
 def _fsx_zone_far(context: Context) -> Iterator[Breach]:
-    fsx = context.strategy.storage.fsx_lustre
-    if fsx is None or fsx.zone is None or not context.region_known:
+    fsx, zone = context.strategy.storage.fsx_lustre, lustre_zone(context)
+    # FSX_ZONE covers a zone without a subnet.
+    if fsx is None or zone is None or zone not in context.zone_choice().zone_ids:
         return
-    region, choice = context.strategy.region, context.zone_choice()
-    # FSX_ZONE covers a zone without a subnet; other rules cover unknown types.
-    known = [each for each in context.nodes if each.efa and context.types(each)]
-    known = [each for each in known if len(context.types(each)) >= len(each.instance_types)]
-    found = {each.name: zones.zones_of(context.demand(each), choice, region, context.catalogue) for each in known}
     # FSX_LOCAL_ZONE advises a zone of the region for nodes in a Local Zone.
-    with_efa = sorted({zone for zone_ids in found.values() for zone in zone_ids if not zones.is_edge(zone)})
-    if with_efa and fsx.zone in choice.zone_ids and fsx.zone not in with_efa:
+    with_efa = [
+        (each, in_region)
+        for each, ids in context.once(zones_by_node)
+        if each.efa and (in_region := {zone_id for zone_id in ids if not zones.is_edge(zone_id)})
+    ]
+    if far := [(each, ids) for each, ids in with_efa if zone not in ids]:
+        places = ", ".join(f"{each.name} in {joined(sorted(ids), 'or')}" for each, ids in far)
+        common = sorted(set.intersection(*(ids for _, ids in with_efa)))
+        fix = f"set zone: {common[0]}" if common else _nearer(context, [each for each, _ in far], zone)
         yield (
-            "storage.fsx_lustre.zone",
-            f"nodes with EFA ({', '.join(found)}) are in {', '.join(with_efa)}, not in {fsx.zone}, so reads take "
-            "longer and are billed as traffic between zones; remove this line",
+            "storage.fsx_lustre.zone" if fsx.zone else "storage.fsx_lustre",
+            f"nodes with EFA ({places}) are not in {zone}, the file system's zone, so reads take longer and are billed "
+            f"as traffic between zones; {fix}",
         )
+
+
+def _nearer(context: Context, far: list[Node], zone: str) -> str:
+    """Return the fix for nodes with EFA in several zones: those whose types the zone offers can use it."""
+    region = context.strategy.region
+    movable = [
+        each.name for each in far if zone in zones.offered_zones(context.catalogue, context.demand(each), region)
+    ]
+    if not movable:
+        return f"{zone} does not offer their types, so ignore this if you accept the cost"
+    return f"use {zone} for {joined(movable, 'and')} if it has the capacity, or ignore this"
 
 
 @error("STORAGE_ADDON_OFF")

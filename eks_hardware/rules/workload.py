@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.rules.needs import called_all, choices
+from eks_hardware.printable import joined
+from eks_hardware.rules.needs import called_all, cheapest, choices
 from eks_hardware.rules.registry import Breach, Context, Node, error, hardware_field, node_path, warning
 from eks_hardware.software import chip_of
 from eks_hardware.suggestions import several
@@ -84,11 +85,11 @@ def _impossible(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         reach, field = _reach(node)
         kinds = [kind for kind in context.types(node) if kind.accelerator]
-        if reach and kinds and (reason := _why_impossible(node, reach, kinds)):
+        if reach and kinds and (reason := _why_impossible(context, node, reach, kinds)):
             yield node_path(node, field), reason
 
 
-def _why_impossible(node: Node, reach: str, kinds: list[InstanceType]) -> str | None:
+def _why_impossible(context: Context, node: Node, reach: str, kinds: list[InstanceType]) -> str | None:
     if node.gpu_sharing and node.gpu_sharing.mig_profile:
         return "NCCL does not run on MIG slices, because they cannot reach each other; remove gpu_sharing for such jobs"
     # A Neuron device has several cores, and each is a rank of a job.
@@ -100,9 +101,26 @@ def _why_impossible(node: Node, reach: str, kinds: list[InstanceType]) -> str | 
     without = [kind for kind in kinds if kind.hardware.is_neuron and not (node.efa and kind.supports_efa)]
     if reach == "multi-node" and without:
         names = called_all(without)
-        fix = "set efa: true" if all(kind.supports_efa for kind in without) else "choose trn1.32xlarge or trn2.48xlarge"
+        fix = "set efa: true" if all(kind.supports_efa for kind in without) else _types_with_efa(context, node, kinds)
         return f"Neuron's collectives require EFA between nodes, which {names} does not have here; {fix}"
     return None
+
+
+def _types_with_efa(context: Context, node: Node, kinds: list[InstanceType]) -> str:
+    """Return the fix for Neuron types without EFA: Trainium types in the region that have it, or a job on one node."""
+
+    def has(kind: InstanceType) -> bool:
+        return kind.supports_efa
+
+    region = context.strategy.region
+    own = [kind for kind in kinds if has(kind) and context.catalogue.offered(kind.name, region)]
+    names = [kind.name for kind in (*own, *cheapest(context, node, kinds, has, (Hardware.TRAINIUM,)))]
+    fixes = [f"choose {joined(names, 'or')}{'' if node.efa else ' and set efa: true'}"] if names else []
+    if node.needs.distributed and (not names or node.purpose != "training"):
+        fixes.append("set distributed: single-node if one node has enough memory")
+    if not names:
+        fixes.append(f"use another region, because no Trainium type with EFA is known in {region}")
+    return ", or ".join(fixes)
 
 
 @warning("DISTRIBUTED_SLOW")

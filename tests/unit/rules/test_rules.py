@@ -56,6 +56,13 @@ def s3_backend(**fields: Any) -> dict[str, Any]:
     return {"backend": {"type": "s3", "bucket": "example-state", **fields}}
 
 
+def efa_groups(*zone_ids: str) -> list[dict[str, Any]]:
+    """Return a group with EFA in each zone: a, b and so on."""
+    return [
+        group("p5.48xlarge", name=name, efa=True, zones=[zone]) for name, zone in zip("abc", zone_ids, strict=False)
+    ]
+
+
 CASES = [
     Case("REGION_UNKNOWN", "region", {"region": "us-iso-east-1"}, {"region": "us-east-1"}),
     Case("REGION_UNKNOWN", "region", {"region": "us-west-9"}, {}),
@@ -393,6 +400,20 @@ CASES = [
         "storage.fsx_lustre.zone",
         {**storage(fsx_lustre={"zone": "usw2-az1"}), **one_group("p5.48xlarge", efa=True, zones=["usw2-az2"])},
         {**storage(fsx_lustre={"zone": "usw2-az2"}), **one_group("p5.48xlarge", efa=True, zones=["usw2-az2"])},
+    ),
+    # one of two groups, in each order, and without a given zone
+    *(
+        Case(
+            "FSX_ZONE_FAR",
+            f"storage.fsx_lustre{'.zone' if fsx else ''}",
+            {**storage(fsx_lustre=fsx), "node_groups": [SYSTEM, *far]},
+            {**storage(fsx_lustre=fsx), "node_groups": [SYSTEM, *near]},
+        )
+        for fsx in ({"zone": "usw2-az1"}, {})
+        for far, near in [
+            (efa_groups("usw2-az1", "usw2-az2"), efa_groups("usw2-az1", "usw2-az1")),
+            (efa_groups("usw2-az2", "usw2-az1"), efa_groups("usw2-az1")),
+        ]
     ),
     Case(
         "STORAGE_ADDON_OFF",
@@ -741,3 +762,20 @@ def test_the_warning_says_what_pods_can_do_with_the_state(read_only: bool, acces
     given = {**s3_backend(bucket="acme"), "storage": {"s3_buckets": [{"name": "acme", "read_only": read_only}]}}
     message = finding_message("STATE_UNSAFE", given)
     assert message.startswith(f"storage.s3_buckets lets pods {access} everything in this bucket")
+
+
+def test_far_nodes_are_named_with_a_fix_that_is_possible() -> None:
+    def message(zone: str | None, *groups: dict[str, Any]) -> str:
+        fsx = {"zone": zone} if zone else {}
+        return finding_message("FSX_ZONE_FAR", {**storage(fsx_lustre=fsx), "node_groups": [SYSTEM, *groups]})
+
+    two = message("usw2-az1", *efa_groups("usw2-az1", "usw2-az2"))
+    assert "nodes with EFA (b in usw2-az2) are not in usw2-az1" in two
+    assert two.endswith("; use usw2-az1 for b if it has the capacity, or ignore this")
+    assert "(b in usw2-az2)" in message(None, *efa_groups("usw2-az1", "usw2-az2"))
+    both = message("usw2-az1", *efa_groups("usw2-az2", "usw2-az2"))
+    assert "(a in usw2-az2, b in usw2-az2)" in both
+    assert both.endswith("; set zone: usw2-az2")
+    h200 = group("p5en.48xlarge", name="h200", efa=True, zones=["usw2-az2"])  # the first zone does not offer it
+    elsewhere = message("usw2-az1", *efa_groups("usw2-az1"), h200)
+    assert elsewhere.endswith("; usw2-az1 does not offer their types, so ignore this if you accept the cost")

@@ -9,7 +9,7 @@ import pytest
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from helpers.cases import in_one_test
-from helpers.rules import Case, check_case, rules_of, warnings_of
+from helpers.rules import Case, check_case, finding_message, rules_of, warnings_of
 from helpers.sections import cluster, existing_network, one_group
 from helpers.strategies import TODAY, document, gpu_pool, group, pool, pools
 
@@ -81,6 +81,13 @@ CASES = [
         f"{GPU}.gpu_sharing.mig_profile",
         {**one_group(["p4d.24xlarge", "p5.48xlarge"], **slices("1g.10gb")), **OPERATOR},
         {**one_group(["p4de.24xlarge", "p5.48xlarge"], **slices("1g.10gb")), **OPERATOR, "region": "us-east-1"},
+    ),
+    # each type has it under another name, in a pool
+    Case(
+        "MIG_UNSUPPORTED",
+        f"{POOL}.gpu_sharing.mig_profile",
+        {**pools(gpu_pool(instance_families=["p4d", "p4de"], **slices("3g.20gb"))), **OPERATOR},
+        {**pools(gpu_pool(instance_families=["p4d"], **slices("3g.20gb"))), **OPERATOR},
     ),
     Case(
         "MIG_UNSUPPORTED",
@@ -220,6 +227,34 @@ def test_the_message_says_what_there_is(name: str, profile: str, words: tuple[st
     (finding,) = check(given, today=TODAY)
     assert all(word in finding.message for word in words), finding.message
     assert "+me" not in finding.message
+
+
+@pytest.mark.parametrize(
+    ("names", "profile", "end"),
+    [
+        (["p4d.24xlarge", "p4de.24xlarge"], "3g.20gb", "one for p4d and one for p4de"),
+        (["p4d.24xlarge", "p4de.24xlarge"], "3g.40gb", "one for p4d and one for p4de"),
+        (["p4d.24xlarge", "p4de.24xlarge"], "1g.10gb", "one for p4d and one for p4de"),
+        (["p5.48xlarge", "p5e.48xlarge", "p5en.48xlarge"], "1g.10gb", "one for p5 and one for p5e and p5en"),
+    ],
+)
+def test_types_without_a_common_profile_need_separate_nodes(names: list[str], profile: str, end: str) -> None:
+    """The rule would report the other type if it suggested a profile that only one type has."""
+    for noun, given in (
+        ("groups", one_group(names, **slices(profile))),
+        ("pools", pools(gpu_pool(instance_types=names, **slices(profile)))),
+    ):
+        message = finding_message("MIG_UNSUPPORTED", {**given, **OPERATOR, "region": "us-east-1"})
+        assert message.endswith(f"; use separate {noun}: {end}")
+        assert "did you mean" not in message
+
+
+def test_a_suggested_profile_is_on_every_type() -> None:
+    names = ["p4de.24xlarge", "p5.48xlarge"]
+    message = finding_message(
+        "MIG_UNSUPPORTED", {**one_group(names, **slices("3g.20gb")), **OPERATOR, "region": "us-east-1"}
+    )
+    assert "did you mean 3g.40gb? All types have 1g.10gb (x7)" in message
 
 
 def test_no_rule_trips_over_unknown_types() -> None:

@@ -19,7 +19,7 @@ from eks_hardware.versions import parts
 from helpers.cases import in_one_test
 from helpers.needs import MODULES, WORDS, said, trainium_pool
 from helpers.paths import ROOT
-from helpers.rules import Case, check_case, rules_of, warnings_of
+from helpers.rules import Case, check_case, finding_message, rules_of, warnings_of
 from helpers.strategies import SYSTEM, TODAY, gpu_pool, group, pool, pools
 
 CATALOGUE = load()
@@ -43,7 +43,7 @@ def pinned_image(
     }
 
 
-def spread(instance_types: str, **fields: Any) -> dict[str, Any]:
+def spread(instance_types: str | list[str], **fields: Any) -> dict[str, Any]:
     """Return a group for jobs on several nodes."""
     needs = {"distributed": "multi-node"}
     return {"node_groups": [SYSTEM, group(instance_types, needs=needs, **fields)]}
@@ -366,6 +366,39 @@ def test_types_are_told_apart_and_others_named() -> None:
     assert "g5.12xlarge (A10G)" in rest
     assert "in us-west-2 g6.12xlarge (L4)" in rest  # the same number of GPUs, and the cheapest of its kind
     assert "g5.12xlarge" not in lack
+
+
+ONE_NODE = "set distributed: single-node if one node has enough memory"
+
+
+@pytest.mark.parametrize(
+    ("region", "kind", "workload", "fix"),
+    [
+        ("us-west-2", "trn1.2xlarge", "training", "choose trn1.32xlarge and set efa: true"),
+        ("us-east-2", "trn1.2xlarge", "training", "choose trn1.32xlarge or trn2.48xlarge and set efa: true"),
+        ("us-west-2", "inf2.48xlarge", "inference", f"choose trn1.32xlarge and set efa: true, or {ONE_NODE}"),
+        (
+            "eu-west-3",
+            "inf2.48xlarge",
+            "inference",
+            f"{ONE_NODE}, or use another region, because no Trainium type with EFA is known in eu-west-3",
+        ),
+    ],
+)
+def test_types_for_neuron_jobs_on_several_nodes(region: str, kind: str, workload: str, fix: str) -> None:
+    given = {"region": region, **spread(kind, workload=workload)}
+    assert finding_message("DISTRIBUTED_IMPOSSIBLE", given).endswith(f"does not have here; {fix}")
+    for name in re.findall(r"trn\S+", fix):  # the fix is complete
+        fixed = spread(name, workload=workload, efa=True)["node_groups"][1]
+        assert not {"DISTRIBUTED_IMPOSSIBLE", "INSTANCE_TYPE_NOT_OFFERED"} & set(said(fixed, region=region))
+
+
+def test_neuron_types_with_and_without_efa() -> None:
+    kinds = ["trn1.2xlarge", "trn1.32xlarge", "trn2.48xlarge"]  # us-west-2 does not offer the last
+    message = finding_message("DISTRIBUTED_IMPOSSIBLE", spread(kinds, workload="training"))
+    assert message.endswith("; choose trn1.32xlarge and set efa: true")
+    with_efa = finding_message("DISTRIBUTED_IMPOSSIBLE", spread("trn1.2xlarge", efa=True))
+    assert "; choose trn1.32xlarge, or set distributed" in with_efa
 
 
 def test_no_other_type_is_named_that_could_not_stand_in() -> None:
