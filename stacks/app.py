@@ -85,8 +85,7 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
     from eks_hardware._cdk import Annotations, App
     from eks_hardware.stacks.per_strategy import strategy_stacks
 
-    outdir = Path(os.environ.get("CDKTF_OUTDIR") or "cdktf.out")
-    folder = outdir / "stacks"
+    folder = Path(os.environ.get("CDKTF_OUTDIR", "cdktf.out"), "stacks")
     try:
         # The framework would also create the folder, but its errors are JavaScript tracebacks.
         folder.mkdir(parents=True, exist_ok=True)
@@ -94,7 +93,7 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
         fix = "remove the file in its place, or choose another folder with --output"
         print(f"error: {folder} cannot be created: {reason(error)}; {fix}", file=sys.stderr)
         return 1
-    app = App(outdir=str(outdir))
+    app = App()
     stacks: list[HardwareStack] = []
     for each, warnings in resolved:
         stack = strategy_stacks(app, each, extension=extension)[0]
@@ -102,6 +101,7 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
         if warnings:
             # Not printed to stderr, because the CDKTF command line shows the app's stderr as errors.
             Annotations.of(stack).add_warning(f"{counted(len(warnings), 'warning')}; see `eks-hardware validate`")
+    outdir = Path(app.outdir)
     try:
         _synthesize(app, outdir)
         for stack in stacks:

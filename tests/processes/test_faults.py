@@ -295,13 +295,6 @@ def synthesized_in(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_an_empty_variable_is_the_default_output_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CDKTF_OUTDIR", "")
-    done = synthesized_in(folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (folder / "cdktf.out" / "stacks" / "development" / "cdk.tf.json").is_file()
-
-
 @pytest.mark.parametrize("file", ["cdktf.out", "cdktf.out/stacks"])
 def test_the_app_with_a_file_in_place_of_its_folder(file: str, tmp_path: Path) -> None:
     (tmp_path / file).parent.mkdir(exist_ok=True)
