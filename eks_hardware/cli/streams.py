@@ -97,15 +97,12 @@ def discard(descriptor: int) -> None:
 
 def survive_closed_pipes() -> None:
     """Replace stdout and stderr with streams that ignore a closed pipe, and closed streams with /dev/null."""
-    for name in ("stdin", "stdout", "stderr"):  # in this order, so that each gets its own file descriptor
+    # In this order, so that each closed stream gets its own file descriptor.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            mode = "r" if name == "stdin" else "w"
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
-            continue
-        if name == "stdin":
-            continue
-        if not isinstance(stream, io.TextIOWrapper):
+        if name == "stdin" or not isinstance(stream, io.TextIOWrapper):
             continue  # closed, or replaced by a test
         stream.flush()
         setattr(

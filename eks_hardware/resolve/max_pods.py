@@ -8,6 +8,9 @@ from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType, address_count
 from eks_hardware.models import NodeTemplate
 
+HOST_PODS = 2
+"""Pods of every node that use the node's own address: the CNI's and kube-proxy's."""
+
 
 def pod_interfaces(kind: InstanceType, *, efa: bool, custom_networking: bool) -> int | None:
     """Return how many interfaces of the first network card provide pod addresses; None if unknown.
@@ -24,14 +27,23 @@ def pod_interfaces(kind: InstanceType, *, efa: bool, custom_networking: bool) ->
 
 
 def pod_addresses(kind: InstanceType, *, efa: bool, custom_networking: bool) -> int | None:
-    """Return how many pods of a node can have addresses, with prefix delegation; None if unknown.
-
-    Two pods of every node, the CNI's and kube-proxy's, use the node's own address.
-    """
+    """Return how many pods a node can run with its addresses and prefix delegation, with HOST_PODS; None if unknown."""
     interfaces = pod_interfaces(kind, efa=efa, custom_networking=custom_networking)
     if interfaces is None or not kind.ipv4_per_interface:
         return None
-    return interfaces * (kind.ipv4_per_interface - 1) * addresses_per_slot(kind) + 2
+    return interfaces * (kind.ipv4_per_interface - 1) * addresses_per_slot(kind) + HOST_PODS
+
+
+def fewest_addresses(
+    template: NodeTemplate, types: Sequence[InstanceType], *, custom_networking: bool
+) -> tuple[InstanceType, int] | None:
+    """Return the type with the fewest pods by its addresses, and their number; None if no type's number is known."""
+    known = [
+        (kind, addresses)
+        for kind in types
+        if (addresses := pod_addresses(kind, efa=template.efa, custom_networking=custom_networking)) is not None
+    ]
+    return min(known, key=lambda pod: pod[1], default=None)
 
 
 def addresses_per_slot(kind: InstanceType) -> int:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from eks_hardware import facts
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.printable import quoted
-from eks_hardware.resolve.max_pods import delegation, pod_addresses
+from eks_hardware.resolve.max_pods import HOST_PODS, delegation, fewest_addresses
 from eks_hardware.resolve.vpc import has_pod_subnets
 from eks_hardware.rules.kubelet import STOPS, Kubelet, kubelets, newer
 from eks_hardware.rules.kubelet_options import cipher_suites, id_ranges, option_values
@@ -155,17 +155,10 @@ def _reserved_sum(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
 def _pods(context: Context, kubelet: Kubelet) -> Iterator[Breach]:
     """Yield a ``maxPods`` in user data that exceeds the pod addresses of the smallest type."""
     given, custom = kubelet.given("maxPods"), has_pod_subnets(context.strategy.network)
-    room, smallest = min(
-        (
-            (addresses, kind)
-            for kind in context.types(kubelet.node)
-            if (addresses := pod_addresses(kind, efa=kubelet.node.efa, custom_networking=custom)) is not None
-        ),
-        key=lambda each: each[0],
-        default=(0, None),
-    )
+    fewest = fewest_addresses(kubelet.node, context.types(kubelet.node), custom_networking=custom)
     # POD_NETWORK_NO_INTERFACE reports types without an interface for pods.
-    if smallest and is_whole(given) and 2 < room < given:
+    if fewest and is_whole(given) and HOST_PODS < fewest[1] < given:
+        smallest, room = fewest
         yield (
             kubelet.path("maxPods"),
             f"{smallest.name} has addresses for {room} pods ({delegation(smallest)}), got {given}, and the other pods "

@@ -10,7 +10,7 @@ from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.resolve.disks import block_devices, has_usable_disks, instance_store
 from eks_hardware.resolve.gpu_sharing import gpu_shares, sharing_labels
-from eks_hardware.resolve.max_pods import delegation, pod_addresses, recommended_pods
+from eks_hardware.resolve.max_pods import HOST_PODS, delegation, fewest_addresses, recommended_pods
 from eks_hardware.resolve.node import ami_family
 from eks_hardware.resolve.values import BlockDevice
 from eks_hardware.resolve.vpc import has_pod_subnets
@@ -37,18 +37,14 @@ def _addresses(context: Context) -> Iterator[Breach]:
     custom = has_pod_subnets(context.strategy.network)
     for node in context.nodes:
         given = node.kubelet.max_pods
-        room = {
-            kind: addresses
-            for kind in context.types(node)
-            if (addresses := pod_addresses(kind, efa=node.efa, custom_networking=custom)) is not None
-        }
+        fewest = fewest_addresses(node, context.types(node), custom_networking=custom)
         # POD_NETWORK_NO_INTERFACE reports types without one.
-        if given is not None and room and 2 < min(room.values()) < given:
-            smallest = min(room, key=lambda kind: room[kind])
+        if fewest and given is not None and HOST_PODS < fewest[1] < given:
+            smallest, room = fewest
             yield (
                 node_path(node, "kubelet.max_pods"),
-                f"{smallest.name} has addresses for {room[smallest]} pods ({delegation(smallest)}), got {given}, and "
-                f"the other pods stay in ContainerCreating; set at most {room[smallest]}, or choose a type with more "
+                f"{smallest.name} has addresses for {room} pods ({delegation(smallest)}), got {given}, and "
+                f"the other pods stay in ContainerCreating; set at most {room}, or choose a type with more "
                 "addresses",
             )
 

@@ -15,7 +15,7 @@ from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve.addons import addons_of
-from eks_hardware.resolve.max_pods import delegation, fewest_pods, pods_per_node
+from eks_hardware.resolve.max_pods import HOST_PODS, delegation, fewest_pods, pods_per_node
 from eks_hardware.resolve.node import ami_family
 from eks_hardware.resolve.reserved import kube_reserved, memory_of_guest, pods_with_addresses
 from eks_hardware.resolve.system_pods import daemonset_pods, replicas, requests, values_if_on
@@ -257,7 +257,7 @@ def _too_few(context: Context) -> Iterator[Breach]:
         most = derived if given is None else given
         names = [*(pod.name for pod in _daemonsets(context, least)), *_device_daemonsets(context, node)]
         # POD_NETWORK_NO_INTERFACE reports types without an interface for pods.
-        if most is None or len(names) < most or (given is None and most <= _WITHOUT_ADDRESSES):
+        if most is None or len(names) < most or (given is None and most <= HOST_PODS):
             continue
         need = f"the DaemonSets need {len(names)} pods on each node ({', '.join(names)})"
         if derived is not None and derived <= len(names):
@@ -270,10 +270,6 @@ def _too_few(context: Context) -> Iterator[Breach]:
             type_path(node, least) if given is None else node_path(node, "kubelet.max_pods"),
             f"{need}, but {limit}, so no other pod can run; {fix}",
         )
-
-
-_WITHOUT_ADDRESSES = 2
-"""The pods of a type without an interface for pods: the CNI's and kube-proxy's."""
 
 
 def _larger_types(context: Context, node: Node, pods: int) -> str:
